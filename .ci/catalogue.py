@@ -17,8 +17,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from app.providers.adapter_registry import BUILT_IN_ADAPTERS  # noqa: E402
 from app.providers.models.known_providers import PROVIDERS  # noqa: E402  (after the path)
-from app.providers.registry import BUILT_IN  # noqa: E402
 
 DATA = ROOT / "app" / "providers" / "data"
 FIELDS = (
@@ -108,7 +108,7 @@ def _models(data: Any) -> Iterator[dict[str, Any]]:
 def _unusable(entry: dict[str, Any]) -> str:
     if entry["provider"] not in PROVIDERS:
         return "a provider that bayou does not know"
-    if entry["api"] not in BUILT_IN:
+    if entry["api"] not in BUILT_IN_ADAPTERS:
         return f"no adapter speaks {entry['api']}"
     if not entry.get("baseUrl") and entry["api"] not in FIND_THEIR_PLACE:
         return "without an address"

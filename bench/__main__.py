@@ -1,8 +1,8 @@
 """`python -m bench [subject …]`: runs the benchmarks and prints one table.
 
 Subjects are the modules of this folder that define `rows()`; without arguments, all are run.
-`repository-maps` and `first-question` also take clones of repositories, `repository-index` and
-`repository-frames` a folder of sources."""
+`repository-maps` and `first-question` also take clones of repositories; `repository-index`,
+`repository-frames` and `filemap-reference` a folder of sources."""
 
 import importlib
 import pkgutil
@@ -17,7 +17,13 @@ from bench.table import Row, lines_of
 NOT_SUBJECTS = {"__main__", "table"}
 
 
-_SUBJECTS_WITH_FOLDERS = ("first_question", "repository_frames", "repository_index", "repository_maps")
+_SUBJECTS_WITH_FOLDERS = (
+    "filemap_reference",
+    "first_question",
+    "repository_frames",
+    "repository_index",
+    "repository_maps",
+)
 
 
 def subjects() -> list[str]:

@@ -57,7 +57,7 @@ async def _turn_costs() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as name:
         stage = BenchSession(Path(name), 0)
         session = stage.session
-        stage.choice.set(msgspec.structs.replace(MODEL, context_window=5_000))
+        stage.choice.set_model(msgspec.structs.replace(MODEL, context_window=5_000))
         stage.effective_settings.set("compaction.reserveTokens", 1_500)
         stage.effective_settings.set("compaction.keepRecentTokens", 600)
         for _ in range(LATE + TURNS):

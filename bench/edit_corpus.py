@@ -9,11 +9,11 @@ from pathlib import Path, PurePath
 
 from tree_sitter import Node
 
-from tools.edits.dialects.matching import Span
+from tools.edits.dialects.matching import TextEdit
 from tools.edits.syntax import SyntaxChecks, grammar_for
+from tools.filemap.deadline import Deadline
 from tools.filemap.detection import detect_language
 from tools.filemap.parsing import load_grammar, parse
-from tools.filemap.watch import Deadline
 
 TESTS = Path(__file__).parent.parent / "tests" / "filemap"
 _CLOSERS = re.compile(r"^[ \t]*(?:[\])}]+[;,]?|end)[ \t]*$", re.MULTILINE)
@@ -29,8 +29,8 @@ class CorpusFile:
         self.grammar = grammar
         self.checks = SyntaxChecks()
 
-    def problems(self, span: Span) -> int | None:
-        found = self.checks.of(self.name, self.text).new_problems(self.text, (span,))
+    def problems(self, span: TextEdit) -> int | None:
+        found = self.checks.check_file(self.name, self.text).new_problems(self.text, (span,))
         return None if found is None else len(found)
 
 
@@ -56,14 +56,14 @@ def _corpus_files(name: str, data: bytes) -> list[CorpusFile]:
     return [CorpusFile(name, text, grammar)] if grammar else []
 
 
-def harmless_edits(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
+def harmless_edits(file: CorpusFile, count: int, luck: random.Random) -> Iterator[TextEdit]:
     """Yields edits that remove statements from blocks with others, or add blank lines between
     statements."""
     places = _statements(file)
     for _ in range(count if places else 0):
         start, end = luck.choice(places)
         is_removal = luck.random() < 0.5
-        yield Span(
+        yield TextEdit(
             start=start,
             end=end if is_removal else start,
             new_text="" if is_removal else "\n",
@@ -101,12 +101,12 @@ def _is_statement(node: Node) -> bool:
     return node.type.endswith(("_statement", "statement", "_declaration", "_definition", "_item", "rule_set"))
 
 
-def closer_removals(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
+def closer_removals(file: CorpusFile, count: int, luck: random.Random) -> Iterator[TextEdit]:
     """Yields edits that remove lines which only close something; not those in strings and comments."""
     root = parse(load_grammar(file.grammar), file.text.encode(), Deadline(10)).root_node
     places = [match.span() for match in _CLOSERS.finditer(file.text) if _is_code(root, file.text, match)]
     for start, end in luck.sample(places, min(count, len(places))):
-        yield Span(start=start, end=min(len(file.text), end + 1), new_text="", strategy="exact")
+        yield TextEdit(start=start, end=min(len(file.text), end + 1), new_text="", strategy="exact")
 
 
 def _is_code(root: Node, text: str, closer: re.Match[str]) -> bool:

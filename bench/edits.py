@@ -15,12 +15,12 @@ from bench.edit_corpus import CorpusFile, closer_removals, corpus, count_languag
 from bench.table import Row
 from tools.base import ToolContext, ToolError
 from tools.builtin.structure import ast_edit_tool
-from tools.edits.boundaries import check_edits
 from tools.edits.dialects.anchors import anchored_rows as anchored_rows
-from tools.edits.dialects.matching import Document, Span
+from tools.edits.dialects.matching import Document, TextEdit
 from tools.edits.dialects.replacing import Edit
+from tools.edits.edit_checks import check_edits
 from tools.edits.editing import apply_edits
-from tools.edits.shown import NOTHING_SHOWN
+from tools.edits.shown_lines import NOTHING_SHOWN
 from tools.edits.syntax import FileSyntax, NewFlaw, SyntaxChecks
 from tools.schema import validate_arguments
 from tools.workspace import Workspace
@@ -37,7 +37,7 @@ def rows() -> Iterable[Row]:
 
 
 def _syntax_of(name: str, text: str) -> FileSyntax:
-    return SyntaxChecks().of(name, text)
+    return SyntaxChecks().check_file(name, text)
 
 
 def _syntax_check_cost() -> Row:
@@ -96,7 +96,7 @@ def _false_framing_alarms(files: Sequence[CorpusFile], luck: random.Random) -> R
             rest = "\n".join(lines[:first] + lines[first + size :])
             start = sum(map(len, lines[:first])) + first
             made = "\n".join(lines[first : first + size]) + "\n"
-            span = Span(
+            span = TextEdit(
                 start=min(start, len(rest)), end=min(start, len(rest)), new_text=made, strategy="exact"
             )
             count += 1
@@ -121,7 +121,7 @@ class NoSyntaxCheck:
     is_known = True
     accepts_code_fences = False
 
-    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...]:
+    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewFlaw, ...]:
         return ()
 
 

@@ -38,7 +38,7 @@ imported = time.process_time()
 async def main():
     extensions = Extensions()
     await extensions.load(extensions_in_folder(Path(sys.argv[1]), "user"))
-    assert len(extensions.hooked.loaded) == int(sys.argv[2]), extensions.hooked.problems
+    assert len(extensions.hooks.loaded) == int(sys.argv[2]), extensions.hooks.problems
 asyncio.run(main())
 ended = time.process_time()
 print(imported - began, ended - imported)
@@ -98,13 +98,13 @@ def _events() -> Iterator[Row]:
         event = TurnStart()
         bare, gate = ExtensionHooks(empty), ExtensionHooks(full)
         return [
-            ("event without handlers", await measure(lambda: empty.hear(event)), "< 2 µs"),
+            ("event without handlers", await measure(lambda: empty.handle_event(event)), "< 2 µs"),
             (
                 "tool_call without handlers",
                 await measure(lambda: bare.before_tool(call, call.arguments)),
                 "< 2 µs",
             ),
-            ("event with one handler", await measure(lambda: full.hear(event)), ""),
+            ("event with one handler", await measure(lambda: full.handle_event(event)), ""),
             ("tool_call with one handler", await measure(lambda: gate.before_tool(call, call.arguments)), ""),
         ]
 

@@ -21,7 +21,7 @@ from tree_sitter import Parser
 from bench.table import Row
 from tools.filemap.cache import MapCache
 from tools.filemap.detection import detect_language
-from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.languages.registry import has_description, language_named
 from tools.filemap.map import map_file
 from tools.filemap.parsing import load_grammar
 from tools.filemap.rendering.render import render_map
@@ -178,7 +178,7 @@ def _sample_event(number: int) -> dict[str, object]:
 def _speed(path: Path) -> Iterator[Row]:
     source = path.read_bytes()
     name = detect_language(path, source) or ""
-    grammar = load_grammar(language_named(name).grammar if is_described(name) else _GRAMMARS[name])
+    grammar = load_grammar(language_named(name).grammar if has_description(name) else _GRAMMARS[name])
     bare = _fastest(lambda: Parser(grammar).parse(source))
     whole = _fastest(lambda: render_map(map_file(path, deadline_seconds=DEADLINE)))
     yield Row(

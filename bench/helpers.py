@@ -21,14 +21,14 @@ from typing import Any
 import msgspec
 
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
-from app.providers.scripted import API, ScriptedAnswer, call, say
+from app.providers.scripted import SCRIPTED_API, ScriptedAnswer, call, say
 from app.values.content import ToolCall, text_of
 from app.values.messages import ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 from bench.table import Row
 from tests.compaction.project_session import ProjectSession
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 
 MOST_TOKENS = 900
 """Of one request."""
@@ -146,7 +146,7 @@ async def opened(home: Path, server: Server, **options: Any) -> ProjectSession:
         }
     )
     await scene.open(permissions="full", **options)
-    scene.assembled.registry.register(API, server.answer, owner=API)
+    scene.assembled.registry.register(SCRIPTED_API, server.answer, owner=SCRIPTED_API)
     return scene
 
 
@@ -176,15 +176,15 @@ async def tree(seed: int, home: Path) -> Tree:
     if kind == "stopped":
         await session.abort()
         server.is_stopped = True
-    elif kind == "one helper stopped" and session.helpers.known():
-        await session.helpers.end(numbers.choice(session.helpers.known()).id)
+    elif kind == "one helper stopped" and session.helpers.known_helpers():
+        await session.helpers.stop_helper(numbers.choice(session.helpers.known_helpers()).id)
     if kind != "closed":
         await session.wait_until_idle()
         await session.jobs.wait_for_all()
         await session.wait_until_idle()
-        if session.helpers.all():
-            problems.append(f"{len(session.helpers.all())} helpers still work")
-    helpers = session.helpers.known()
+        if session.helpers.active_helpers():
+            problems.append(f"{len(session.helpers.active_helpers())} helpers still work")
+    helpers = session.helpers.known_helpers()
     await session.close()
     if server.left_after_stop:
         problems.append(f"{server.left_after_stop} requests after the stop")
@@ -238,7 +238,7 @@ async def check_left(
             await again.session.pending.answer(waiting.id, "apply", "")
         if not copies_below(home):
             break
-        await again.session.helpers.offer_left()
+        await again.session.helpers.offer_leftover_changes()
     remaining = copies_below(home)
     problems += [f"{len(remaining)} of {left} copies are neither delivered nor offered"] if remaining else []
     names = (home / "written").read_text().split() if (home / "written").exists() else []

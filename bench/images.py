@@ -37,7 +37,7 @@ class PictureApp(TranscriptApp):
         self.images = TerminalImages(
             self.written.append, ImageSupport(setting, env={"TERM": "xterm"}), lines=lambda: self.size.height
         )
-        self.output = OutputDiff(self, self.images.over)
+        self.output = OutputDiff(self, self.images.overlay)
 
     async def wait_until_drawn(self) -> None:
         """Waits until everything visible is drawn."""

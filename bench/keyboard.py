@@ -17,7 +17,7 @@ from app.tui.features.tree.screen import TreeScreen
 from app.tui.tasks import GarbageScheduler
 from bench.table import Row
 from widgets.completion.file_index import FileIndex
-from widgets.editor.paste import clean
+from widgets.editor.paste import clean_pasted_text
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
@@ -55,7 +55,7 @@ def rows() -> Iterator[Row]:
     yield from asyncio.run(_keys())
     yield from asyncio.run(_files())
     begun = time.process_time()
-    clean("some text \x1b[31mred\x1b[0m\r\n" * 200_000)
+    clean_pasted_text("some text \x1b[31mred\x1b[0m\r\n" * 200_000)
     yield Row(name="clean a paste of 5 MB", figure=(time.process_time() - begun) * 1000, unit="ms CPU")
 
 
@@ -121,13 +121,13 @@ async def _keys() -> list[Row]:
     app = BenchApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        GarbageScheduler().begin()  # as the application does after its start
+        GarbageScheduler().freeze_startup_objects()  # as the application does after its start
         text = "the quick brown fox jumps over the lazy dog " * 6
         figures = []
         for char in text:
             begun = time.process_time()
-            app.editor.model.type(char)
-            app.editor.changed()
+            app.editor.model.type_text(char)
+            app.editor.update_after_command()
             app.screen._compositor.render_strips()
             figures.append((time.process_time() - begun) * 1000)
         found.append(_percentile("key to strips in the editor, p99", figures))
@@ -135,8 +135,8 @@ async def _keys() -> list[Row]:
         figures = []
         for char in text[:100]:
             begun = time.process_time()
-            app.editor.model.type(char)
-            app.editor.changed()
+            app.editor.model.type_text(char)
+            app.editor.update_after_command()
             app.screen._compositor.render_strips()
             figures.append((time.process_time() - begun) * 1000)
         found.append(_percentile("the same in 10,000 lines, p99", figures))
@@ -148,7 +148,7 @@ async def _keys() -> list[Row]:
         for query in ("model", "prov 12", "4999", "context 30"):
             for char in query:
                 begun = time.process_time()
-                line.model.type(char)  # type: ignore[attr-defined]
+                line.model.type_text(char)  # type: ignore[attr-defined]
                 screen._apply()
                 screen._compositor.render_strips()
                 figures.append((time.process_time() - begun) * 1000)
@@ -173,7 +173,7 @@ async def _files() -> list[Row]:
     """Measures a project of 150,000 files as listed by `rg`, and the longest turn of the event loop."""
     with tempfile.TemporaryDirectory() as folder:
         index = FileIndex(Path(folder), rg=_listing_program(Path(folder)))
-        GarbageScheduler().begin()  # as the application does after its start
+        GarbageScheduler().freeze_startup_objects()  # as the application does after its start
         with _LoopTurns() as reading:
             await index.refresh()
         assert len(index) >= FILES

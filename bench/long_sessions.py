@@ -28,7 +28,7 @@ from bench.transcript_corpus import conversation, markdown
 from bench.transcript_stage import TranscriptApp, cpu, stream_deltas, transcript_app
 from widgets.transcript.blocks import Prose, ReplyBlock
 from widgets.transcript.searching.finder import Finder
-from widgets.transcript.searching.text_search import Search
+from widgets.transcript.searching.text_search import TextSearch
 
 SMALL, LARGE = 10, 50_000
 MEGABYTES = (6, 200)
@@ -90,10 +90,10 @@ async def _measured(app: TranscriptApp, count: int, source: str) -> dict[str, fl
     return got
 
 
-async def _search_cost(finder: Finder, search: Search) -> tuple[float, float]:
+async def _search_cost(finder: Finder, search: TextSearch) -> tuple[float, float]:
     """Returns the CPU time of a whole search, and of its longest turn of the event loop."""
     longest, began = 0.0, time.process_time()
-    finder.begin()
+    finder.start_search()
     finder.search("terminal")
     while not search.is_done:
         before = time.process_time()
@@ -115,7 +115,7 @@ async def _one_message() -> list[Row]:
         def resize(width: int) -> None:
             place = transcript.viewport.remember_place()
             transcript.column.resize(width)
-            transcript.viewport.restore(place)
+            transcript.viewport.restore_anchor(place)
 
         shown = cpu(show)
         resized = max(cpu(lambda width=width: resize(width)) for width in (100, 90, 80))

@@ -21,11 +21,11 @@ from app.engine.dependencies import Dependencies
 from app.engine.session import Session
 from app.engine.session_parts import SessionParts
 from app.engine.tree.session_paths import SessionPaths
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
 from app.providers.failure_kinds import Failure
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.registry import Registry
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.session_log import SessionLog
 from app.values.content import Text, ToolCall
@@ -83,16 +83,16 @@ class BenchSession:
     """A session in a folder, with a conversation of `messages` messages."""
 
     def __init__(self, folder: Path, messages: int, *, path: Path | None = None) -> None:
-        places = SessionPaths(own=folder, cwd=folder)
+        places = SessionPaths(default_root=folder, cwd=folder)
         self.script = ScriptedModel()
-        registry = Registry()
+        registry = AdapterRegistry()
         self.effective_settings = EffectiveSettings()
         self.choice = ModelChoice(
             ModelCatalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {})
         )
-        self.choice.set(MODEL)
+        self.choice.set_model(MODEL)
         registry.register("scripted", self.script.answer, owner="bench")
-        log = SessionLog.open(path) if path else places.new()
+        log = SessionLog.open(path) if path else places.create_session()
         for number in range(messages // 2):
             log.append(MessageEntry(parent_id=None, message=user_message(f"question {number}")))
             answer = AssistantMessage(content=(Text(text="answer"),), stop_reason="stop", **_MESSAGE_ORIGIN)
@@ -100,12 +100,12 @@ class BenchSession:
         self.session = Session(
             Dependencies(
                 log=log,
-                places=places,
+                session_paths=places,
                 registry=registry,
-                choice=self.choice,
+                model_choice=self.choice,
                 toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], Workspace(folder)),
                 sections=lambda tools: {"preamble": "A benchmark."},
-                classify=lambda message, model: Failure(is_retryable=False),
+                classify_failure=lambda message, model: Failure(is_retryable=False),
                 options=SessionOptions(self.effective_settings, merges_deltas=False),
             )
         )
@@ -115,7 +115,7 @@ class BenchSession:
     @property
     def parts(self) -> SessionParts:
         """The session's parts, for measuring one of them."""
-        return self.session._made
+        return self.session._parts
 
     def _hear(self, event: Event) -> None:
         self.heard += isinstance(event, MessageUpdate)

@@ -72,9 +72,9 @@ def _indexed(root: Path) -> Path:
     """Builds an index of all sessions and returns its file, to be copied."""
     index = SessionIndex(root)
     index.refresh()
-    while index.read_some_texts():
+    while index.index_text_batch():
         pass
-    index.tidy()
+    index.compact_database()
     index.close()
     kept = root.parent / "kept.sqlite"
     shutil.copyfile(root / INDEX_NAME, kept)

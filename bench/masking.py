@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from bench.table import Row
-from tools.masking.known import KnownValue
+from tools.masking.known_values import KnownSecret
 from tools.masking.marks import Marker
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
@@ -22,7 +22,7 @@ def rows() -> Iterable[Row]:
     chance = random.Random(1)
     values = ["a7" + "".join(chance.choice(_LETTERS) for _ in range(38)) for _ in range(30)]
     mask = Mask(
-        Marker(b"bench"), known=[KnownValue(f"KEY{n}", one) for n, one in enumerate(values)], as_bytes=True
+        Marker(b"bench"), known=[KnownSecret(f"KEY{n}", one) for n, one in enumerate(values)], as_bytes=True
     )
     for name, text in (("a log", _sample_log(chance, values)), ("base64", _base64(chance, values))):
         data = text.encode()[: 1 << 20]
@@ -48,7 +48,7 @@ def _count_leaks(data: bytes, mask: Mask, values: list[str]) -> int:
     for number in range(_MEGABYTES):
         at = -(number * 977 % _PIECE_CHARS)
         for begin in range(at, len(data), _PIECE_CHARS):
-            out = stream.take(data[max(0, begin) : begin + _PIECE_CHARS])
+            out = stream.mask_piece(data[max(0, begin) : begin + _PIECE_CHARS])
             behind = behind[-64:] + out
             missed += any(one.encode() in behind for one in values[:3])
     return missed

@@ -332,8 +332,8 @@ async def _measure_turns(url: str, compacts: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         stage = BenchSession(Path(name), 0)
         session = stage.session
-        stage.choice.credentials.use_for_this_run("bench", "made-up")
-        stage.choice.set(
+        stage.choice.credentials.set_command_line_key("bench", "made-up")
+        stage.choice.set_model(
             Model(
                 id="m",
                 name="m",
@@ -355,7 +355,7 @@ async def _measure_turns(url: str, compacts: bool) -> None:
                 found[seen] = (time.process_time(), resident_kilobytes())
             if compacts and seen % COMPACTION_INTERVAL == 0:
                 kept = session.log.leaf_id or ""
-                stage.parts.core.conversation.record_state(
+                stage.parts.core.conversation.record_entry(
                     CompactionEntry(
                         parent_id=None, summary=f"{seen} turns.", first_kept_entry_id=kept, tokens_before=1
                     )

@@ -55,24 +55,24 @@ asyncio.run(main())
 _IMPORT_PROGRAM = """
 import time
 start = time.process_time()
-import app.providers.registry, app.providers.models.catalogue
+import app.providers.adapter_registry, app.providers.models.catalogue
 print(time.process_time() - start)
 """
 _MEMORY_PROGRAM = """
 import sys, time
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
 from bench.providers import model_of, resident_kilobytes
 before, start = resident_kilobytes(), time.process_time()
-Registry().warm(model_of(*sys.argv[1:]))
+AdapterRegistry().load_modules_for(model_of(*sys.argv[1:]))
 print(resident_kilobytes() - before, time.process_time() - start)
 """
 _LATENESS_PROGRAM = """
 import asyncio, sys, time
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
 from bench.providers import model_of
 async def main():
     late = []
-    warming = asyncio.create_task(asyncio.to_thread(Registry().warm, model_of(*sys.argv[1:])))
+    warming = asyncio.create_task(asyncio.to_thread(AdapterRegistry().load_modules_for, model_of(*sys.argv[1:])))
     while not warming.done():
         due = time.perf_counter() + 0.005
         await asyncio.sleep(0.005)
@@ -162,11 +162,11 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
     """Returns the best CPU times of some rounds in alternation."""
     import httpcore2
 
+    from app.providers.adapter_registry import AdapterRegistry
     from app.providers.model_stream import Context, StreamOptions
-    from app.providers.registry import Registry
     from app.values.messages import user_message
 
-    registry, model = Registry(), _model(api, url)
+    registry, model = AdapterRegistry(), _model(api, url)
     asked = Context(messages=(user_message("Hi"),))
 
     async def read_bare(pool: httpcore2.AsyncConnectionPool) -> int:
@@ -343,13 +343,13 @@ print(measure_long_answer(sys.argv[1]))
 
 def measure_long_answer(url: str) -> int:
     """Returns the growth of the peak in kilobytes. Runs in a separate process."""
+    from app.providers.adapter_registry import AdapterRegistry
     from app.providers.model_stream import Context, StreamOptions
-    from app.providers.registry import Registry
     from app.values.messages import user_message
 
     async def run() -> int:
-        registry = Registry()
-        registry.warm(_model("openai-completions", url))
+        registry = AdapterRegistry()
+        registry.load_modules_for(_model("openai-completions", url))
         before = resident_kilobytes()
         _reset_peak()
         asked = Context(messages=(user_message("Hi"),))

@@ -1,41 +1,57 @@
 """Measures how well a ranked map finds the place of a change, on real commits: `python -m bench
-repository-maps CLONE…`.
+repository-maps FOLDER`, where the folder is a clone or contains clones.
 
 A question is the message of a commit with one parent, not by a bot, that touched one to three
 code files other than tests: without its first line's prefix, links and trailers, 40 to 1,500
 characters long. The answer is the touched files, searched in the tree of its parent. Commits
-are drawn with a fixed seed; the older half of each clone's questions is for tuning, the newer
-is held out. Without clones nothing is measured. `BENCH_QUESTIONS` sets how many are drawn from
-each clone; `BENCH_HELD_OUT=1` skips the older halves."""
+are drawn with a fixed seed. Half of the clones, by a checksum of their names, are for tuning;
+the others are unseen: only their figures are looked at. Without clones nothing is measured.
 
+| Variable | Effect |
+|---|---|
+| `BENCH_QUESTIONS` | how many questions are drawn from each clone |
+| `BENCH_HALF` | `tuned` or `unseen`: only that half |
+| `BENCH_BASE` | a revision of bayou whose ranking is measured too, on an index of its own |
+| `BENCH_CACHE` | a folder in which trees and indexes are kept for the next run |
+"""
+
+import contextlib
+import io
+import json
 import math
 import os
 import random
 import re
 import sqlite3
 import subprocess
+import sys
+import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
+from subprocess import PIPE
 
 import msgspec
 
 from bench.table import Row
 from tools.filemap.detection import detect_language
 from tools.repomap.index.kinds import kind_of
-from tools.repomap.index.parts import question_words, split_words
+from tools.repomap.index.parts import split_words
 from tools.repomap.index.store import IndexStore
 from tools.repomap.ranking import is_confident, parse_question, rank_files
 from tools.repomap.repository import MappedRepository
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, bundled_ripgrep
 
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
 """The number of questions drawn from each clone."""
-ONLY_HELD_OUT = os.environ.get("BENCH_HELD_OUT", "") == "1"
-"""Whether only the held-out halves are measured."""
+HALF = os.environ.get("BENCH_HALF", "")
+BASE = os.environ.get("BENCH_BASE", "")
+CACHE = os.environ.get("BENCH_CACHE", "")
+_FIRST = (1, 3, 10)
 _MIN_QUESTION_CHARS, _MAX_QUESTION_CHARS = 40, 1500
 _SKIPPED_NEWEST_COMMITS = 40
 """The number of newest commits that are skipped, so that a later run draws the same ones."""
@@ -61,10 +77,11 @@ class Case(msgspec.Struct, frozen=True):
 class CaseResult(msgspec.Struct, frozen=True):
     """The ranks found for a case."""
 
-    is_held_out: bool
+    half: str
     rank: int
     """The rank of the first touched file, from 0; a large number if it was not found."""
-    grep_rank: int
+    base_rank: int | None
+    """The rank by the revision in `BENCH_BASE`."""
     plain_rank: int
     """The rank by BM25 over path and text alone."""
     has_file: bool
@@ -80,29 +97,48 @@ class CaseResult(msgspec.Struct, frozen=True):
     """Whether that hint would contain a touched file."""
 
 
-def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
-    results: list[CaseResult] = []
-    for clone in clones:
-        results += _measure_clone(Path(clone))
-    if not results:
-        return
-    for title, some in (("all", results), ("held out", [one for one in results if one.is_held_out])):
-        if title == "held out" or not ONLY_HELD_OUT:
-            yield from _result_rows(title, some)
+def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
+    clones = sorted(clone for folder in folders for clone in _clones_in(Path(folder)))
+    with contextlib.ExitStack() as stack:
+        kept = Path(CACHE or stack.enter_context(tempfile.TemporaryDirectory()))
+        base = _base_sources(kept) if BASE and clones else None
+        results = [
+            one
+            for clone in clones
+            if HALF in ("", _half_of(clone))
+            for one in _measure_clone(clone, kept, base)
+        ]
+    for half in ("tuned", "unseen"):
+        some = [one for one in results if one.half == half]
+        if some:
+            yield from _result_rows(half, some)
+
+
+def _clones_in(folder: Path) -> list[Path]:
+    if (folder / ".git").exists() or (folder / "HEAD").is_file():
+        return [folder]
+    return [clone for below in sorted(folder.iterdir()) if below.is_dir() for clone in _clones_in(below)]
+
+
+def _half_of(clone: Path) -> str:
+    return "unseen" if zlib.crc32(clone.name.encode()) % 2 else "tuned"
 
 
 def _result_rows(title: str, results: list[CaseResult]) -> Iterator[Row]:
     count = len(results)
-    for most in (1, 5, 10, 20):
+    for most in _FIRST:
         ours = [one.rank < most for one in results]
-        theirs = _mean([one.grep_rank < most for one in results])
         plain = _mean([one.plain_rank < most for one in results])
+        told = f"{_confidence_interval(ours)}; plain BM25 {100 * plain:.1f}"
+        base = [one.base_rank < most for one in results if one.base_rank is not None]
+        if base:
+            told += f", {BASE} {100 * _mean(base):.1f}"
         yield Row(
             name=f"{title}: {count} questions, touched file in the first {most}",
             figure=100 * _mean(ours),
             unit="%",
-            ratio=_mean(ours) / theirs if theirs else None,
-            reference=f"{_confidence_interval(ours)}; grep by words {100 * theirs:.0f}, plain BM25 {100 * plain:.0f}",
+            ratio=_mean(ours) / plain if plain else None,
+            reference=told,
             limit="3 points over plain BM25" if most == 10 else "",
         )
     symbols = [one.has_symbol for one in results if one.has_symbol is not None]
@@ -123,7 +159,9 @@ def _result_rows(title: str, results: list[CaseResult]) -> Iterator[Row]:
     largest = max(one.tokens for one in results)
     yield Row(name=f"{title}: largest map", figure=largest, unit="tokens", limit="2000")
     yield Row(
-        name=f"{title}: an answer, median", figure=1000 * median(one.seconds for one in results), unit="ms"
+        name=f"{title}: an answer, median",
+        figure=1000 * median(one.seconds for one in results),
+        unit="ms CPU",
     )
 
 
@@ -140,18 +178,14 @@ def _confidence_interval(found: Sequence[float]) -> str:
     return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f}"
 
 
-def _measure_clone(clone: Path) -> list[CaseResult]:
-    cases = cases_of(clone, QUESTIONS)
+def _measure_clone(clone: Path, kept: Path, base: Path | None) -> list[CaseResult]:
     results: list[CaseResult] = []
-    with tempfile.TemporaryDirectory() as folder:
-        tree, cache = Path(folder, "tree"), Path(folder, "cache")
-        _git(clone, "worktree", "prune")
+    tree, cache = kept / clone.name / "tree", kept / clone.name / "cache"
+    if not tree.exists():
         subprocess.run(["git", "clone", "-q", "-n", "-s", str(clone), str(tree)], check=True)
-        repository = MappedRepository(tree, cache, asks_git_at_home=Path.home)
-        for place, case in enumerate(cases):
-            is_held_out = place >= len(cases) // 2
-            if ONLY_HELD_OUT and not is_held_out:
-                continue
+    repository = MappedRepository(tree, cache, asks_git_at_home=Path.home)
+    with _base_ranking(base, tree, kept / clone.name / f"cache-{BASE}") as base_order:
+        for case in cases_of(clone, QUESTIONS):
             try:
                 _git(tree, "checkout", "-q", "-f", case.parent)
             except subprocess.CalledProcessError:
@@ -160,8 +194,62 @@ def _measure_clone(clone: Path) -> list[CaseResult]:
             problem = repository.bring_up_to_date()
             if problem:
                 raise RuntimeError(problem)
-            results.append(_measure_case(repository, case, is_held_out=is_held_out))
+            order = base_order(case.question)
+            results.append(_measure_case(repository, case, order, half=_half_of(clone)))
     return results
+
+
+def _base_sources(kept: Path) -> Path:
+    """Extracts the sources of the revision in `BENCH_BASE`."""
+    folder = kept / f"sources-{BASE}"
+    if not folder.exists():
+        packed = subprocess.run(
+            ["git", "archive", BASE, "tools"],
+            cwd=Path(__file__).parent.parent,
+            capture_output=True,
+            check=True,
+        )
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+    return folder
+
+
+_BASE_PROGRAM = """
+import json, sys
+from pathlib import Path
+from tools.repomap.index.store import IndexStore
+from tools.repomap.ranking import parse_question, rank_files
+from tools.repomap.repository import MappedRepository
+
+repository = MappedRepository(Path(sys.argv[1]), Path(sys.argv[2]), asks_git_at_home=Path.home)
+for line in sys.stdin:
+    repository.bring_up_to_date()
+    with IndexStore(repository.index) as store:
+        places = rank_files(store, parse_question(json.loads(line)), most=100).ranked_files
+    print(json.dumps([place.file.path for place in places]), flush=True)
+"""
+
+
+@contextlib.contextmanager
+def _base_ranking(base: Path | None, tree: Path, cache: Path) -> Generator[Callable[[str], list[str] | None]]:
+    """Yields a function that ranks the tree's files for a question as the revision in `BENCH_BASE` does."""
+    if base is None:
+        yield lambda question: None
+        return
+    words = [sys.executable, "-c", _BASE_PROGRAM, str(tree), str(cache)]
+    process = subprocess.Popen(
+        words, cwd=base, env={**os.environ, "PYTHONPATH": str(base)}, text=True, stdin=PIPE, stdout=PIPE
+    )
+    assert process.stdin is not None and process.stdout is not None
+    asked, told = process.stdin, process.stdout
+
+    def order(question: str) -> list[str]:
+        asked.write(json.dumps(question) + "\n")
+        asked.flush()
+        return json.loads(told.readline())
+
+    with process:
+        yield order
 
 
 def _backdate_files(tree: Path) -> None:
@@ -174,13 +262,15 @@ def _backdate_files(tree: Path) -> None:
             os.utime(place, (now - 3600, now - 3600))
 
 
-def _measure_case(repository: MappedRepository, case: Case, *, is_held_out: bool) -> CaseResult:
-    began = time.perf_counter()
+def _measure_case(
+    repository: MappedRepository, case: Case, base: Sequence[str] | None, *, half: str
+) -> CaseResult:
+    began = time.process_time()
     answer = repository.map_about(case.question)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     with IndexStore(repository.index) as store:
         question = parse_question(case.question)
-        places = rank_files(store, question, most=100_000).places
+        places = rank_files(store, question, most=100_000).ranked_files
         order = [place.file.path for place in places]
         sure = is_confident(store, question, places)
         second = tuple(
@@ -202,9 +292,9 @@ def _measure_case(repository: MappedRepository, case: Case, *, is_held_out: bool
             for path, name, line in changed
         )
     return CaseResult(
-        is_held_out=is_held_out,
+        half=half,
         rank=_first_rank(order, case.touched),
-        grep_rank=_first_rank(_grep_order(repository.root, case.question), case.touched),
+        base_rank=_first_rank(base, case.touched) if base is not None else None,
         plain_rank=_first_rank(_plain_bm25_order(repository, case.question), case.touched),
         has_file=any(path in shown for path in case.touched),
         has_symbol=has_symbol,
@@ -218,7 +308,7 @@ def _measure_case(repository: MappedRepository, case: Case, *, is_held_out: bool
 
 def _rank_when_known(repository: MappedRepository, store: IndexStore, case: Case, known: str) -> int:
     question = parse_question(case.question)
-    places = rank_files(store, question, known=(known,), most=1000, read=repository.text_of).places
+    places = rank_files(store, question, known=(known,), most=1000, read=repository.text_of).ranked_files
     others = [place.file.path for place in places if place.file.path != known]
     return _first_rank(others, [path for path in case.touched if path != known])
 
@@ -229,7 +319,8 @@ def _changed_symbols(
     """Returns the innermost symbols around the changed lines."""
     with IndexStore(repository.index) as store:
         file = store.file_at(path)
-        symbols = store.outline(file.id).symbols if file else ()
+        outline = store.outline(file.id) if file else None
+    symbols = outline.symbols if outline is not None else ()
     found: dict[tuple[str, str, int], None] = {}
     for line in lines:
         around = [symbol for symbol in symbols if symbol.start_line <= line <= symbol.end_line]
@@ -243,26 +334,6 @@ def _first_rank(order: Sequence[str], touched: Sequence[str]) -> int:
     return min((order.index(path) for path in touched if path in order), default=1_000_000)
 
 
-def _grep_order(root: Path, question: str) -> list[str]:
-    """Ranks files as a simple grep would: by how many of the question's words they contain, tests
-    last."""
-    counts: dict[str, float] = {}
-    for word in question_words(question):
-        found = subprocess.run(
-            [bundled_ripgrep() or "rg", *DEFAULT_ARGUMENTS, "-il", "-F", word],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for path in found.stdout.splitlines():
-            counts[path] = counts.get(path, 0) + 1
-    weighted = {
-        path: count * (0.35 if kind_of(path, "x", b"") == "test" else 1) for path, count in counts.items()
-    }
-    return sorted(weighted, key=lambda path: (-weighted[path], path))
-
-
 def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
     """Ranks files by SQLite's BM25 with its Porter stemmer, over paths and texts with split
     identifiers."""
@@ -272,13 +343,19 @@ def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
             "create virtual table text using fts5 (path, body, content='', tokenize='porter unicode61')"
         )
         for number, path in enumerate(paths):
-            words = (" ".join(split_words(text)) for text in (path, repository.text_of(path)))
+            words = (_plain_words(path), _plain_words(repository.text_of(path)))
             db.execute("insert into text (rowid, path, body) values (?, ?, ?)", (number, *words))
         asked = " OR ".join(f'"{part}"' for part in dict.fromkeys(split_words(question))) or '"nothing"'
         found = db.execute(
             "select rowid from text where text match ? order by bm25(text) limit 500", (asked,)
         )
         return [paths[row[0]] for row in found]
+
+
+@lru_cache(maxsize=20_000)
+def _plain_words(text: str) -> str:
+    """Splits a text once, since most files are the same for the next question."""
+    return " ".join(split_words(text))
 
 
 def cases_of(clone: Path, most: int) -> list[Case]:
@@ -310,7 +387,10 @@ def _case_from_commit(clone: Path, commit: str, parent: str, author: str, messag
     question = _LINK.sub("", _TRAILER.sub("", _PREFIX.sub("", message))).strip()
     if not _MIN_QUESTION_CHARS <= len(question) <= _MAX_QUESTION_CHARS:
         return None
-    diff = _git(clone, "diff", "-U0", "--no-renames", "--diff-filter=M", parent, commit)
+    try:
+        diff = _git(clone, "diff", "-U0", "--no-renames", "--diff-filter=M", parent, commit)
+    except subprocess.CalledProcessError:
+        return None  # a clone without the files of its whole history
     lines: dict[str, list[int]] = {}
     path = ""
     for row in diff.splitlines():

@@ -62,13 +62,13 @@ async def _measured() -> dict[str, list[float]]:
             home=home,
             own=home / ".bayou" / "agent",
         )
-        boxes.remember("read", SandboxGrant(kind="read"))
-        boxes.remember("outside", SandboxGrant(kind="outside"))
+        boxes.remember_grant("read", SandboxGrant(kind="read"))
+        boxes.remember_grant("outside", SandboxGrant(kind="outside"))
         processes = LocalProcesses()
 
         async def work(network: str, call_id: str) -> None:
             effective_settings.set("sandbox.network", network)
-            box = await boxes.for_call(call_id)
+            box = await boxes.box_for_call(call_id)
             line = CommandLine(
                 argv=("/bin/sh", "-c", "true"), cwd=folder, environment=dict(os.environ), box=box
             )

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.session_library import list_sessions, search_now, session_folder, usage_in
+from app.sessions.session_library import list_sessions, read_usage, search_indexed, session_folder
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.content import Text, Thinking, ToolCall
@@ -122,7 +122,7 @@ def opening(folder: Path) -> Iterator[Row]:
     leaf = log.entries[4999].id
     yield Row(
         name="project 5,000 entries",
-        figure=fastest(lambda: log.project(leaf)) * 1000,
+        figure=fastest(lambda: log.project_context(leaf)) * 1000,
         unit="ms",
         limit="15 ms",
     )
@@ -184,7 +184,7 @@ def usage(root: Path) -> Iterator[Row]:
 
     def once() -> float:
         started = time.process_time()
-        usage_in(root, root / ".cache")
+        read_usage(root, root / ".cache")
         return time.process_time() - started
 
     yield Row(name="usage of all of them, cold, CPU", figure=once(), unit="s", limit="1 s")
@@ -212,12 +212,12 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
     yield Row(name=f"list {sessions} sessions, warm", figure=warm * 1000, unit="ms", limit="100 ms")
     for read in ("nothing", "all"):
         for query in ("word77", "word77 word78", '"word5 word6"'):
-            found = fastest(lambda query=query: search_now(root, query))
+            found = fastest(lambda query=query: search_indexed(root, query))
             yield Row(name=f"search {query}, {read} read", figure=found * 1000, unit="ms", limit="50 ms")
         if read == "nothing":
             started = time.perf_counter()
             with closing(SessionIndex(root)) as index:
-                while index.read_some_texts():
+                while index.index_text_batch():
                     pass
             yield Row(name="reading all of them", figure=time.perf_counter() - started, unit="s")
     index = SessionIndex(root)

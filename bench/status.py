@@ -57,7 +57,7 @@ async def _measured(folder: Path, messages: int) -> dict[str, float]:
         entry = assembled.session.log.entries[-1]
         return {
             "a look": _best(app.status.refresh),
-            "an entry comes": _best(lambda: app.status.note(EntryAppended(entry=entry))),
+            "an entry comes": _best(lambda: app.status.handle_event(EntryAppended(entry=entry))),
         }
 
 

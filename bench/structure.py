@@ -80,7 +80,7 @@ async def count_broken_rewrites(folder: Path) -> tuple[int, int, int]:
         workspace = Workspace(folder)
         arguments = validate_arguments(tool, {"rewrites": [{"pattern": pattern, "replacement": replacement}]})
         result = await tool.run(arguments, ToolContext(call_id="bench", cwd=folder, workspace=workspace))
-        for action in workspace.pending.waiting:
+        for action in workspace.pending.pending_actions:
             broken += sum(not compiles(file.data or b"") for file in action.files)
             places += int(action.label.split()[2].replace(",", ""))
         left_out += result.text.count("Left out, as it would have")

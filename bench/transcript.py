@@ -64,7 +64,7 @@ def _measure(app: TranscriptApp, blocks: list[Any], source: str, note: Callable[
     load()
     transcript.begin_reply("live")
     note("stream", stream_deltas(app, "live", source, 1_000))
-    floor = [cpu(lambda: (app.output.forget(), app.paint(everything=True))) for _ in range(40)]
+    floor = [cpu(lambda: (app.output.forget_content(), app.paint(everything=True))) for _ in range(40)]
     note("floor", statistics.median(floor))
     note("late", stream_deltas(app, "live", source, 1_000, at=3_000) if len(blocks) > SMALL else 0.0)
     transcript.finish_reply("live")
@@ -73,7 +73,7 @@ def _measure(app: TranscriptApp, blocks: list[Any], source: str, note: Callable[
     for _ in range(30):
         pages.append(cpu(lambda: (transcript.keyboard.page(-1), app.paint())))
         if transcript.scroll_offset.y == 0:
-            transcript.viewport.follow()
+            transcript.viewport.follow_end()
     note("page", statistics.median(pages))
     chance = random.Random(1)
 
@@ -87,12 +87,12 @@ def _measure(app: TranscriptApp, blocks: list[Any], source: str, note: Callable[
     def resize(width: int) -> None:
         place = transcript.viewport.remember_place()
         transcript.column.resize(width)
-        transcript.viewport.restore(place)
-        transcript.painter.rows(0, 39)
+        transcript.viewport.restore_anchor(place)
+        transcript.painter.visible_strips(0, 39)
 
     note("resize", best([cpu(lambda width=width: resize(width)) for width in (100, 90, 80)]))
     resize(transcript.viewport.width)
-    transcript.viewport.follow()
+    transcript.viewport.follow_end()
     note(
         "expand",
         best([cpu(lambda on=on: (transcript.open_all(tools=on), app.paint())) for on in (True, False) * 3]),

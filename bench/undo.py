@@ -13,19 +13,19 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from app.sessions.ids import sidecar
+from app.sessions.ids import sidecar_path
 from app.sessions.session_log import SessionLog
 from app.undo.change_ledger import ChangeLedger, LedgerLine, OpenOperations
 from app.undo.change_records import FILES_ENTRY_TYPE as FILES_TYPE
-from app.undo.change_records import Change, FilesData, as_data
+from app.undo.change_records import Change, FilesData, to_entry_data
 from app.undo.content_store import UndoConfig
 from app.undo.session_undo import SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from bench.table import Row
 from tools.base import FileChange
+from tools.files.atomic_replacement import swap_in_file
 from tools.files.mutations import FileState, MutationQueue, NewContent
-from tools.files.replacing import swap_in_file
 from tools.operations import LocalFiles
 
 SMALL, LARGE = 1_000, 100_000
@@ -81,12 +81,12 @@ def _editing(folder: Path) -> Row:
             text = f"{next(numbers)} line of a file\n"
             return NewContent(data=(text * (_EDITED // len(text))).encode())
 
-        await queue.change(str(path), f"call{next(numbers)}", compute)
+        await queue.change_file(str(path), f"call{next(numbers)}", compute)
 
     def measured(keeps: bool) -> float:
         queue = MutationQueue(LocalFiles())
         if keeps:
-            queue.subscribe_before(parts.recorder.about_to)
+            queue.subscribe_before(parts.recorder.record_before_write)
             queue.subscribe(lambda change: _record_change(parts, change))
         asyncio.run(edit(queue))
         return _best(lambda: asyncio.run(edit(queue)), 20)
@@ -103,7 +103,7 @@ def _editing(folder: Path) -> Row:
 
 
 def _record_change(parts: SessionUndo, change: FileChange) -> None:
-    parts.recorder.happened(change)
+    parts.recorder.record_write_done(change)
 
 
 def _commands_at_once(folder: Path) -> Row:
@@ -112,11 +112,11 @@ def _commands_at_once(folder: Path) -> Row:
 
     async def one(number: int, watched: bool) -> None:
         if watched:
-            await parts.watch.begin(f"c{number}")
+            await parts.watch.scan_before(f"c{number}")
         command = f"sleep 0.1; echo {number} > out{number}; echo more >> d0/s0/f{number % 20}.py"
         await (await asyncio.create_subprocess_exec("sh", "-c", command, cwd=project)).wait()
         if watched:
-            await parts.watch.end(f"c{number}")
+            await parts.watch.scan_after(f"c{number}")
 
     async def all_of_them(watched: bool) -> float:
         began = time.perf_counter()
@@ -167,8 +167,8 @@ def _commands(folder: Path, count: int) -> Iterator[Row]:
     async def both() -> None:
         key = f"c{next(numbers)}"
         watching = asyncio.ensure_future(_longest_hold(held))
-        await parts.watch.begin(key)
-        await parts.watch.end(key)
+        await parts.watch.scan_before(key)
+        await parts.watch.scan_after(key)
         watching.cancel()
 
     two_bare()
@@ -207,26 +207,26 @@ def _restore_rows(folder: Path) -> Iterator[Row]:
     project, parts = _start_undo(folder)
     log = parts.log
     queue = MutationQueue(LocalFiles())
-    queue.subscribe_before(parts.recorder.about_to)
+    queue.subscribe_before(parts.recorder.record_before_write)
     queue.subscribe(lambda change: _record_change(parts, change))
 
     async def write_all(version: int) -> None:
         log.append(MessageEntry(parent_id=None, message=user_message(f"version {version}")))
         for number in range(RESTORED):
             text = f"{number} {version}\n" * 300
-            await queue.change(
+            await queue.change_file(
                 str(project / f"f{number}"),
                 f"call{version}",
                 lambda state, text=text: NewContent(data=text.encode()),
             )
-        data = parts.recorder.take(f"call{version}", "write")
+        data = parts.recorder.take_changes(f"call{version}", "write")
         assert data is not None
-        log.append(CustomEntry(parent_id=None, custom_type=FILES_TYPE, data=as_data(data)))
+        log.append(CustomEntry(parent_id=None, custom_type=FILES_TYPE, data=to_entry_data(data)))
 
     for version in range(2):
         asyncio.run(write_all(version))
     began, cpu = time.perf_counter(), _cpu()
-    plan = parts.restores.undo()
+    plan = parts.restores.plan_undo()
     yield Row(
         name="preview of 1,000 files",
         figure=time.perf_counter() - began,
@@ -268,7 +268,7 @@ def _opening(folder: Path) -> Row:
     def open_it(path: Path) -> Callable[[], object]:
         def work() -> None:
             log = SessionLog.open(path, read_only=True)
-            assert ChangeLedger(sidecar(path, "files")).left_open() == OpenOperations()
+            assert ChangeLedger(sidecar_path(path, "files")).unfinished_operations() == OpenOperations()
             log.close()
 
         return work
@@ -289,15 +289,15 @@ def _session(folder: Path, *, has_changes: bool) -> Path:
     parts.log.append(MessageEntry(parent_id=None, message=user_message("go")))
     for number in range(CHANGES):
         change = {"path": f"src/f{number}.py", "before": None, "after": {"hash": "0" * 64, "size": 10}}
-        data = as_data(FilesData(call_id=f"call{number}", tool="write"))
+        data = to_entry_data(FilesData(call_id=f"call{number}", tool="write"))
         data["changes"] = [change]
         kind = FILES_TYPE if has_changes else "bench.other"
         parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=data))
         if has_changes:
-            parts.recorder.ledger.begin(
+            parts.recorder.ledger.append_begin(
                 LedgerLine(kind="change", id=f"call{number}", change=Change(path=f"f{number}"))
             )
-            parts.recorder.told(f"call{number}")
+            parts.recorder.mark_recorded(f"call{number}")
     path = parts.log.path
     assert path is not None
     parts.log.close()

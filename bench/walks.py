@@ -31,10 +31,13 @@ from bench.table import Row
 OURS = ("app.", "tools.", "widgets.")
 Place = tuple[str, str]
 """A module and a function in it."""
-REQUEST = (("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
-BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end"))
-QUESTION = (("app.engine.permissions.permission_gate", "check"), ("widgets.status.approval", "show"))
-PAINTED = (("app.engine.permissions.permission_gate", "check"), ("widgets.status.approval", "_after_paint"))
+REQUEST = (("app.engine.session", "prompt"), ("app.providers.adapter_registry", "stream"))
+BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end_event"))
+QUESTION = (("app.engine.permissions.permission_gate", "check_call"), ("widgets.status.approval", "show"))
+PAINTED = (
+    ("app.engine.permissions.permission_gate", "check_call"),
+    ("widgets.status.approval", "_after_paint"),
+)
 DELTA = (("app.providers.model_stream", "emit"), ("widgets.transcript.painting.painter", "rows"))
 
 
@@ -144,7 +147,7 @@ async def assembled_for(
         paths.agent_dir.mkdir(parents=True)
         (paths.agent_dir / "settings.json").write_text(f'{{"permissions": {{"mode": "{mode}"}}}}')
         assembled = assemble_session(options, paths, {}, can_ask=True)
-        assembled.choice.set(
+        assembled.model_choice.set_model(
             Scripted([*answers, say("done")], tokens_per_second=400).register(assembled.registry)
         )
         yield assembled, options, paths
@@ -156,7 +159,7 @@ async def walked(walk: Walk, *answers: ScriptedResponse) -> Walk:
         session = assembled.session
         ui = SilentUi(session.events.publish_now)
         await connect_extensions(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
-        await session.events.drain()
+        await session.events.wait_until_delivered()
         session.warm_up()  # as after the first paint
         with walk:
             await session.prompt("hello")
@@ -176,10 +179,10 @@ async def walked_on_screen(walk: Walk, *answers: ScriptedResponse) -> Walk:
 
 async def _on_screen(*answers: ScriptedResponse) -> None:
     from app.tui.app import BayouApp
-    from app.tui.startup import StartOptions, make_extensions
+    from app.tui.startup import StartOptions, make_extension_loader
 
     async with assembled_for(*answers, mode="ask") as (assembled, options, paths):
-        opening = StartOptions(extend=make_extensions(assembled, options, paths))
+        opening = StartOptions(load_extensions=make_extension_loader(assembled, options, paths))
         app = BayouApp(
             assembled, opening=opening, home=paths.home, css_path=sorted(styles_dir().glob("*.tcss"))
         )
@@ -189,7 +192,7 @@ async def _on_screen(*answers: ScriptedResponse) -> None:
             await app.session.prompt("hello")
             while app.session.is_running:
                 await pilot.pause(0.02)
-                if app.approval_bar.shows_keys:
+                if app.approval_bar.accepts_keys:
                     await pilot.press("alt+a")
 
 

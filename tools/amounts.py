@@ -15,7 +15,7 @@ def duration(seconds: float) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """Formats seconds in whole seconds, for counters that run."""
+    """Formats a running time in whole seconds, as `12 s`, `1 m 12 s` or `2 h 5 m`, for counters on the screen."""
     whole = int(seconds)
     for size, unit, part, below in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "m"), (60, "m", 1, "s")):
         if whole >= size:
@@ -25,7 +25,7 @@ def elapsed(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Formats a time span in one unit: `5 m`, `3 h`, `2 d`."""
+    """Formats a time span in its largest unit only: `5 m`, `3 h`, `2 d`."""
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
@@ -67,17 +67,24 @@ def pluralized(count: int, one: str, many: str = "") -> str:
 
 
 def changed_lines(added: int, removed: int) -> str:
-    """Formats added and removed lines as `+12 −4`; a count of zero is omitted."""
+    """Formats the numbers of added and removed lines as `+12 −4`; a number of zero is omitted."""
     return " ".join([*([f"+{added:,}"] if added else []), *([f"{MINUS}{removed:,}"] if removed else [])])
 
 
 def changed_files(files: int, added: int, removed: int) -> str:
-    """Formats a change as `3 files +40 −12`."""
+    """Formats the numbers of changed files and lines as `3 files +40 −12`."""
     return f"{pluralized(files, 'file')} {changed_lines(added, removed)}".rstrip()
 
 
+def thin_bar(amount: float, most: float, width: int) -> str:
+    """Draws a progress bar as a thin line (`━━━ `), which does not run into the bars of neighbouring rows; any share
+    above zero is visible."""
+    filled = max(1, round(width * min(1.0, amount / most))) if most and amount > 0 else 0
+    return ("━" * filled).ljust(width)
+
+
 def bar(amount: float, most: float, width: int) -> str:
-    """Draws a bar in eighths of a cell (`███▌    `); any amount above zero is visible."""
+    """Draws a progress bar in eighths of a cell (`███▌ `); any share above zero is visible."""
     if not most or amount <= 0:
         return " " * width
     whole, rest = divmod(max(1, round(8 * width * min(1.0, amount / most))), 8)

@@ -8,7 +8,8 @@ from tools.text import one_line
 
 
 def text_argument(arguments: Mapping[str, Any], *names: str) -> str:
-    """Returns the first argument of `names` that is present, on one line, for a heading."""
+    """Returns the first argument of a tool call that has one of these `names`, on one line, for the heading of its
+    card."""
     for name in names:
         value = arguments.get(name)
         if isinstance(value, str) and value:
@@ -17,7 +18,7 @@ def text_argument(arguments: Mapping[str, Any], *names: str) -> str:
 
 
 def pattern_argument(arguments: Mapping[str, Any], name: str) -> str:
-    """Returns a search pattern unchanged, with its surrounding spaces and further lines."""
+    """Returns the search pattern of a tool call unchanged, with its surrounding spaces and further lines."""
     value = arguments.get(name)
     return one_line(value)[:2_000] if isinstance(value, str) else ""
 
@@ -32,7 +33,7 @@ def number_argument(arguments: Mapping[str, Any], name: str) -> int | None:
 
 
 def number_detail(details: Mapping[str, Any] | None, *keys: str) -> int | None:
-    """Returns a number nested in stored result details."""
+    """Returns a number at a path of keys in the stored details of a tool result; None if it is missing."""
     node: Json | Mapping[str, Any] = details
     for key in keys:
         node = node.get(key) if isinstance(node, Mapping) else None

@@ -1,4 +1,6 @@
-"""Defines what a tool is and the context that a call gets. The tools themselves are in `tools.builtin`."""
+"""Defines what a tool of the agent is, and the context that each call of it gets.
+
+The tools themselves are in `tools.builtin`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -7,12 +9,12 @@ from typing import Any, Literal, Protocol, get_args
 import msgspec
 
 from tools.effects import NO_EFFECTS, OPAQUE_EFFECTS, Effects
-from tools.results import Card, TextBlock, ToolResult
+from tools.results import Card, TextBlock, ToolKind, ToolResult
 from tools.text import escape_controls, one_line
 
 
 class ToolError(Exception):
-    """A failure whose message the model reads: what happened, to which thing, and what to try."""
+    """An error of a tool whose message the model reads: what happened, to which thing, and what to try."""
 
     def __init__(self, message: str, *, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -20,7 +22,7 @@ class ToolError(Exception):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A file change by a tool, reported after it happened."""
+    """One change of a file, reported to listeners after a tool, a command or a restore has made it."""
 
     path: str
     call_id: str
@@ -35,7 +37,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobHost(Protocol):
-    """Takes over running work when its caller stops waiting for it."""
+    """The interface of the job table, which takes over the work of a tool call when the call moves to the
+    background."""
 
     @property
     def is_waited_for(self) -> bool:
@@ -52,9 +55,8 @@ class JobHost(Protocol):
         kill: Callable[[], None],
         look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
-        """Takes over running work and returns its job id. The host reports the end of the work to the agent.
-
-        `look` is called at the end of each prompt and returns notes on what the work has done so far."""
+        """Takes over running work as a background job and returns its job id. The job table reports the end of the work
+        to the agent. `look` is called at the end of each prompt and returns notes on what the work has done so far."""
         ...
 
 
@@ -66,12 +68,13 @@ class ToolCaller(Protocol):
         ...
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Calls a tool. Failures are returned as results; only cancellation is raised."""
+        """Calls another tool by its name. Failures are returned as results; only cancellation is raised."""
         ...
 
 
 class ToolContext(msgspec.Struct, kw_only=True):
-    """The context of a call. Cancelling the call's task aborts it."""
+    """The context of one tool call: its id, working directory, workspace and callbacks. Cancelling the call's task
+    aborts it."""
 
     call_id: str
     cwd: Path
@@ -98,14 +101,8 @@ ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
 """Draws a call from its (possibly partial) arguments and its result, its progress result, or None."""
 
 
-ToolKind = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
-]
-"""What an editor shows a call as; the words of the Agent Client Protocol."""
-
-
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A capability, defined once: how the model calls it, what it does, and how people see it."""
+    """A tool of the agent: how the model calls it, what it does, and how people see its calls."""
 
     name: str
     description: str
@@ -145,23 +142,25 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"The tool {self.name} has the unknown kind {self.kind!r}; use one of: {known}")
 
     def effects_of(self, arguments: Any, context: ToolContext) -> Effects:
-        """Returns the effects of a call with typed arguments. Runs in a thread. Raises `ToolError` for an
-        impossible path."""
+        """Returns which files, programs and hosts a call with typed arguments touches. Runs in a thread. Raises
+        `ToolError` for an impossible path."""
         return OPAQUE_EFFECTS if self.effects is None else self.effects(arguments, context)
 
     def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
-        """Draws the call; the arguments may be partial and not yet repaired by `prepare`."""
+        """Returns the card on which people see a tool call; the arguments may be partial and not yet repaired by
+        `prepare`."""
         arguments = self.prepare(dict(arguments)) if self.prepare else arguments
-        return self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
+        card = self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
+        return msgspec.structs.replace(card, kind=self.kind)
 
 
 def no_effects(arguments: Any, context: ToolContext) -> Effects:
-    """Returns no effects, for tools that touch only bayou's own memory."""
+    """Returns that a tool call touches no file, program or host, for tools that only use bayou's own memory."""
     return NO_EFFECTS
 
 
 def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    """Draws a generic card for tools without `show`."""
+    """Returns a generic card of a tool call, for tools without a `show` function."""
     subject = ", ".join(f"{key}={value}" for key, value in arguments.items())
     first_line = one_line(subject.split("\n", 1)[0][:200])
     blocks = (TextBlock(text=escape_controls(result.text)),) if result and result.text else ()

@@ -3,12 +3,13 @@
 Pure: the transcript and the exported page decide how the lines look."""
 
 from difflib import SequenceMatcher
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 from tools.patterns import late
 
-_HUNK = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_WORD = late(r"\w+|\s+|[^\w\s]")
+_HUNK_HEADER_PATTERN = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_WORD_PATTERN = late(r"\w+|\s+|[^\w\s]")
 _MAX_WORD_DIFF_CHARS = 600
 _MIN_SIMILARITY = 0.35
 
@@ -16,73 +17,68 @@ _MIN_SIMILARITY = 0.35
 class DiffLine(NamedTuple):
     kind: str
     """`+`, `-`, a space for context, or `@` for a gap."""
-    old: int
-    new: int
+    old_line: int
+    new_line: int
     start: int
     """Offset of the line's text in the plain text of all lines."""
     end: int
-    partner: int = -1
+    paired_line: int = -1
     """Index of the line that this line replaces or is replaced by; -1 if none."""
 
 
 def parse_diff(diff: str) -> tuple[str, list[DiffLine]]:
-    """Returns the code in a unified diff without its signs, and a `DiffLine` for each line."""
+    """Returns the code lines of a unified diff without their signs, and a `DiffLine` for each."""
     old = new = 0
     in_hunk = False
+    kinds: list[str] = []
     texts: list[str] = []
-    lines: list[DiffLine] = []
-    at = 0
-
-    def add(kind: str, text: str) -> None:
-        nonlocal at
-        texts.append(text)
-        lines.append(DiffLine(kind, old, new, at, at + len(text)))
-        at += len(text) + 1
-
+    olds: list[int] = []
+    news: list[int] = []
     for line in diff.split("\n"):
-        if match := _HUNK.match(line):
+        kind = line[:1]
+        if kind == "@" and (match := _HUNK_HEADER_PATTERN.match(line)):
             if in_hunk:
-                add("@", "⋯")
+                kinds.append("@")
+                texts.append("⋯")
+                olds.append(old)
+                news.append(new)
             old, new, in_hunk = int(match[1]), int(match[2]), True
-        elif not in_hunk or line.startswith("\\"):
-            continue
-        elif line.startswith("+"):
-            add("+", line[1:])
-            new += 1
-        elif line.startswith("-"):
-            add("-", line[1:])
-            old += 1
-        elif line.startswith(" "):
-            add(" ", line[1:])
-            old += 1
-            new += 1
-    return "\n".join(texts), _pair_lines(lines)
+        elif in_hunk and kind and kind in "+- ":
+            kinds.append(kind)
+            texts.append(line[1:])
+            olds.append(old)
+            news.append(new)
+            if kind != "+":
+                old += 1
+            if kind != "-":
+                new += 1
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    ends = [start - 1 for start in starts[1:]]
+    return "\n".join(texts), list(map(DiffLine, kinds, olds, news, starts, ends, _pair_replaced_lines(kinds)))
 
 
-def _pair_lines(lines: list[DiffLine]) -> list[DiffLine]:
-    out = list(lines)
-    index = 0
-    while index < len(out):
-        first = index
-        while index < len(out) and out[index].kind == "-":
-            index += 1
-        middle = index
-        while index < len(out) and out[index].kind == "+":
-            index += 1
-        for offset in range(min(middle - first, index - middle)):
-            removed, added = first + offset, middle + offset
-            out[removed] = out[removed]._replace(partner=added)
-            out[added] = out[added]._replace(partner=removed)
-        if index == first:
-            index += 1
-    return out
+def _pair_replaced_lines(kinds: list[str]) -> list[int]:
+    """Pairs removed with added lines of a diff: returns for each line the index of the one that it replaces or is
+    replaced by, or -1."""
+    found = [-1] * len(kinds)
+    at = 0
+    for (kind, lines), (following, others) in pairwise(
+        (*((kind, len(list(group))) for kind, group in groupby(kinds)), ("", 0))
+    ):
+        if kind == "-" and following == "+":
+            paired = min(lines, others)
+            found[at : at + paired] = range(at + lines, at + lines + paired)
+            found[at + lines : at + lines + paired] = range(at, at + paired)
+        at += lines
+    return found
 
 
 def changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Returns the spans in which two versions of a line differ; empty when the versions have too little in common."""
+    """Returns the words in which two versions of a line differ, as spans; empty if the versions have too little in
+    common."""
     if max(len(old), len(new)) > _MAX_WORD_DIFF_CHARS:
         return [], []
-    before, after = _WORD.findall(old), _WORD.findall(new)
+    before, after = _WORD_PATTERN.findall(old), _WORD_PATTERN.findall(new)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     if matcher.ratio() < _MIN_SIMILARITY:
         return [], []

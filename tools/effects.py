@@ -10,7 +10,7 @@ import msgspec
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """Code that a call runs."""
+    """A program that a tool call runs: a shell command or Python code."""
 
     language: Literal["shell", "python"]
     code: str
@@ -33,7 +33,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call touches. Paths are absolute, as the tool understands its arguments; links are not followed."""
+    """Everything that a tool call touches: files, programs, hosts. Paths are absolute, as the tool understands its
+    arguments; links are not followed."""
 
     reads: tuple[str, ...] = ()
     """Files whose content the call shows, and folders whose files' content it shows."""
@@ -61,17 +62,17 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Returns all files and folders, each once."""
+        """Returns all files and folders that a tool call touches, each once."""
         return tuple(dict.fromkeys((*self.reads, *self.lists, *self.writes, *self.stages)))
 
     @property
     def contents(self) -> tuple[str, ...]:
-        """Returns the files and folders whose content may appear in the result."""
+        """Returns the files and folders whose content may appear in the result of a tool call."""
         return tuple(dict.fromkeys((*self.reads, *self.writes, *self.stages)))
 
 
 class CallFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a stored call, as people read them: relative to the working directory if they are inside."""
+    """The files of a recorded tool call, as people read them: relative to the working directory if they are inside."""
 
     reads: tuple[str, ...] = ()
     """Those whose content it showed."""

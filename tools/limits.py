@@ -1,5 +1,6 @@
-"""Limits the size of results: the one place where lines and bytes are counted and text is truncated. Each tool
-words its own truncation notice."""
+"""Limits the size of tool results: the one place where lines and bytes are counted and text is truncated.
+
+Each tool words its own truncation notice."""
 
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ MAX_LINE_CHARS = 500
 
 
 class Truncation(msgspec.Struct, frozen=True, kw_only=True):
-    """A text truncated to the limits, and its size before."""
+    """A text truncated to the limits of lines and bytes, and its size before."""
 
     content: str
     truncated_by: Literal["lines", "bytes"] | None = None
@@ -30,7 +31,8 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
         return self.truncated_by is not None
 
     def details(self) -> dict[str, Any]:
-        """Returns the form that is stored with a result. The content is already in the result and is not repeated."""
+        """Returns the data about a truncation that is stored in a result's details. The content is already in the
+        result and is not repeated."""
         return {
             "content": "",
             "truncated": self.truncated,
@@ -47,7 +49,7 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_lines(text: str) -> int:
-    """Counts lines that end with a line feed, and a last line without one."""
+    """Counts the lines of a text, including a last line without a line feed."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
@@ -88,14 +90,15 @@ def clip_bytes_from_end(text: str, limit: int) -> str:
 
 
 def clip_line(line: str, limit: int = MAX_LINE_CHARS) -> tuple[str, bool]:
-    """Clips a line of a listing, and returns whether it was clipped."""
+    """Clips a line of a tool result to a number of characters, and returns whether it was clipped."""
     if len(line) <= limit:
         return line, False
     return f"{line[:limit]}... [truncated, {len(line):,} characters]", True
 
 
 def truncate_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES) -> Truncation:
-    """Keeps whole lines from the beginning; if the first line exceeds the limit, keeps its beginning."""
+    """Truncates a text to its first lines within the limits; if the first line exceeds the limit, keeps its
+    beginning."""
     total_lines, total_bytes = count_lines(text), byte_length(text)
     if total_lines <= max_lines and total_bytes <= max_bytes:
         return _untruncated(text, total_lines, total_bytes, max_lines, max_bytes)
@@ -133,9 +136,8 @@ def truncate_tail(
     total_lines: int | None = None,
     total_bytes: int | None = None,
 ) -> Truncation:
-    """Keeps whole lines from the end; if the last line exceeds the limit, keeps its end.
-
-    The totals give the full size where `text` is only the end of a longer text."""
+    """Truncates a text to its last lines within the limits; if the last line exceeds the limit, keeps its end. The
+    totals give the full size where `text` is only the end of a longer text."""
     own_lines, own_bytes = count_lines(text), byte_length(text)
     lines_in_all = own_lines if total_lines is None else total_lines
     bytes_in_all = own_bytes if total_bytes is None else total_bytes

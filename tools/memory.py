@@ -1,4 +1,5 @@
-"""Controls memory during large pieces of work: pauses the garbage collector and returns freed memory to the system."""
+"""Reduces memory use during large pieces of work: pauses the garbage collector and returns freed memory to the
+system."""
 
 import gc
 import sys
@@ -21,7 +22,7 @@ def garbage_collection_paused() -> Generator[None]:
 
 
 def trim_heap() -> None:
-    """Returns freed memory to the system."""
+    """Returns memory that the process has freed to the system."""
     trim = _malloc_trim()
     if trim is not None:
         trim(0)

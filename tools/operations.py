@@ -1,13 +1,12 @@
-"""The file and process operations that tools need from the place where the project lives.
-
-The local ones are here; a project behind ssh, in a container or in a test provides another object with these
-methods. File operations may block: tools call them off the event loop. Processes write into a file descriptor
-that the caller holds, so a remote process is a local process that forwards."""
+"""Defines the file and process operations that tools need from the place where the project is, and implements them for
+this machine. A project behind ssh, in a container or in a test provides another object with these methods. File
+operations may block: tools call them off the event loop. Processes write into a file descriptor that the caller has, so
+a remote process is a local process that forwards."""
 
 import errno
 import os
 import stat as stat_module
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, runtime_checkable
@@ -15,7 +14,7 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 import msgspec
 
 from tools.box.policy import Box
-from tools.files.replacing import (
+from tools.files.atomic_replacement import (
     Version,
     locked_files,
     replace_atomically,
@@ -37,7 +36,7 @@ class FileStat(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> Version:
-        """A value that stays equal as long as the file is unchanged."""
+        """A version of a file, which stays equal as long as the file is unchanged."""
         return (self.device, self.inode, self.size, self.mtime_ns)
 
 
@@ -47,7 +46,7 @@ class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileOperations(Protocol):
-    """File operations by absolute path. Failures are `OSError`s."""
+    """The interface of file operations, by absolute path. Failures are `OSError`s."""
 
     def stat(self, path: str) -> FileStat: ...
 
@@ -69,27 +68,27 @@ class FileOperations(Protocol):
         ...
 
     def replace(self, path: str, data: bytes) -> None:
-        """Makes `data` the file's content atomically, and keeps its mode and links."""
+        """Replaces the file's content with `data` atomically, and keeps its mode and links."""
         ...
 
 
 @runtime_checkable
 class RemovesFiles(Protocol):
-    """File operations that can also remove files."""
+    """The interface of file operations that can also remove files."""
 
     def remove(self, path: str) -> None: ...
 
 
 @runtime_checkable
 class SetsExecutable(Protocol):
-    """File operations that can make a file executable, and take that back."""
+    """The interface of file operations that can make a file executable, and take that back."""
 
     def set_executable(self, path: str, is_executable: bool) -> None: ...
 
 
 @runtime_checkable
 class GuardsFiles(Protocol):
-    """File operations that detect changes by other programs."""
+    """The interface of file operations that detect changes by other programs."""
 
     def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
         """Locks the files against other bayou processes."""
@@ -98,8 +97,8 @@ class GuardsFiles(Protocol):
     def replace_unchanged(
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
     ) -> None:
-        """Like `replace`, if the file still has the content `old` and this version (None: missing). Raises
-        `ChangedMeanwhile`."""
+        """Replaces the file's content atomically, if it still has the content `old` and this version (None: missing).
+        Raises `ChangedMeanwhile`."""
         ...
 
 
@@ -112,7 +111,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunningProcess(Protocol):
-    """A started command with all its descendants."""
+    """The interface of a started command with all its descendants."""
 
     @property
     def pid(self) -> int: ...
@@ -126,7 +125,7 @@ class RunningProcess(Protocol):
         ...
 
     def kill(self) -> None:
-        """Like `end`, without waiting."""
+        """Kills the process and all its descendants, without waiting."""
         ...
 
     async def has_survivors(self, *, is_output_open: bool) -> bool:
@@ -218,12 +217,7 @@ class LocalFiles:
             old,
             path,
             lambda: replace_atomically(Path(target), data, durable=False),
-            self._keeps_names(target),
         )
-
-    def _keeps_names(self, target: str) -> Callable[[], bool]:
-        """Returns a check whether the other names of a file (hard links) get its new content, too."""
-        return lambda: True
 
     def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
         return locked_files([os.path.realpath(path) for path in paths])
@@ -234,9 +228,7 @@ class LocalFiles:
         target = os.path.realpath(path)
         if version is None:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
-        replace_unchanged(
-            target, path, data, old, version, is_shared=is_shared, keeps_names=self._keeps_names(target)
-        )
+        replace_unchanged(target, path, data, old, version, is_shared=is_shared)
 
 
 def _mtime_ns(path: str) -> int:

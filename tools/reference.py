@@ -8,7 +8,7 @@ from tools.registry import builtin_tools
 
 
 def table(tools: tuple[Tool, ...]) -> str:
-    """Returns a section for each tool with its description and arguments."""
+    """Returns the Markdown text of `docs/tools.md`: a section for each tool with its description and arguments."""
     return "\n".join(_section(tool) for tool in tools)
 
 

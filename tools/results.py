@@ -1,9 +1,8 @@
-"""Results of tools: content for the model, and a card with display blocks for people.
+"""Defines the results of tools: content for the model, and a card with display blocks for people.
 
-Plain values without behaviour; widgets import this module of `tools`. Widgets decide how a block looks, and each
-tool makes its own result."""
+Plain values without behaviour; widgets import this module of `tools` and decide how a block looks."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -29,7 +28,7 @@ Part = TextPart | ImagePart
 
 
 class ToolResult(_Value, frozen=True, kw_only=True):
-    """The result of a call, or an intermediate result (progress)."""
+    """The result of a tool call, or an intermediate result (progress)."""
 
     content: tuple[Part, ...] = ()
     details: dict[str, Any] | None = None
@@ -50,7 +49,7 @@ def text_result(text: str, *, details: dict[str, Any] | None = None, is_error: b
 
 
 class TextBlock(_Value, frozen=True, kw_only=True):
-    """Plain text; `tail` shows the end instead of the beginning when the block is cut."""
+    """A block of plain text on a card; `tail` shows the end instead of the beginning when the block is cut."""
 
     text: str
     tail: bool = False
@@ -61,7 +60,7 @@ class MarkdownBlock(_Value, frozen=True, kw_only=True):
 
 
 class FileBlock(_Value, frozen=True, kw_only=True):
-    """Lines of a file with syntax highlighting."""
+    """A block of a file's lines on a card, with syntax highlighting."""
 
     path: str
     text: str
@@ -75,7 +74,7 @@ class FileBlock(_Value, frozen=True, kw_only=True):
 
 
 class DiffBlock(_Value, frozen=True, kw_only=True):
-    """A change of one file as a unified diff."""
+    """A block on a card with the change of one file as a unified diff."""
 
     path: str
     diff: str
@@ -86,7 +85,7 @@ class DiffBlock(_Value, frozen=True, kw_only=True):
 
 
 class ColouredSpan(msgspec.Struct, frozen=True, array_like=True):
-    """A coloured span in a line of output; lines count from the first."""
+    """A coloured part of a line of a command's output; lines count from the first."""
 
     line: int
     start: int
@@ -108,7 +107,7 @@ class CommandBlock(_Value, frozen=True, kw_only=True):
 
 
 class ListBlock(_Value, frozen=True, kw_only=True):
-    """Paths, matches or entries, one per line."""
+    """A block on a card with a list of paths, matches or entries, one per line."""
 
     items: tuple[str, ...]
     note: str = ""
@@ -136,7 +135,7 @@ class MapSymbol(_Value, frozen=True, kw_only=True):
 
 
 class MapBlock(_Value, frozen=True, kw_only=True):
-    """The outline of a file. `text` is exactly what the model reads."""
+    """A block on a card with the outline of a file. `text` is exactly what the model reads."""
 
     path: str
     text: str
@@ -172,8 +171,14 @@ Block = (
 )
 
 
+ToolKind = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+"""What an editor shows a call as; the words of the Agent Client Protocol."""
+
+
 class Card(_Value, frozen=True, kw_only=True):
-    """What people see of a tool call: one line until it is opened, then its blocks."""
+    """The card on which people see a tool call: one line until it is opened, then its blocks."""
 
     title: str
     """The action, such as `read` or `bash`."""
@@ -184,6 +189,8 @@ class Card(_Value, frozen=True, kw_only=True):
     doubt: str = ""
     """Why a success may be none, which the card's mark shows too."""
     blocks: tuple[Block, ...] = ()
+    kind: ToolKind = "other"
+    """What the call does; the action is drawn in its colour."""
     last_lines: tuple[str, ...] = ()
     """The last lines of what was computed or said, shown while the card is closed; empty where a result is no news, as
     of a read."""

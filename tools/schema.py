@@ -15,16 +15,16 @@ from tools.text import escape_controls
 _MAX_SHOWN_ARGUMENTS: Final = 2_000
 
 
-UNDECLARED: Final = msgspec.Meta(extra_json_schema={"undeclared": True})
+UNDECLARED_ARGUMENT: Final = msgspec.Meta(extra_json_schema={"undeclared": True})
 """Marks a field that is accepted but not declared to the model, which knows it from other tools."""
 
 
 class ArgumentsError(ToolError):
-    """The arguments do not fit the tool's schema."""
+    """Raised if the arguments of a call do not fit the tool's schema."""
 
 
 def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """Returns the JSON Schema of a struct as the model sees it, self-contained and without titles."""
+    """Returns the JSON Schema of a tool's arguments struct as the model sees it, self-contained and without titles."""
     whole = _full_schema(arguments)
     return {
         **whole,
@@ -35,23 +35,23 @@ def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 @functools.cache
 def _full_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     schema, components = msgspec.json.schema_components([arguments], ref_template="{name}")
-    return _inline(components[schema[0]["$ref"]], components)
+    return _inline_references(components[schema[0]["$ref"]], components)
 
 
 def _is_declared(node: dict[str, Any]) -> bool:
     return "undeclared" not in node
 
 
-def _inline(node: Json, components: dict[str, Any]) -> Any:
+def _inline_references(node: Json, components: dict[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_inline(item, components) for item in node]
+        return [_inline_references(item, components) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        target = _inline(components[node["$ref"]], components)
+        target = _inline_references(components[node["$ref"]], components)
         return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
     out: dict[str, Any] = {
-        key: _inline(value, components)
+        key: _inline_references(value, components)
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str))  # an argument may be called so
     }
@@ -63,7 +63,8 @@ def _inline(node: Json, components: dict[str, Any]) -> Any:
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """Removes `null` from optional fields: a model may omit them and need not know about null."""
+    """Removes `null` from the types of optional fields in a JSON Schema: a model may omit them and need not know about
+    null."""
     rest = [option for option in node["anyOf"] if option.get("type") != "null"]
     if len(rest) == 1:
         return {**rest[0], **{key: value for key, value in node.items() if key != "anyOf"}}
@@ -71,9 +72,8 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def validate_arguments(tool: Tool, raw: Json) -> Any:
-    """Coerces `raw` to the tool's schema: a struct of `tool.arguments` if that is set, otherwise a dict.
-
-    Raises `ArgumentsError` with a message for the model."""
+    """Converts the raw arguments of a model to the tool's schema: a struct of `tool.arguments` if that is set,
+    otherwise a dict. Raises `ArgumentsError` with a message for the model."""
     return typed_arguments(tool, normalised_arguments(tool, raw))
 
 
@@ -84,12 +84,14 @@ def normalised_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
     raw = tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
         raise ArgumentsError(
-            _error_message(tool.name, [("arguments", f"expected an object, got {_type_of(raw)}")], raw)
+            _arguments_error_message(
+                tool.name, [("arguments", f"expected an object, got {_type_name(raw)}")], raw
+            )
         )
     problems: list[tuple[str, str]] = []
     value = _coerce(raw, _accepted_schema(tool), "", problems)
     if problems:
-        raise ArgumentsError(_error_message(tool.name, problems, raw))
+        raise ArgumentsError(_arguments_error_message(tool.name, problems, raw))
     return value
 
 
@@ -101,7 +103,9 @@ def typed_arguments(tool: Tool, arguments: dict[str, Any]) -> Any:
     try:
         return msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError as problem:
-        raise ArgumentsError(_error_message(tool.name, [("arguments", str(problem))], arguments)) from None
+        raise ArgumentsError(
+            _arguments_error_message(tool.name, [("arguments", str(problem))], arguments)
+        ) from None
 
 
 def _accepted_schema(tool: Tool) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def _without_extra_properties(node: Json) -> Any:
     return out
 
 
-def _error_message(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
+def _arguments_error_message(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
     lines = "\n".join(f"  - {path}: {problem}" for path, problem in problems)
     try:
         received = json.dumps(raw, indent=2, ensure_ascii=False, default=repr)
@@ -140,7 +144,7 @@ def _error_message(name: str, problems: list[tuple[str, str]], raw: Json) -> str
 
 
 def _coerce(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
-    """Coerces `value` to the schema, or records a problem."""
+    """Converts a value to the type that its JSON Schema demands, or records a problem."""
     options: Json = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, list):
         return _coerce_one_of(value, options, path, problems)
@@ -161,7 +165,7 @@ def _coerce_one_of(
 ) -> Any:
     first: list[tuple[str, str]] = []
     for option in options:
-        if _is_exactly(value, option.get("type")):
+        if _has_json_type(value, option.get("type")):
             own: list[tuple[str, str]] = []
             fitted = _coerce(value, option, path, own)
             if not own:
@@ -179,9 +183,9 @@ def _coerce_one_of(
 
 def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     if isinstance(value, str):
-        value = _parsed(value, dict)
+        value = _parse_json_text(value, dict)
     if not isinstance(value, dict):
-        problems.append((path or "arguments", f"expected an object, got {_type_of(value)}"))
+        problems.append((path or "arguments", f"expected an object, got {_type_name(value)}"))
         return value
     properties: dict[str, Any] = schema.get("properties") or {}
     required: list[str] = schema.get("required") or []
@@ -206,7 +210,7 @@ def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: lis
 
 
 def _unknown_argument(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
-    """Returns a message that suggests the argument that may be meant."""
+    """Returns the error for an unknown argument of a call, which suggests the argument that may be meant."""
     known = {name.casefold(): name for name, node in properties.items() if _is_declared(node)}
     close = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
     if close and known[close[0]] not in given:
@@ -218,7 +222,7 @@ def _coerce_array(
     value: Json | tuple[Any, ...], schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
 ) -> Any:
     if isinstance(value, str):
-        value = _parsed(value, list)
+        value = _parse_json_text(value, list)
     given: list[Json] = list(value) if isinstance(value, list | tuple) else [value]
     items: dict[str, Any] = schema.get("items") or {}
     if len(given) < schema.get("minItems", 0):
@@ -227,7 +231,7 @@ def _coerce_array(
 
 
 def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, str]]) -> Any:
-    if wanted is None or _is_exactly(value, wanted):
+    if wanted is None or _has_json_type(value, wanted):
         return value
     fitted: Any = None
     if wanted in ("integer", "number"):
@@ -242,7 +246,7 @@ def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[st
         return None
     if fitted is None:
         problems.append(
-            (path or "arguments", f"expected {_TYPE_WORDS.get(str(wanted), wanted)}, got {_type_of(value)}")
+            (path or "arguments", f"expected {_TYPE_WORDS.get(str(wanted), wanted)}, got {_type_name(value)}")
         )
         return value
     return fitted
@@ -286,7 +290,7 @@ def _check_limits(value: Json, schema: dict[str, Any], path: str, problems: list
         problems.append((path, "must not be empty"))
 
 
-def _parsed(text: str, kind: type) -> Any:
+def _parse_json_text(text: str, kind: type) -> Any:
     """Parses an object or a list that a model sent as JSON text."""
     try:
         value = json.loads(text)
@@ -320,7 +324,7 @@ _TYPE_WORDS: Final = {
 }
 
 
-def _is_exactly(value: Json, wanted: Json) -> bool:
+def _has_json_type(value: Json, wanted: Json) -> bool:
     kind = _PYTHON_TYPES.get(wanted) if isinstance(wanted, str) else None
     if kind is None:
         return False
@@ -329,8 +333,8 @@ def _is_exactly(value: Json, wanted: Json) -> bool:
     return isinstance(value, kind)
 
 
-def _type_of(value: Json) -> str:
+def _type_name(value: Json) -> str:
     for word, kind in _PYTHON_TYPES.items():
-        if _is_exactly(value, word) and kind is not dict:
+        if _has_json_type(value, word) and kind is not dict:
             return {"null": "null", "array": "a list", "boolean": "true or false"}.get(word, f"a {word}")
     return "an object" if isinstance(value, dict) else type(value).__name__

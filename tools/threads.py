@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from tools.base import ToolContext
 from tools.results import ToolResult
 
-R = TypeVar("R")
+Result = TypeVar("Result")
 
 
-class Stopped(Exception):
-    """Raised when work is given up because its caller was cancelled."""
+class WorkStopped(Exception):
+    """Raised in a thread when its work is given up because the caller was cancelled."""
 
 
 class StopFlag:
@@ -26,15 +26,16 @@ class StopFlag:
 
     def check(self) -> None:
         if self._event.is_set():
-            raise Stopped
+            raise WorkStopped
 
     @property
     def is_set(self) -> bool:
         return self._event.is_set()
 
 
-async def in_thread(work: Callable[[StopFlag], R]) -> R:
-    """Runs `work` in a thread. Cancelling the caller sets the stop flag and does not wait for the work."""
+async def in_thread(work: Callable[[StopFlag], Result]) -> Result:
+    """Runs `work` in a thread and awaits its result. Cancelling the caller sets the stop flag and does not wait for the
+    work."""
     stop = StopFlag()
     try:
         return await asyncio.to_thread(work, stop)
@@ -44,8 +45,8 @@ async def in_thread(work: Callable[[StopFlag], R]) -> R:
 
 
 class ThreadedTool:
-    """A tool whose whole work runs in one thread. A caller that post-processes the result does so in the same
-    thread through `work`, because switching threads costs more than most of the work."""
+    """The `run` function of a tool whose whole work runs in one thread. A caller that post-processes the result does so
+    in the same thread through `work`, because switching threads costs more than most of the work."""
 
     def __init__(self, work: Callable[[Any, ToolContext, StopFlag], ToolResult]) -> None:
         self.work = work
@@ -54,13 +55,13 @@ class ThreadedTool:
         return await in_thread(lambda stop: self.work(arguments, context, stop))
 
 
-async def run_to_completion(work: Callable[[], R]) -> R:
+async def run_to_completion(work: Callable[[], Result]) -> Result:
     """Runs `work` in a thread and waits until it is done even when cancelled, for changes that must not be half
     done."""
     return await await_uncancelled(asyncio.to_thread(work))
 
 
-async def await_uncancelled(work: Awaitable[R]) -> R:
+async def await_uncancelled(work: Awaitable[Result]) -> Result:
     """Awaits `work` to its end; a cancellation meanwhile, however often, is raised afterwards."""
     running = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

@@ -1,5 +1,5 @@
-"""State that the tools of one session share: working directory, files seen by the model, file changes, running
-commands."""
+"""Defines the state that the tools of one session share: working directory, files seen by the model, file changes,
+running commands."""
 
 import asyncio
 import os
@@ -18,28 +18,28 @@ from tools.edits.dialects.modes import EditMode
 from tools.edits.pending import PendingChanges
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
-from tools.files.boxed import BoxedFiles, JudgedPaths
-from tools.files.lines import LineIndexes
+from tools.files.line_index import LineIndexes
 from tools.files.mutations import MutationQueue
 from tools.files.paths import AddedFolders
-from tools.files.private import private_folder
-from tools.files.readcache import ReadCache
+from tools.files.private_folders import private_folder
+from tools.files.read_cache import ReadCache
+from tools.files.sandboxed_files import BoxedFiles, JudgedPaths
 from tools.masking.mask import CurrentMask
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
+from tools.running.file_watching import WatchCommand
 from tools.running.process import BoxedNetwork, BoxFailed, LocalProcesses
 from tools.running.pty.pty_host import PtyHost
 from tools.running.shell import ShellSettings, SpawnHook
 from tools.running.shell_session import ShellSession
-from tools.running.watching import WatchCommand
 
 if TYPE_CHECKING:
-    from tools.kernel.kept import SessionKernel
+    from tools.kernel.session_kernel import SessionKernel
     from tools.kernel.settings import KernelSettings
     from tools.repomap.repository import MappedRepository
 
 
 class BoxForCall(Protocol):
-    """Returns the sandbox policy for a process of a call."""
+    """The function that returns the sandbox policy for a process of a tool call."""
 
     async def __call__(self, call_id: str, *, lasts: bool = False) -> Box | None:
         """Called before a process starts, with the call it belongs to and whether it lasts beyond that call. None
@@ -52,7 +52,7 @@ class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Workspace:
-    """State that lives as long as its session. Close it when the session ends."""
+    """The state that the tools of one session share, from its start to `close`."""
 
     def __init__(
         self,
@@ -104,28 +104,28 @@ class Workspace:
         """Called before every command starts; may change the command."""
         self.watch_command: WatchCommand | None = None
         """Called before every command of the model starts; watches its file changes."""
-        self.confine: BoxForCall | None = None
+        self.box_for_call: BoxForCall | None = None
         """Returns the sandbox for each process that a call starts, and what that sandbox would be by now."""
-        self.box_now: Callable[[str], Box | None] = lambda call_id: None
-        self.refused_hosts: Callable[[str], tuple[str, ...]] = lambda caller: ()
-        """Returns each `host:port` that the proxy refused, by the caller name of the sandbox."""
+        self.current_box_of: Callable[[str], Box | None] = lambda call_id: None
+        self.end_proxy_caller: Callable[[str], tuple[str, ...]] = lambda caller: ()
+        """Called with the caller name of a command that has ended; returns each `host:port` that was refused it."""
         self.mask_output: CurrentMask = lambda: None
         """Returns the mask for the output of commands while it arrives."""
-        self.kept_back: Callable[[], Callable[[str], bool]] = lambda: lambda path: False
+        self.hidden_path_test: Callable[[], Callable[[str], bool]] = lambda: lambda path: False
         """Called once for each search: returns a check, by real path, whether lines of a file must not be shown."""
         self.mask_text: Callable[[str], str] = str
         """Masks a text before it is cut."""
         self._repositories = repositories
-        self._mapped: dict[Path, MappedRepository] = {}
-        self.map_heard: Callable[[], None] = lambda: None
+        self._mapped_repositories: dict[Path, MappedRepository] = {}
+        self.on_map_progress: Callable[[], None] = lambda: None
         """Called, from any thread, while the repository map is being built."""
         self.exchanged: Callable[[], None] = lambda: None
         """Called when the tools switch to other file and process operations."""
         self.artifacts, self.nested = artifacts or Artifacts(), NestedPathFinder()
-        self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside)
+        self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside_folder)
         self.read_cache, self.line_indexes = ReadCache(), LineIndexes()
         self.syntax, self.mutations = SyntaxChecks(), MutationQueue(self.files)
-        self.mutations.subscribe(self._heard_change)
+        self.mutations.subscribe(self._on_file_change)
         self.pending = PendingChanges(lambda: self.mutations)
         self.running: set[RunningProcess] = set()
         """Running commands, and processes that commands left behind."""
@@ -139,7 +139,7 @@ class Workspace:
         return str(self.cwd), *self.added.real
 
     def private_folder(self, kind: str) -> Path:
-        """Creates a folder that commands cannot see; its user removes it."""
+        """Creates a temporary folder that commands cannot see; its user removes it."""
         return private_folder(self.cache_dir and self.cache_dir / "working", kind)
 
     @property
@@ -157,19 +157,19 @@ class Workspace:
         try:
             return await self._own_processes.network()
         except BoxFailed as problem:
-            raise ToolError(f"The sandbox's own network could not be made: {problem.strerror}.") from None
+            raise ToolError(f"The sandbox's network could not be created: {problem.strerror}.") from None
 
     @property
     def has_local_files(self) -> bool:
         """Whether the tools change files of this machine."""
         return isinstance(self.files, LocalFiles)
 
-    def exchange(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
-        """Switches to other file and process operations; None means those of this machine. Forgets what is known of
-        files."""
+    def switch_operations(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
+        """Switches the session to other file and process operations, such as those of a container; None means those of
+        this machine. Forgets what is known of files."""
         self._own_processes = self._own_processes or LocalProcesses(self.abilities)
         self.files, self.processes = files or self._own_files, processes or self._own_processes
-        self.mutations.use(self.files)
+        self.mutations.use_operations(self.files)
         self.read_cache, self.line_indexes, self.ripgrep = ReadCache(), LineIndexes(), None
         if self.shell_session is not None:
             self.shell_session.close()
@@ -181,7 +181,7 @@ class Workspace:
         """Returns the session's Python kernel without starting it."""
         if self._kernel is None:
             # Most sessions never need the kernel.
-            from tools.kernel.kept import SessionKernel  # noqa: PLC0415
+            from tools.kernel.session_kernel import SessionKernel  # noqa: PLC0415
             from tools.kernel.settings import KernelSettings  # noqa: PLC0415
 
             self._kernel = SessionKernel(self, self._kernel_settings or KernelSettings)
@@ -189,22 +189,22 @@ class Workspace:
 
     @property
     def has_kernel(self) -> bool:
-        """Whether the kernel has been requested."""
+        """Whether the session's Python kernel object has been created."""
         return self._kernel is not None
 
     def end_kernel(self, why: str = "") -> None:
-        """Ends the kernel; the next result reports that its state is gone."""
+        """Ends the session's Python kernel; the next result of `eval` reports that its state is gone."""
         if self._kernel is not None:
             self._kernel.end(why)
 
     @property
     def may_be_mapped(self) -> bool:
-        """Whether a repository may be mapped here; does not inspect the folder."""
+        """Whether the repository of the working directory may be indexed; does not inspect the folder."""
         return isinstance(self.files, LocalFiles) and self._repositories is not None
 
     def repository(self, folder: str | None = None) -> "MappedRepository | None":
-        """Returns the repository of the working directory, or of the added folder that contains `folder`, if it may be
-        mapped. For a thread."""
+        """Returns the repository map of the working directory, or of the added folder that contains `folder`, if it may
+        be indexed. For a thread."""
         main = self._repository_at(self.cwd)
         if main is None or folder is None or not self.added.paths:
             return main
@@ -215,43 +215,43 @@ class Workspace:
         return main if base is None else self._repository_at(base)
 
     def repositories(self) -> "tuple[MappedRepository, ...]":
-        """Returns the repositories of the working directory and of all added folders, each once. For a thread."""
+        """Returns the repository maps of the working directory and of all added folders, each once. For a thread."""
         found = map(self.repository, (None, *self.added.real))
         return tuple({one.root: one for one in found if one is not None}.values())
 
     def _repository_at(self, base: Path) -> "MappedRepository | None":
         if self._repositories is None or not isinstance(self.files, LocalFiles):
             return None
-        wanted, known = self._repositories(base), self._mapped.get(base)
+        wanted, known = self._repositories(base), self._mapped_repositories.get(base)
         if wanted is not known:
             in_use = (self.cwd, *self.added.paths)
-            for one in [one for one in self._mapped if one == base or one not in in_use]:
-                self._mapped.pop(one).close()
+            for one in [one for one in self._mapped_repositories if one == base or one not in in_use]:
+                self._mapped_repositories.pop(one).close()
             if wanted is not None:
-                self._mapped[base] = wanted
-                wanted.heard = lambda: self.map_heard()
+                self._mapped_repositories[base] = wanted
+                wanted.on_progress = lambda: self.on_map_progress()
         return wanted
 
     @property
     def last_repository(self) -> "MappedRepository | None":
-        """Returns the repository of the working directory as it was used last, without inspecting anything."""
-        return self._mapped.get(self.cwd)
+        """Returns the repository map of the working directory as it was used last, without inspecting anything."""
+        return self._mapped_repositories.get(self.cwd)
 
     @property
     def last_repositories(self) -> "tuple[MappedRepository, ...]":
-        """Returns all repositories as they were used last."""
-        return tuple(self._mapped.values())
+        """Returns all repository maps as they were used last."""
+        return tuple(self._mapped_repositories.values())
 
-    def _heard_change(self, change: FileChange) -> None:
+    def _on_file_change(self, change: FileChange) -> None:
         """Leaves an autorun file in place that a tool of bayou's wrote, or undo restored; reports each change to the
         repository map at once, in a thread."""
         if change.by != "command":
-            self.guard.accept(change.path)
-        for repository in self._mapped.values():
+            self.guard.accept_file(change.path)
+        for repository in self._mapped_repositories.values():
             loop = asyncio.get_running_loop()
             loop.run_in_executor(None, repository.expect_edit(Path(change.path)))
 
-    def enter(self, cwd: Path) -> None:
+    def change_directory(self, cwd: Path) -> None:
         """Changes the working directory of commands and paths. A persistent shell would stay in the old one and is
         closed."""
         self.cwd = cwd
@@ -269,9 +269,9 @@ class Workspace:
         if self.shell_session is not None:
             self.shell_session.close()
             self.shell_session = None
-        for repository in self._mapped.values():
+        for repository in self._mapped_repositories.values():
             repository.close()
-        self._mapped.clear()
+        self._mapped_repositories.clear()
         if self._own_processes is not None:
             self._own_processes.close()
         self.guard.close()

@@ -13,12 +13,12 @@ class ChordStep(NamedTuple):
     """The id of the action that this key completed."""
     is_waiting: bool = False
     """More keys are needed; the key was consumed."""
-    is_dropped: bool = False
+    is_cancelled: bool = False
     """The pending chord had no such continuation and was cancelled; the key was consumed."""
 
     @property
     def is_used(self) -> bool:
-        return bool(self.action) or self.is_waiting or self.is_dropped
+        return bool(self.action) or self.is_waiting or self.is_cancelled
 
 
 class Chords:
@@ -34,9 +34,9 @@ class Chords:
             for key in keys:
                 parts = tuple(key.split())
                 if len(parts) > 1:
-                    self._add(parts, action)
+                    self._add_chord(parts, action)
 
-    def _add(self, parts: tuple[str, ...], action: str) -> None:
+    def _add_chord(self, parts: tuple[str, ...], action: str) -> None:
         for known, owner in self._actions.items():
             size = min(len(known), len(parts))
             if known[:size] == parts[:size]:
@@ -62,7 +62,7 @@ class Chords:
         parts = (*self._begun, key)
         if key == "escape" and self._begun:
             self._begun = ()
-            return ChordStep(is_dropped=True)
+            return ChordStep(is_cancelled=True)
         if action := self._actions.get(parts):
             self._begun = ()
             return ChordStep(action=action)
@@ -71,4 +71,4 @@ class Chords:
             return ChordStep(is_waiting=True)
         was_begun = bool(self._begun)
         self._begun = ()
-        return ChordStep(is_dropped=was_begun)
+        return ChordStep(is_cancelled=was_begun)

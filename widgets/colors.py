@@ -7,8 +7,8 @@ from tools.patterns import late
 _HEX = late(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _OKLCH = late(r"oklch\(\s*([\d.]+)%?\s+([\d.]+)\s+([\d.]+)(?:deg)?\s*\)")
 _OKHSL = late(r"okhsl\(\s*([\d.]+)(?:deg)?\s+([\d.]+)%?\s+([\d.]+)%?\s*\)")
-_CUBE = (0, 95, 135, 175, 215, 255)
-_SYSTEM = (
+_COLOR_CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
+_SYSTEM_COLORS = (
     *("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5"),
     *("#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"),
 )
@@ -18,11 +18,11 @@ class ColorError(ValueError):
     """A colour that cannot be parsed; the message lists the accepted forms."""
 
 
-def read_color(value: str | int) -> str:
+def parse_color(value: str | int) -> str:
     """Returns the colour as `#rrggbb`; empty text (the terminal's own colour) and `ansi_…` names are
     unchanged."""
     if isinstance(value, int):
-        return _indexed(value)
+        return _palette_color(value)
     value = value.strip()
     if value == "" or value.startswith("ansi_"):
         return value
@@ -30,10 +30,10 @@ def read_color(value: str | int) -> str:
         return value.lower() if len(value) == 7 else "#" + "".join(char * 2 for char in value[1:].lower())
     if match := _OKLCH.fullmatch(value):
         lightness, chroma, hue = map(float, match.groups())
-        return _from_oklch(lightness / 100 if "%" in value else lightness, chroma, hue)
+        return _oklch_to_hex(lightness / 100 if "%" in value else lightness, chroma, hue)
     if match := _OKHSL.fullmatch(value):
         hue, saturation, lightness = map(float, match.groups())
-        return _from_okhsl(hue, saturation / 100, lightness / 100)
+        return _okhsl_to_hex(hue, saturation / 100, lightness / 100)
     raise ColorError(
         f"{value!r} is not a colour: use #rgb, #rrggbb, oklch(L% C H), okhsl(H S% L%), a number from 0 to 255, "
         "the name of one of the theme's vars, or an empty text"
@@ -41,7 +41,7 @@ def read_color(value: str | int) -> str:
 
 
 def luminance(color: str) -> float:
-    red, green, blue = (_linear(part) for part in _parts(color))
+    red, green, blue = (_to_linear(part) for part in _rgb_parts(color))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -51,8 +51,8 @@ def is_dark(color: str) -> bool:
 
 def mix(first: str, second: str, share: float) -> str:
     """Mixes two colours; `share`, from 0 to 1, is the weight of the second."""
-    parts = zip(_parts(first), _parts(second), strict=True)
-    return _hex(*(below + (above - below) * share for below, above in parts))
+    parts = zip(_rgb_parts(first), _rgb_parts(second), strict=True)
+    return _to_hex(*(below + (above - below) * share for below, above in parts))
 
 
 def contrast(first: str, second: str) -> float:
@@ -71,7 +71,7 @@ def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
     return mix(ground, ink, high)
 
 
-def legible(ink: str, ground: str, ratio: float = 4.5) -> str:
+def make_legible(ink: str, ground: str, ratio: float = 4.5) -> str:
     """Returns the ink unchanged if it is readable on the background, else a version closer to black or white."""
     if contrast(ink, ground) >= ratio:
         return ink
@@ -82,32 +82,36 @@ def legible(ink: str, ground: str, ratio: float = 4.5) -> str:
     return end
 
 
-def _parts(color: str) -> tuple[float, float, float]:
+def _rgb_parts(color: str) -> tuple[float, float, float]:
     return int(color[1:3], 16) / 255, int(color[3:5], 16) / 255, int(color[5:7], 16) / 255
 
 
-def _hex(red: float, green: float, blue: float) -> str:
+def _to_hex(red: float, green: float, blue: float) -> str:
     return "#" + "".join(f"{round(min(1.0, max(0.0, part)) * 255):02x}" for part in (red, green, blue))
 
 
-def _indexed(number: int) -> str:
+def _palette_color(number: int) -> str:
     if not 0 <= number <= 255:
         raise ColorError(f"{number} is not one of the 256 colours")
     if number < 16:
-        return _SYSTEM[number]
+        return _SYSTEM_COLORS[number]
     if number >= 232:
         grey = 8 + (number - 232) * 10
         return f"#{grey:02x}{grey:02x}{grey:02x}"
     number -= 16
-    red, green, blue = _CUBE[number // 36], _CUBE[number // 6 % 6], _CUBE[number % 6]
+    red, green, blue = (
+        _COLOR_CUBE_LEVELS[number // 36],
+        _COLOR_CUBE_LEVELS[number // 6 % 6],
+        _COLOR_CUBE_LEVELS[number % 6],
+    )
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _linear(part: float) -> float:
+def _to_linear(part: float) -> float:
     return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
 
 
-def _gamma(part: float) -> float:
+def _to_gamma(part: float) -> float:
     return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
 
 
@@ -122,19 +126,19 @@ def _oklab_to_linear(lightness: float, a: float, b: float) -> tuple[float, float
     )
 
 
-def _from_oklch(lightness: float, chroma: float, hue: float) -> str:
+def _oklch_to_hex(lightness: float, chroma: float, hue: float) -> str:
     angle = math.radians(hue)
     linear = _oklab_to_linear(lightness, chroma * math.cos(angle), chroma * math.sin(angle))
-    return _hex(*(_gamma(max(0.0, part)) for part in linear))
+    return _to_hex(*(_to_gamma(max(0.0, part)) for part in linear))
 
 
-def _fits(lightness: float, chroma: float, hue: float) -> bool:
+def _is_in_srgb(lightness: float, chroma: float, hue: float) -> bool:
     angle = math.radians(hue)
     linear = _oklab_to_linear(lightness, chroma * math.cos(angle), chroma * math.sin(angle))
     return all(-1e-6 <= part <= 1 + 1e-6 for part in linear)
 
 
-def _from_okhsl(hue: float, saturation: float, lightness: float) -> str:
+def _okhsl_to_hex(hue: float, saturation: float, lightness: float) -> str:
     """Converts OKHSL to RGB; saturation is approximated as a share of the chroma that fits the
     lightness."""
     k1, k2 = 0.206, 0.03
@@ -143,5 +147,5 @@ def _from_okhsl(hue: float, saturation: float, lightness: float) -> str:
     low, high = 0.0, 0.4
     for _ in range(24):
         middle = (low + high) / 2
-        low, high = (middle, high) if _fits(light, middle, hue) else (low, middle)
-    return _from_oklch(light, low * saturation, hue)
+        low, high = (middle, high) if _is_in_srgb(light, middle, hue) else (low, middle)
+    return _oklch_to_hex(light, low * saturation, hue)

@@ -5,7 +5,9 @@ from typing import Literal, NamedTuple
 from tools.amounts import MINUS
 from tools.patterns import late
 
-_CHANGED = late(rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS}([\d,]*\d)(?![\w.])")
+_DIFF_COUNTS = late(
+    rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS}([\d,]*\d)(?![\w.])"
+)
 
 
 class DiffstatPiece(NamedTuple):
@@ -18,7 +20,7 @@ def split_diffstat(text: str) -> list[DiffstatPiece]:
     sign."""
     out: list[DiffstatPiece] = []
     at = 0
-    for found in _CHANGED.finditer(text):
+    for found in _DIFF_COUNTS.finditer(text):
         added, removed = found[1], found[2] or found[3]
         out.append(DiffstatPiece(text[at : found.start()]))
         out.append(DiffstatPiece(f"+{added}" if added else "", "added"))

@@ -16,7 +16,7 @@ class Match(NamedTuple):
     """A match with its score and the positions of matched characters."""
 
     score: float
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     """The positions of the matched characters, in order."""
 
 
@@ -35,13 +35,13 @@ class Query:
             except re.error as error:
                 self.problem = f"not a regular expression: {error}"
         else:
-            self._words = [_word(word) for word in _split(text)]
+            self._words = [_parse_word(word) for word in _split_query(text)]
 
     @property
     def is_empty(self) -> bool:
         return not self._words and self._regex is None and not self.problem
 
-    def accepts(self, text: str, reach: int | None = None) -> bool:
+    def is_match(self, text: str, reach: int | None = None) -> bool:
         """Whether the text matches; cheaper than `match`. `reach`: characters within which a word may be scattered."""
         if self._regex is not None:
             return self._regex.search(text) is not None
@@ -62,11 +62,11 @@ class Query:
         score = 0.0
         places: set[int] = set()
         for word in self._words:
-            found = _best(word, text, len(text) if reach is None else reach)
+            found = _best_match(word, text, len(text) if reach is None else reach)
             if found is None:
                 return None
             score += found.score
-            places.update(found.places)
+            places.update(found.positions)
         return Match(score - len(text) * 0.02, tuple(sorted(places)))
 
 
@@ -79,11 +79,11 @@ class _Word(NamedTuple):
     """A pattern of the word's characters in order; None for a phrase."""
 
 
-def _split(text: str) -> list[str]:
+def _split_query(text: str) -> list[str]:
     return [word for word in re.findall(r'"[^"]+"|\S+', text) if word]
 
 
-def _word(word: str) -> _Word:
+def _parse_word(word: str) -> _Word:
     is_phrase = len(word) > 2 and word[0] == word[-1] == '"'
     if is_phrase:
         word = word[1:-1]
@@ -95,7 +95,7 @@ def _word(word: str) -> _Word:
     return _Word(word, whole, re.compile(re.escape(word[0]) + rest, flags | re.DOTALL))
 
 
-def _best(asked: _Word, text: str, reach: int) -> Match | None:
+def _best_match(asked: _Word, text: str, reach: int) -> Match | None:
     """Returns the best match of the word among the first few positions where it can start."""
     word, pattern = asked.text, asked.scattered
     folded = word == word.lower()
@@ -106,7 +106,7 @@ def _best(asked: _Word, text: str, reach: int) -> Match | None:
     if at >= 0:
         starts = at == 0 or not text[at - 1].isalnum()
         if not starts:  # the same letters at the start of a word count more
-            later = _at_word_start(haystack, word, at)
+            later = _find_at_word_start(haystack, word, at)
             at, starts = (later, True) if later >= 0 else (at, False)
         bonus = 12.0 if starts else 4.0
         exact = 6.0 if len(word) == len(text) else 0.0
@@ -119,14 +119,14 @@ def _best(asked: _Word, text: str, reach: int) -> Match | None:
         found = pattern.search(text, begin, reach)
         if found is None:
             break
-        candidate = _trace(word, haystack, text, found.start())
+        candidate = _match_scattered(word, haystack, text, found.start())
         if best is None or candidate.score > best.score:
             best = candidate
         begin = found.start() + 1
     return best
 
 
-def _at_word_start(haystack: str, word: str, at: int) -> int:
+def _find_at_word_start(haystack: str, word: str, at: int) -> int:
     while at >= 0:
         if at == 0 or not haystack[at - 1].isalnum():
             return at
@@ -134,7 +134,7 @@ def _at_word_start(haystack: str, word: str, at: int) -> int:
     return -1
 
 
-def _trace(word: str, haystack: str, text: str, start: int) -> Match:
+def _match_scattered(word: str, haystack: str, text: str, start: int) -> Match:
     places: list[int] = []
     score = -start * 0.05
     at = start

@@ -6,7 +6,7 @@ from tools.patterns import late
 
 NO_KEY = "unbound"
 """A key name that no keyboard sends. Textual cannot unbind a key, only rebind it."""
-_NAMES = {
+_SHORT_KEY_NAMES = {
     "escape": "esc",
     "pageup": "pgup",
     "pagedown": "pgdn",
@@ -34,7 +34,7 @@ def key_name(key: str) -> str:
     if " " in key:
         return " ".join(map(key_name, key.split()))
     parts = key.split("+")
-    parts[-1] = _NAMES.get(parts[-1], parts[-1])
+    parts[-1] = _SHORT_KEY_NAMES.get(parts[-1], parts[-1])
     if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
         return f"shift+{parts[0].lower()}"
     return "+".join(parts)
@@ -53,7 +53,7 @@ def key_name_in_text(usual: str) -> str:
     return key_name(usual.lower()) if len(usual) > 1 else usual
 
 
-_PRESSABLE = late(
+_KEY_OR_COMMAND = late(
     r"(?<![\w/+])(?:(?:(?:ctrl|alt|shift|super)\+)+(?:[a-z]+\d*|[^\s\w])|esc|f\d{1,2}|(?:enter|tab)(?= \w))(?![\w+])"
     r"|(?<![\w/.~])/[a-z][a-z-]+(?![\w/.])"
 )
@@ -61,10 +61,10 @@ _PRESSABLE = late(
 
 def key_spans(text: str) -> list[tuple[int, int]]:
     """Finds the keys and slash commands named in a sentence of the interface."""
-    return [found.span() for found in _PRESSABLE.finditer(text)]
+    return [found.span() for found in _KEY_OR_COMMAND.finditer(text)]
 
 
-def hint_parts(hints: str) -> list[tuple[str, bool]]:
+def split_hints(hints: str) -> list[tuple[str, bool]]:
     """Splits `enter edit · del remove` into pieces, each marked as key or label."""
     parts: list[tuple[str, bool]] = []
     for number, hint in enumerate(hints.split(" · ") if hints else ()):

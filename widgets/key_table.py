@@ -52,6 +52,6 @@ class KeyTable(Generic[Actor]):
     def bindings(self) -> list[BindingType]:
         return [row.binding for row in self]
 
-    def do(self, id: str, actor: Actor) -> object:
+    def run_key(self, id: str, actor: Actor) -> object:
         """Runs the function of an id; returns an awaitable if the function is asynchronous."""
         return self._rows[id].do(actor)

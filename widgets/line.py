@@ -1,6 +1,7 @@
 """Builds one row of a widget from styled pieces and cuts it to the width. For widgets that use Textual's line API."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -8,7 +9,10 @@ from rich.style import Style
 from textual.strip import Strip
 
 from widgets.diffstat import split_diffstat
-from widgets.transcript.leaves.safe_text import clean, crop, crop_start
+from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, cut_start_to_fit
+
+RIGHT_MARGIN = 2
+"""The columns at the right end without text: one of air, and one for a scroll bar."""
 
 
 def cells(text: str) -> int:
@@ -35,16 +39,20 @@ class RowBuilder:
         self._segments: list[Segment] = []
 
     @property
-    def room(self) -> int:
+    def remaining_cells(self) -> int:
         return self.width - self._edge - self.used
 
     def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "RowBuilder":
         """Adds text, cut with an ellipsis if it does not fit."""
-        if not text or self.room <= 0:
+        if not text or self.remaining_cells <= 0:
             return self
         size = cells(text)
-        if size > self.room:
-            text = crop_start(text, self.room) if keep_end else crop(text, self.room)
+        if size > self.remaining_cells:
+            text = (
+                cut_start_to_fit(text, self.remaining_cells)
+                if keep_end
+                else cut_end_to_fit(text, self.remaining_cells)
+            )
             size = cells(text)
         self._segments.append(Segment(text, self.base + style if style else self.base))
         self.used += size
@@ -58,7 +66,7 @@ class RowBuilder:
         if not places:
             return self.add(text, style)
         start = 0
-        while start < len(text) and self.room > 0:
+        while start < len(text) and self.remaining_cells > 0:
             is_marked = start in places
             end = start + 1
             while end < len(text) and (end in places) == is_marked:
@@ -69,18 +77,18 @@ class RowBuilder:
 
     def add_with_diffstat(self, text: str, style: Style | None, added: Style, removed: Style) -> "RowBuilder":
         """Adds text, with counts of added and removed lines in their colours."""
-        for piece in split_diffstat(crop(text, max(0, self.room))):
+        for piece in split_diffstat(cut_end_to_fit(text, max(0, self.remaining_cells))):
             kind = added if piece.kind == "added" else removed if piece.kind == "removed" else style
             self.add(piece.text, kind)
         return self
 
     def pad(self, size: int, style: Style | None = None) -> "RowBuilder":
-        return self.add(" " * min(size, self.room), style)
+        return self.add(" " * min(size, self.remaining_cells), style)
 
     def fill_to(self, column: int, char: str = " ", style: Style | None = None) -> "RowBuilder":
         return self.add(char * max(0, min(column, self.width) - self.used), style)
 
-    def take(self, piece: "RowBuilder") -> None:
+    def append_line(self, piece: "RowBuilder") -> None:
         """Appends another line; the caller has checked that it fits."""
         self._segments += piece._segments
         self.used += piece.used
@@ -91,6 +99,16 @@ class RowBuilder:
         return Strip(self._segments, self.width)
 
 
+def share_cells(shares: Sequence[float], width: int) -> list[int]:
+    """Returns the cells of each part of a bar. Rounding never adds up: together they are as long as their sum is, and
+    at least one cell if there is anything."""
+    ends = [min(width, round(width * end)) for end in accumulate(shares)]
+    sizes = [end - start for start, end in pairwise([0, *ends])]
+    if any(shares) and not any(sizes):
+        sizes[shares.index(max(shares))] = min(1, width)
+    return sizes
+
+
 def fit_cells(text: str, size: int) -> str:
     """Cuts or pads the text to exactly `size` cells."""
-    return set_cell_size(crop(text, size), size)
+    return set_cell_size(cut_end_to_fit(text, size), size)

@@ -2,16 +2,16 @@
 
 from rich.style import Style
 
-from widgets.colors import legible
+from widgets.colors import make_legible
 
 
-def readable(style: Style) -> Style:
+def readable_style(style: Style) -> Style:
     """Moves the text colour towards black or white if it is unreadable; colours of the terminal's palette are
     unchanged."""
     ink, ground = style.color, style.bgcolor
     if ink is None or ground is None or ink.triplet is None or ground.triplet is None:
         return style
-    wanted = legible(ink.triplet.hex, ground.triplet.hex)
+    wanted = make_legible(ink.triplet.hex, ground.triplet.hex)
     return style if wanted == ink.triplet.hex else style + Style(color=wanted)
 
 
@@ -20,8 +20,8 @@ def has_background(style: Style) -> bool:
     return style.bgcolor is not None and not style.bgcolor.is_default
 
 
-def on_selected_row(style: Style, ground: Style) -> Style:
+def selected_row_style(style: Style, ground: Style) -> Style:
     """Returns the style on the background of the selected row; reversed where backgrounds are invisible."""
     if not has_background(ground):
         return Style(bold=style.bold, italic=style.italic, underline=style.underline, reverse=True)
-    return readable(style + Style(bgcolor=ground.bgcolor, bold=ground.bold))
+    return readable_style(style + Style(bgcolor=ground.bgcolor, bold=ground.bold))

@@ -238,7 +238,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
         self.dismiss(None)
 
 
-def rows_of(screen: Screen[Any]) -> list[Strip]:
+def screen_strips(screen: Screen[Any]) -> list[Strip]:
     """Renders the whole screen as strips. Goes with a public `Screen.render_strips`."""
     return screen._compositor.render_strips()
 
@@ -246,7 +246,7 @@ def rows_of(screen: Screen[Any]) -> list[Strip]:
 # -- keys --------------------------------------------------------------------------------------------------
 
 
-def bindings_of(node: DOMNode) -> dict[str, list[Binding]]:
+def node_bindings(node: DOMNode) -> dict[str, list[Binding]]:
     """Returns a node's bindings by key; mutable, so that bindings can be removed. Goes with an `unbind`."""
     return node._bindings.key_to_bindings
 
@@ -265,7 +265,7 @@ def keymap_of(app: App[Any]) -> Mapping[str, str]:
     return app._keymap
 
 
-_MAX_SIZE = 3000
+_MAX_TERMINAL_SIZE = 3000
 """The largest number of columns or rows that a size report may claim."""
 
 
@@ -319,7 +319,7 @@ class KeyParser:
 
 def _is_plausible_size(size: Size) -> bool:
     """Whether a reported size is believable: input can contain forged size reports that would make the page huge."""
-    return 0 < size.width <= _MAX_SIZE and 0 < size.height <= _MAX_SIZE
+    return 0 < size.width <= _MAX_TERMINAL_SIZE and 0 < size.height <= _MAX_TERMINAL_SIZE
 
 
 # -- the application and its terminal ----------------------------------------------------------------------
@@ -348,10 +348,10 @@ def set_fault_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
     app._handle_exception = take  # type: ignore[method-assign]
 
 
-Display = Callable[[Screen[Any], RenderableType | None], None]
+DisplayFrame = Callable[[Screen[Any], RenderableType | None], None]
 
 
-def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> None:
+def reroute_display(app: App[Any], through: Callable[[DisplayFrame], DisplayFrame]) -> None:
     """Passes everything painted through `through` on its way to the driver. Goes with drivers that are given the
     update."""
     app._display = through(app._display)  # type: ignore[method-assign]

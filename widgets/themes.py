@@ -12,11 +12,11 @@ import msgspec
 from textual.theme import Theme
 
 from tools.patterns import late
-from widgets.colors import ColorError, is_dark, mix, mix_to_contrast, read_color
+from widgets.colors import ColorError, is_dark, mix, mix_to_contrast, parse_color
 
-Color = str | int
+ColorValue = str | int
 
-_FALLBACKS = {
+_TOKEN_FALLBACKS = {
     "text": "",
     "primary": "accent",
     "secondary": "accent",
@@ -69,16 +69,16 @@ _FALLBACKS = {
     "caretBg": "text",
     "caretText": "background",
 }
-_REQUIRED = ("accent", "success", "error", "warning")
+_REQUIRED_TOKENS = ("accent", "success", "error", "warning")
 BACKGROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
 """The contrast of each background colour with the page."""
 TEXT_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
 """The approximate contrast of each text colour on the page."""
-_DERIVED = (
+_DERIVED_TOKENS = (
     *("muted", "dim", "background", "surface"),
     *("panel", "selectedBg", "scrollbarTrack", "searchMatchBg"),
 )
-TOKENS = (*_REQUIRED, *_DERIVED, *_FALLBACKS)
+THEME_TOKENS = (*_REQUIRED_TOKENS, *_DERIVED_TOKENS, *_TOKEN_FALLBACKS)
 """All tokens that a theme may set. pi has no background, surface, panel, primary, secondary, caretBg, caretText."""
 
 
@@ -92,14 +92,14 @@ class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     name: str
     appearance: Literal["dark", "light"] | None = None
     ansi: bool = False
-    vars: dict[str, Color] = {}
-    colors: dict[str, Color] = {}
-    export: dict[str, Color] = {}
+    vars: dict[str, ColorValue] = {}
+    colors: dict[str, ColorValue] = {}
+    export: dict[str, ColorValue] = {}
     """Colours of exported pages; not used on the screen."""
     schema: str = msgspec.field(default="", name="$schema")
 
 
-def read_theme(raw: bytes, source: str) -> ThemeSpec:
+def parse_theme(raw: bytes, source: str) -> ThemeSpec:
     """Parses a JSON theme file."""
     try:
         spec = msgspec.json.decode(raw, type=ThemeSpec)
@@ -107,36 +107,36 @@ def read_theme(raw: bytes, source: str) -> ThemeSpec:
         raise ThemeError(f"{source}: {error}") from error
     if not spec.name or "/" in spec.name or spec.name == "system":
         raise ThemeError(f"{source}: `name` must not be empty, contain a slash or be `system`")
-    return _checked(spec, source)
+    return _check_theme(spec, source)
 
 
-_VARIABLE = late(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE)
+_VARIABLE_LINE = late(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE)
 
 
-def read_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
+def parse_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
     """Parses a TCSS theme file; returns the tokens as a theme, and the additional style rules."""
-    colors: dict[str, Color] = {}
-    names: dict[str, Color] = {}
+    colors: dict[str, ColorValue] = {}
+    names: dict[str, ColorValue] = {}
     appearance: Any = None
-    for match in _VARIABLE.finditer(text):
-        token, value = _camel(match[1]), match[2].strip()
+    for match in _VARIABLE_LINE.finditer(text):
+        token, value = _camel_case(match[1]), match[2].strip()
         if token == "appearance":
             appearance = value
             continue
         if value.startswith("$"):
-            value = _camel(value[1:])
-        (colors if token in TOKENS else names)[token] = int(value) if value.isdigit() else value
+            value = _camel_case(value[1:])
+        (colors if token in THEME_TOKENS else names)[token] = int(value) if value.isdigit() else value
     if appearance not in (None, "dark", "light"):
         raise ThemeError(f"{source}: $appearance must be dark or light, not {appearance}")
     spec = ThemeSpec(name=name, appearance=appearance, colors=colors, vars={**colors, **names})
-    return _checked(spec, source), _VARIABLE.sub("", text).strip()
+    return _check_theme(spec, source), _VARIABLE_LINE.sub("", text).strip()
 
 
-def colors_of(spec: ThemeSpec) -> dict[str, str]:
+def token_colors(spec: ThemeSpec) -> dict[str, str]:
     """Returns the colour of every token: as set, by fallback, or derived."""
     found: dict[str, str] = {}
     for token, value in spec.colors.items():
-        found[token] = _resolve(spec, value)
+        found[token] = _resolve_color(spec, value)
     is_light = spec.appearance == "light"
     if not found.get("background"):
         found["background"] = "#fbfbf9" if is_light else "#14171a"
@@ -148,12 +148,12 @@ def colors_of(spec: ThemeSpec) -> dict[str, str]:
             found[token] = mix_to_contrast(page, text, ratio)
     if not found.get("scrollbarTrack"):
         found["scrollbarTrack"] = page
-    for token in TOKENS:
+    for token in THEME_TOKENS:
         if token == "searchMatchBg" and not found.get(token):
             found[token] = mix(page, found["warning"], 0.28)
         value, at = found.get(token), token
         while not value:
-            at = _FALLBACKS[at]
+            at = _TOKEN_FALLBACKS[at]
             value = found.get(at)
         found[token] = value
     return found
@@ -163,7 +163,7 @@ def textual_theme(spec: ThemeSpec) -> Theme:
     """Converts the theme to a Textual theme."""
     if spec.ansi:
         return _ansi_theme(spec)
-    colors = colors_of(spec)
+    colors = token_colors(spec)
     dark = is_dark(colors["background"]) if spec.appearance is None else spec.appearance == "dark"
     return Theme(
         name=spec.name,
@@ -179,7 +179,7 @@ def textual_theme(spec: ThemeSpec) -> Theme:
         panel=colors["panel"],
         boost=colors["userMessageBg"],
         dark=dark,
-        variables={**_kebab(colors), **_textual_variables(colors)},
+        variables={**_kebab_case(colors), **_textual_variables(colors)},
     )
 
 
@@ -192,7 +192,7 @@ def variable_defaults() -> dict[str, str]:
         name="plain",
         colors={"accent": "#7fc8a9", "success": "#8ccf7e", "error": "#ef8a83", "warning": "#e0b265"},
     )
-    return _kebab(colors_of(plain))
+    return _kebab_case(token_colors(plain))
 
 
 def _textual_variables(colors: dict[str, str]) -> dict[str, str]:
@@ -230,10 +230,10 @@ def _textual_variables(colors: dict[str, str]) -> dict[str, str]:
 def _ansi_theme(spec: ThemeSpec) -> Theme:
     """Builds a theme from names of the terminal's palette. Backgrounds are the terminal's; no colours are mixed."""
     colors = {token: str(value) for token, value in spec.colors.items()}
-    for token in TOKENS:
+    for token in THEME_TOKENS:
         at = token
-        while at not in colors and at in _FALLBACKS:
-            at = _FALLBACKS[at]
+        while at not in colors and at in _TOKEN_FALLBACKS:
+            at = _TOKEN_FALLBACKS[at]
         colors[token] = colors.get(at, "") or "ansi_default"
     return Theme(
         name=spec.name,
@@ -251,7 +251,7 @@ def _ansi_theme(spec: ThemeSpec) -> Theme:
         dark=spec.appearance != "light",
         ansi=True,
         variables={
-            **_kebab(colors),
+            **_kebab_case(colors),
             "text-muted": colors["muted"],
             "text-disabled": colors["dim"],
             "ansi-background": "ansi_default",
@@ -259,30 +259,30 @@ def _ansi_theme(spec: ThemeSpec) -> Theme:
     )
 
 
-def _checked(spec: ThemeSpec, source: str) -> ThemeSpec:
-    unknown = sorted(set(spec.colors) - set(TOKENS))
+def _check_theme(spec: ThemeSpec, source: str) -> ThemeSpec:
+    unknown = sorted(set(spec.colors) - set(THEME_TOKENS))
     if unknown:
         raise ThemeError(f"{source}: there is no token {', '.join(unknown)}")
-    missing = [token for token in _REQUIRED if token not in spec.colors]
+    missing = [token for token in _REQUIRED_TOKENS if token not in spec.colors]
     if missing:
         raise ThemeError(f"{source}: a theme needs {', '.join(missing)}")
     for token, value in spec.colors.items():
         try:
-            _resolve(spec, value)
+            _resolve_color(spec, value)
         except ColorError as error:
             raise ThemeError(f"{source}: {token}: {error}") from error
     return spec
 
 
-def _resolve(spec: ThemeSpec, value: Color) -> str:
+def _resolve_color(spec: ThemeSpec, value: ColorValue) -> str:
     for _ in range(20):
         if not isinstance(value, str) or value not in spec.vars:
-            return read_color(value)
+            return parse_color(value)
         value = spec.vars[value]
     raise ColorError(f"{value!r} refers to itself")
 
 
-def _kebab(colors: dict[str, str]) -> dict[str, str]:
+def _kebab_case(colors: dict[str, str]) -> dict[str, str]:
     names = {re.sub("(?<!^)(?=[A-Z])", "-", token).lower(): value for token, value in colors.items()}
     for taken in (
         "primary",
@@ -301,6 +301,6 @@ def _kebab(colors: dict[str, str]) -> dict[str, str]:
     return names | {"rule": colors["border"]}
 
 
-def _camel(name: str) -> str:
+def _camel_case(name: str) -> str:
     head, *rest = name.split("-")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)

@@ -44,7 +44,7 @@ class Abort:
         return forget
 
     @contextmanager
-    def interrupting(self) -> Generator[None]:
+    def cancel_when_set(self) -> Generator[None]:
         """Cancels what is awaited inside the block when the signal is set, and raises `Aborted` instead of
         `CancelledError`."""
         if self.is_set:

@@ -20,9 +20,9 @@ from app.agent.tool_results import (
     SKIPPED_TEXT,
     describe_error,
     failed_result,
-    not_run_after_length,
     to_result_message,
     to_wire_outcome,
+    truncated_call_result,
     validated_result,
 )
 from app.values.content import ToolCall
@@ -32,106 +32,106 @@ from tools.results import ToolResult
 
 
 class _CallState(msgspec.Struct, kw_only=True):
-    """The state of one call in the batch."""
+    """The state of one tool call while its batch runs: its task, and its result once it has one."""
 
     call: ToolCall
-    prepared: PreparedCall | None = None
-    may_begin: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    prepared_call: PreparedCall | None = None
+    begin_event: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     result: ToolResult | None = None
     progress: ToolResult | None = None
-    started: float | None = None
-    stopped: ToolResult | None = None
+    started_at: float | None = None
+    stop_result: ToolResult | None = None
     """The result of a stopped call that does not return one itself."""
     task: asyncio.Task[None] | None = None
     has_ended: bool = False
     """Its `ToolExecutionEnd` was published."""
 
     @property
-    def shown_arguments(self) -> dict[str, Any]:
-        return self.prepared.reading.shown_arguments if self.prepared else self.call.arguments
+    def display_arguments(self) -> dict[str, Any]:
+        return self.prepared_call.parsed_call.plain_arguments if self.prepared_call else self.call.arguments
 
     @property
     def is_prepared(self) -> bool:
-        """Whether preparation is over: the call can run, or already has a result."""
-        return self.prepared is not None or self.result is not None
+        """Whether preparation of the tool call is over: the call can run, or already has a result."""
+        return self.prepared_call is not None or self.result is not None
 
 
 class ToolCallBatch:
-    """Runs the calls of one message."""
+    """Runs the tool calls of one assistant message and yields their events."""
 
     def __init__(self, message: AssistantMessage, ports: LoopPorts) -> None:
         self._ports = ports
-        self._was_cut = message.stop_reason == "length"
-        self._works = [_CallState(call=call) for call in message.tool_calls]
+        self._was_truncated = message.stop_reason == "length"
+        self._call_states = [_CallState(call=call) for call in message.tool_calls]
         self._pipeline = ToolPipeline(
             tools=ports.tools,
             tool_context=ports.tool_context,
             hooks=ports.hooks,
             gate=ports.gate,
-            masks=ports.masks,
-            why_missing=ports.why_missing,
+            masks=ports.secret_masks,
+            why_missing=ports.reason_unavailable,
         )
-        self._skip: ToolResult | None = None
+        self._skip_result: ToolResult | None = None
         self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()
         """Calls with news: they are prepared, have progress, or have ended."""
 
     async def events(self) -> AsyncGenerator[RunEvent]:
-        """Runs each call in a separate task and yields the events of all."""
-        stop_watching = self._watch()
-        forget = self._ports.abort.on_set(self._stop)
+        """Runs each tool call in a separate task and yields the events of all calls."""
+        stop_watching = self._watch_steering()
+        forget = self._ports.abort.on_set(self._stop_all_calls)
         try:
-            for work in self._works:
-                yield self._start(work)
-                self._begin(work)
-                while not (work.prepared or work.has_ended):
+            for work in self._call_states:
+                yield self._start_event(work)
+                self._start_call(work)
+                while not (work.prepared_call or work.has_ended):
                     if event := await self._next_event():
                         yield event
-            while not all(work.has_ended for work in self._works):
+            while not all(work.has_ended for work in self._call_states):
                 if event := await self._next_event():
                     yield event
         finally:
             forget()
             stop_watching()
-            for work in self._works:
+            for work in self._call_states:
                 if work.task is not None:
                     work.task.cancel()
 
-    def _watch(self) -> Callable[[], None]:
+    def _watch_steering(self) -> Callable[[], None]:
         """In `immediate` mode, skips the rest of the batch when a steering message arrives."""
         if self._ports.interrupt_mode() != "immediate":
             return lambda: None
 
         def skip() -> None:
-            self._skip = failed_result(SKIPPED_TEXT)
-            self._stop_calls([work for work in self._works if work.prepared], self._skip)
+            self._skip_result = failed_result(SKIPPED_TEXT)
+            self._stop_calls([work for work in self._call_states if work.prepared_call], self._skip_result)
 
-        if self._ports.queues.waiting("steering"):
-            self._skip = failed_result(SKIPPED_TEXT)
+        if self._ports.queues.queued_messages("steering"):
+            self._skip_result = failed_result(SKIPPED_TEXT)
         return self._ports.queues.watch_steering(skip)
 
-    def _begin(self, work: _CallState) -> None:
-        early = self._refusal() or self._ports.watch.refusal(work.call)
-        if early is None and self._was_cut:
-            early = not_run_after_length(work.call.name)
+    def _start_call(self, work: _CallState) -> None:
+        early = self._skipped_result() or self._ports.call_watch.refusal_for(work.call)
+        if early is None and self._was_truncated:
+            early = truncated_call_result(work.call.name)
         if early is not None:
             self._set_result(work, early)
             return
-        work.task = asyncio.create_task(self._execute(work))
+        work.task = asyncio.create_task(self._prepare_and_run(work))
         work.task.add_done_callback(partial(self._on_task_end, work))
 
-    def _refusal(self) -> ToolResult | None:
-        return failed_result(ABORTED_TEXT) if self._ports.abort.is_set else self._skip
+    def _skipped_result(self) -> ToolResult | None:
+        return failed_result(ABORTED_TEXT) if self._ports.abort.is_set else self._skip_result
 
     async def _next_event(self) -> RunEvent | None:
         """Returns the event of the next call in the inbox, if there is one to publish."""
         work = await self._inbox.get()
         if work.result is None:
             progress, work.progress = work.progress, None
-            return self._update(work, progress) if progress is not None else None
+            return self._progress_event(work, progress) if progress is not None else None
         if work.has_ended:  # what it said last may still stand in the inbox
             return None
         work.has_ended = True
-        return self._end(work)
+        return self._end_event(work)
 
     def _on_progress(self, work: _CallState, result: ToolResult) -> None:
         if work.result is not None:
@@ -141,98 +141,100 @@ class ToolCallBatch:
         if not is_noted:
             self._inbox.put_nowait(work)
 
-    async def _execute(self, work: _CallState) -> None:
+    async def _prepare_and_run(self, work: _CallState) -> None:
         try:
             outcome = await self._pipeline.prepare(work.call, partial(self._on_progress, work))
             if isinstance(outcome, PreparedCall):
-                outcome = await self._run(work, outcome)
+                outcome = await self._run_prepared(work, outcome)
         except asyncio.CancelledError:
-            outcome = work.stopped or _cancelled(work)
+            outcome = work.stop_result or _cancelled_result(work)
         self._set_result(work, outcome)
 
-    async def _run(self, work: _CallState, prepared: PreparedCall) -> ToolResult:
-        work.prepared = prepared
-        refusal = self._refusal()
+    async def _run_prepared(self, work: _CallState, prepared: PreparedCall) -> ToolResult:
+        work.prepared_call = prepared
+        refusal = self._skipped_result()
         try:
-            if refusal is None and len(self._works) > 1:
+            if refusal is None and len(self._call_states) > 1:
                 await self._wait_for_turn(work)
-                refusal = self._refusal()
+                refusal = self._skipped_result()
             if refusal is None:
-                work.started = time.monotonic()
+                work.started_at = time.monotonic()
         finally:
-            if work.started is None:  # it will not run
-                prepared.place.leave()
+            if work.started_at is None:  # it will not run
+                prepared.slot.release()
         return refusal or await self._pipeline.run(prepared)
 
     async def _wait_for_turn(self, work: _CallState) -> None:
-        self._release_ready()
-        if not work.may_begin.is_set():
+        self._release_prepared_calls()
+        if not work.begin_event.is_set():
             self._inbox.put_nowait(work)
-            await work.may_begin.wait()
+            await work.begin_event.wait()
 
-    def _release_ready(self) -> None:
-        """Lets calls begin once all are prepared: all together, or one by one if a tool requires that."""
-        if not all(work.is_prepared for work in self._works):
+    def _release_prepared_calls(self) -> None:
+        """Lets tool calls begin once all calls of the batch are prepared: all together, or one by one if a tool
+        requires that."""
+        if not all(work.is_prepared for work in self._call_states):
             return
-        waiting = [work for work in self._works if work.result is None]
+        waiting = [work for work in self._call_states if work.result is None]
         is_sequential = any(
-            work.prepared and work.prepared.reading.tool.mode == "sequential" for work in self._works
+            work.prepared_call and work.prepared_call.parsed_call.tool.mode == "sequential"
+            for work in self._call_states
         )
         for work in waiting[:1] if is_sequential else waiting:
-            work.may_begin.set()
+            work.begin_event.set()
 
     def _on_task_end(self, work: _CallState, task: asyncio.Task[None]) -> None:
-        """Settles a call whose task was cancelled before it began, or failed with an exception."""
+        """Gives a result to a tool call whose task was cancelled before it began, or failed with an exception."""
         problem = None if task.cancelled() else task.exception()
         fault = (
             failed_result(f"Tool {work.call.name} failed: {describe_error(problem)}")
             if problem
-            else _cancelled(work)
+            else _cancelled_result(work)
         )
-        self._set_result(work, work.stopped or fault)
+        self._set_result(work, work.stop_result or fault)
 
     def _set_result(self, work: _CallState, result: ToolResult) -> None:
-        """Sets the call's result; a later result of an abandoned call is ignored."""
+        """Sets a tool call's result; a later result of an abandoned call is ignored."""
         if work.result is None:
             work.result = result
             work.progress = None
             self._inbox.put_nowait(work)
-            if len(self._works) > 1:
-                self._release_ready()
+            if len(self._call_states) > 1:
+                self._release_prepared_calls()
 
-    def _abandon(self, work: _CallState, result: ToolResult) -> None:
-        """Gives a cancelled call that does not end its result, so that the batch no longer waits for it."""
+    def _abandon_call(self, work: _CallState, result: ToolResult) -> None:
+        """Gives a result to a cancelled tool call that does not end, so that the batch no longer waits for it."""
         self._set_result(work, result)
-        if work.prepared is not None:
-            work.prepared.place.leave()
+        if work.prepared_call is not None:
+            work.prepared_call.slot.release()
 
-    def _stop(self) -> None:
-        self._stop_calls(self._works, failed_result(ABORTED_TEXT))
+    def _stop_all_calls(self) -> None:
+        self._stop_calls(self._call_states, failed_result(ABORTED_TEXT))
 
     def _stop_calls(self, works: list[_CallState], result: ToolResult) -> None:
         loop = asyncio.get_running_loop()
         for work in works:
-            if work.task is not None and work.result is None and work.stopped is None:
-                work.stopped = result
+            if work.task is not None and work.result is None and work.stop_result is None:
+                work.stop_result = result
                 work.task.cancel()
-                loop.call_later(self._ports.unwind_seconds, self._abandon, work, result)
+                loop.call_later(self._ports.stop_grace_seconds, self._abandon_call, work, result)
 
-    def _start(self, work: _CallState) -> RunEvent:
+    def _start_event(self, work: _CallState) -> RunEvent:
         return ToolExecutionStart(
             tool_call_id=work.call.id, tool_name=work.call.name, args=work.call.arguments
         )
 
-    def _update(self, work: _CallState, progress: ToolResult) -> RunEvent:
+    def _progress_event(self, work: _CallState, progress: ToolResult) -> RunEvent:
         return ToolExecutionUpdate(
             tool_call_id=work.call.id,
             tool_name=work.call.name,
-            args=work.shown_arguments,
+            args=work.display_arguments,
             partial_result=to_wire_outcome(validated_result(work.call.name, progress)),
         )
 
-    def _end(self, work: _CallState) -> RunEvent:
+    def _end_event(self, work: _CallState) -> RunEvent:
         assert work.result is not None
-        duration = None if work.started is None else round((time.monotonic() - work.started) * 1000)
+        duration = None if work.started_at is None else round((time.monotonic() - work.started_at) * 1000)
         return ToolExecutionEnd(
             tool_call_id=work.call.id,
             tool_name=work.call.name,
@@ -243,5 +245,5 @@ class ToolCallBatch:
         )
 
 
-def _cancelled(work: _CallState) -> ToolResult:
+def _cancelled_result(work: _CallState) -> ToolResult:
     return failed_result(f"Tool {work.call.name} was cancelled")

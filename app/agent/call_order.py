@@ -21,16 +21,16 @@ names."""
 
 
 class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call reads and changes, by which its order is decided."""
+    """The files and shared states that a tool call reads or changes, which decide its place in the order of calls."""
 
     reads: frozenset[ResourceKey] = frozenset()
     changes: frozenset[ResourceKey] = frozenset()
-    names: frozenset[ResourceKey] = frozenset()
+    named_paths: frozenset[ResourceKey] = frozenset()
     """Paths named in a command, which may read or change them."""
     working_folder: ResourceKey | None = None
     """The folder of a command, which may also read anything in it."""
-    state: str = ""
-    keeps_state: bool = False
+    shared_state: str = ""
+    leaves_state_unchanged: bool = False
 
     @property
     def is_command(self) -> bool:
@@ -38,15 +38,17 @@ class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def claim_of_call(effects: Effects, files: FileOperations) -> ResourceClaim:
-    """Returns the claim of a call with these effects. Reads the file system, so run it in a thread."""
+    """Returns the files and shared states that a tool call with these effects reads or changes. Reads the file
+    system, so run it in a thread."""
     program = effects.runs
     return ResourceClaim(
-        reads=_keys(files, (*effects.reads, *effects.lists)),
-        changes=_keys(files, effects.writes) | (program.written if program else frozenset[ResourceKey]()),
-        names=program.named if program else frozenset[ResourceKey](),
+        reads=_file_identities(files, (*effects.reads, *effects.lists)),
+        changes=_file_identities(files, effects.writes)
+        | (program.written if program else frozenset[ResourceKey]()),
+        named_paths=program.named if program else frozenset[ResourceKey](),
         working_folder=program.folder if program else None,
-        state=effects.state,
-        keeps_state=effects.keeps_state,
+        shared_state=effects.state,
+        leaves_state_unchanged=effects.keeps_state,
     )
 
 
@@ -55,20 +57,26 @@ def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
 
     Reads wait for changes, changes for both. A command waits for every earlier change by a tool; tools
     wait for a command that names their file, and commands for a tool that changes a file they name."""
-    if later.state and later.state == earlier.state and not (later.keeps_state and earlier.keeps_state):
+    if (
+        later.shared_state
+        and later.shared_state == earlier.shared_state
+        and not (later.leaves_state_unchanged and earlier.leaves_state_unchanged)
+    ):
         return True
     if later.is_command and earlier.is_command:
-        return _overlap(earlier.changes, later.names | later.changes)
+        return _paths_overlap(earlier.changes, later.named_paths | later.changes)
     if later.is_command:
-        return bool(earlier.changes) or _overlap(earlier.reads, later.names | later.changes)
+        return bool(earlier.changes) or _paths_overlap(earlier.reads, later.named_paths | later.changes)
     own = later.reads | later.changes
     if earlier.working_folder is not None:
         # Every word of a command counts as a name in its folder, so reads of the whole folder need not wait.
-        own -= _with_parents(earlier.working_folder)
-    return _overlap(earlier.changes | earlier.names, own) or _overlap(earlier.reads, later.changes)
+        own -= _with_parent_folders(earlier.working_folder)
+    return _paths_overlap(earlier.changes | earlier.named_paths, own) or _paths_overlap(
+        earlier.reads, later.changes
+    )
 
 
-def _keys(files: FileOperations, paths: Iterable[str]) -> frozenset[ResourceKey]:
+def _file_identities(files: FileOperations, paths: Iterable[str]) -> frozenset[ResourceKey]:
     """Returns the real paths and the identities of the files that they link to."""
     found: set[ResourceKey] = set()
     for path in paths:
@@ -82,80 +90,74 @@ def _keys(files: FileOperations, paths: Iterable[str]) -> frozenset[ResourceKey]
     return frozenset(found)
 
 
-def _overlap(some: frozenset[ResourceKey], others: frozenset[ResourceKey]) -> bool:
+def _paths_overlap(some: frozenset[ResourceKey], others: frozenset[ResourceKey]) -> bool:
     """Whether a path of one set equals or is inside a path of the other."""
     if not some or not others:
         return False
-    return any(_with_parents(path) & others for path in some) or any(
-        _with_parents(path) & some for path in others
+    return any(_with_parent_folders(path) & others for path in some) or any(
+        _with_parent_folders(path) & some for path in others
     )
 
 
-def _with_parents(path: ResourceKey) -> set[ResourceKey]:
+def _with_parent_folders(path: ResourceKey) -> set[ResourceKey]:
     return {path, *map(str, Path(path).parents)}
 
 
 class CallSlot:
-    """The place of a call in the order. The call leaves it once, when it has its result."""
+    """The place of a tool call in the order of calls. It is released once, when the call has its result."""
 
     def __init__(self, claim: ResourceClaim, earlier: tuple["CallSlot", ...]) -> None:
         self.claim = claim
-        self._earlier = earlier
-        self._behind = tuple(place for place in earlier if must_wait_for(claim, place.claim))
-        self._left = asyncio.Event()
-        self._begun = asyncio.Event()
+        self._earlier_slots = earlier
+        self._waits_for = tuple(place for place in earlier if must_wait_for(claim, place.claim))
+        self._left_event = asyncio.Event()
+        self._begun_event = asyncio.Event()
         """Set when the call has begun or left its slot."""
         self._followers: list[CallSlot] = []
-        for place in self._behind:
+        for place in self._waits_for:
             place._followers.append(self)
 
     @property
-    def is_waited_for(self) -> bool:
-        return any(not later.is_left for later in self._followers)
+    def has_waiting_calls(self) -> bool:
+        return any(not later.is_released for later in self._followers)
 
     @property
-    def is_left(self) -> bool:
-        return self._left.is_set()
+    def is_released(self) -> bool:
+        return self._left_event.is_set()
 
     @property
-    def has_to_wait(self) -> bool:
-        return any(not place.is_left for place in self._behind)
+    def is_blocked(self) -> bool:
+        return any(not place.is_released for place in self._waits_for)
 
-    async def reached(self) -> None:
-        """Waits until the calls it depends on have ended."""
-        for place in self._behind:
-            await place._left.wait()
+    async def wait_for_dependencies(self) -> None:
+        """Waits until the earlier tool calls that this one depends on have ended."""
+        for place in self._waits_for:
+            await place._left_event.wait()
 
-    async def ready(self) -> None:
-        """Waits until the calls it depends on have ended and all earlier calls have begun."""
-        for place in self._behind:
-            await place._left.wait()
-        await self.turn()
-
-    async def turn(self) -> None:
-        """Waits until earlier calls have begun, except those that wait for others to end. The caller must
+    async def wait_for_turn(self) -> None:
+        """Waits until earlier tool calls have begun, except those that wait for others to end. The caller must
         start the tool without awaiting anything else, or later calls would pass it."""
-        for place in self._earlier:
-            if not place.has_to_wait:
-                await place._begun.wait()
-        self.begin()
+        for place in self._earlier_slots:
+            if not place.is_blocked:
+                await place._begun_event.wait()
+        self.mark_begun()
 
-    def begin(self) -> None:
-        self._begun.set()
+    def mark_begun(self) -> None:
+        self._begun_event.set()
 
-    def leave(self) -> None:
-        self._begun.set()
-        self._left.set()
+    def release(self) -> None:
+        self._begun_event.set()
+        self._left_event.set()
 
 
 class CallOrder:
-    """The order of the calls of one answer, or of the calls made within one call."""
+    """The order of the tool calls of one answer, or of the calls made within one call."""
 
     def __init__(self) -> None:
-        self._places: list[CallSlot] = []
+        self._slots: list[CallSlot] = []
 
-    def take(self, claim: ResourceClaim) -> CallSlot:
-        self._places = [place for place in self._places if not place.is_left]
-        place = CallSlot(claim, tuple(self._places))
-        self._places.append(place)
+    def add_call(self, claim: ResourceClaim) -> CallSlot:
+        self._slots = [place for place in self._slots if not place.is_released]
+        place = CallSlot(claim, tuple(self._slots))
+        self._slots.append(place)
         return place

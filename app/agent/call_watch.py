@@ -9,18 +9,18 @@ from tools.results import ToolResult
 
 
 class CallWatch:
-    """The default watch: it never cancels an answer."""
+    """The default watch over tool calls that arrive in an answer: it never cancels the answer."""
 
-    def begin(self, message_id: str, cancel: Callable[[], None]) -> None:
-        """An answer begins to arrive; `cancel` ends it with what has arrived."""
+    def start_answer(self, message_id: str, cancel: Callable[[], None]) -> None:
+        """Is called when an answer begins to arrive; `cancel` ends the answer with what has arrived."""
 
-    def hear(self, event: BlockEvent) -> None:
-        """Takes the next event of the answer."""
+    def handle_stream_event(self, event: BlockEvent) -> None:
+        """Is called with each stream event of the arriving answer."""
 
-    def cut(self, message: AssistantMessage) -> AssistantMessage | None:
+    def cut_before_doomed_call(self, message: AssistantMessage) -> AssistantMessage | None:
         """Returns a cancelled answer up to the doomed call, if this watch cancelled it; otherwise None."""
         return None
 
-    def refusal(self, call: ToolCall) -> ToolResult | None:
+    def refusal_for(self, call: ToolCall) -> ToolResult | None:
         """Returns the result of the doomed call, which never runs because its arguments are incomplete."""
         return None

@@ -2,6 +2,7 @@
 
 `app.engine.core.hooks` implements these hooks and more for a session."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -12,13 +13,17 @@ from tools.results import ToolResult
 
 
 class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision on a call before it runs."""
+    """The decision of hooks or the permission gate on a tool call before it runs."""
 
     is_blocked: bool = False
     reason: str = ""
     terminate: bool = False
     arguments: dict[str, Any] | None = None
     """Replaces the arguments; they are validated like the model's."""
+    note: str = ""
+    """The note to the model about a call that runs, added after its result."""
+    recheck: Callable[[], Awaitable[str]] | None = None
+    """Returns why a call that was allowed may no longer begin; empty if it may."""
 
 
 class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,23 +36,23 @@ class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
 class LoopHooks:
     """The default hooks: nothing is changed, blocked or ended."""
 
-    async def seal(self, message: AssistantMessage) -> AssistantMessage:
-        """May change a finished answer before it is recorded."""
+    async def change_finished_answer(self, message: AssistantMessage) -> AssistantMessage:
+        """A hook that may change a finished answer before it is recorded."""
         return message
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
     ) -> CallVerdict:
-        """May block a call or change its arguments. An exception blocks the call. `parent_id`: the call
-        within which it is made."""
+        """A hook that may block a tool call or change its arguments. An exception blocks the call. `parent_id`:
+        the call within which the call is made."""
         return CallVerdict()
 
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
     ) -> ToolResult:
-        """May change a result before the model reads it."""
+        """A hook that may change a tool result before the model reads it."""
         return result
 
     async def after_turn(self, outcome: TurnOutcome) -> bool:
-        """Returns True to end the run here."""
+        """A hook that is called after each turn; True ends the run."""
         return False

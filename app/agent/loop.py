@@ -31,10 +31,8 @@ class NothingToContinue(Exception):
 async def run_loop(
     prompts: Sequence[Message], ports: LoopPorts, *, is_from_queue: bool = False
 ) -> AsyncGenerator[RunEvent]:
-    """Delivers `prompts` and runs until the agent is done.
-
-    `is_from_queue`: the prompts were just taken from a queue, so no queued message is added to the
-    first turn."""
+    """Delivers `prompts` to the model and runs turns until the agent is done. `is_from_queue`: the prompts were
+    just taken from a queue, so no queued message is added to the first turn."""
     if not prompts:
         raise NothingToContinue("Nothing to say: a run needs at least one message.")
     async with aclosing(_run(list(prompts), ports, takes_steering=not is_from_queue)) as events:
@@ -43,7 +41,7 @@ async def run_loop(
 
 
 async def resume_loop(history: Sequence[Message], ports: LoopPorts) -> AsyncGenerator[RunEvent]:
-    """Continues from the conversation as it is; its last message must not be an answer of the model."""
+    """Continues the conversation without a new prompt; its last message must not be an answer of the model."""
     if not history:
         raise NothingToContinue("Cannot continue: no messages in context")
     if isinstance(history[-1], AssistantMessage):
@@ -58,7 +56,7 @@ async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool
     last: AssistantMessage | None = None
     yield AgentStart()
     if takes_steering:
-        pending += ports.queues.take("steering")
+        pending += ports.queues.take_next("steering")
     while True:
         turn = _Turn(pending, ports)
         async with aclosing(turn.events()) as events:
@@ -67,33 +65,35 @@ async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool
                     produced.append(event.message)
                 yield event
         last = turn.message
-        if last is None or await _has_ended(turn, ports):
+        if last is None or await _ends_run(turn, ports):
             break
-        pending = [*ports.queues.take("steering")]
+        pending = [*ports.queues.take_next("steering")]
         if not pending and turn.is_answered:
-            pending = [*ports.queues.take("follow_up")]
+            pending = [*ports.queues.take_next("follow_up")]
             if not pending:
                 break
     yield AgentEnd(messages=tuple(produced), will_retry=last is not None and ports.will_retry(last))
 
 
-async def _has_ended(turn: "_Turn", ports: LoopPorts) -> bool:
+async def _ends_run(turn: "_Turn", ports: LoopPorts) -> bool:
     assert turn.message is not None
     is_failed = turn.message.stop_reason in ("error", "aborted")
-    wants_end = await _should_end(TurnOutcome(message=turn.message, results=turn.results), ports)
+    wants_end = await _hook_ends_run(TurnOutcome(message=turn.message, results=turn.results), ports)
     return is_failed or wants_end or ports.abort.is_set
 
 
-async def _should_end(outcome: TurnOutcome, ports: LoopPorts) -> bool:
+async def _hook_ends_run(outcome: TurnOutcome, ports: LoopPorts) -> bool:
     try:
         return await ports.hooks.after_turn(outcome)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not end the run)
-        ports.report(f"The run goes on, though a hook behind the turn failed: {describe_error(problem)}")
+        ports.report_problem(
+            f"The run goes on, though a hook behind the turn failed: {describe_error(problem)}"
+        )
         return False
 
 
 class _Turn:
-    """One request to the model, and its tool calls."""
+    """One turn of the agent loop: a request to the model, and the tool calls of its answer."""
 
     def __init__(self, pending: Sequence[Message], ports: LoopPorts) -> None:
         self._pending = pending
@@ -104,13 +104,14 @@ class _Turn:
 
     @property
     def results(self) -> tuple[ToolResultMessage, ...]:
-        """The results in call order."""
+        """The tool results of the turn, in call order."""
         calls = self.message.tool_calls if self.message else ()
         return tuple(self._by_call[call.id] for call in calls if call.id in self._by_call)
 
     @property
     def is_answered(self) -> bool:
-        """Whether the model called no tools, or every result of its batch ends the run."""
+        """Whether no further request is needed: the model called no tools, or every tool result of the turn ends
+        the run."""
         return not self._should_end or all(self._should_end.values())
 
     async def events(self) -> AsyncGenerator[RunEvent]:
@@ -121,7 +122,7 @@ class _Turn:
             yield MessageStart(message=message, message_id=message.id)
             yield MessageEnd(message=message, message_id=message.id)
         await self._ports.before_request(self._ports.abort)
-        stream = await self._ports.ask(self._ports.abort)
+        stream = await self._ports.request_answer(self._ports.abort)
         async with aclosing(response_events(stream, self._ports)) as response:
             async for event in response:
                 if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):

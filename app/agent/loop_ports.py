@@ -28,10 +28,10 @@ async def _do_nothing(abort: Abort) -> None:
 class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
     """The dependencies of one run of the loop."""
 
-    ask: Callable[[Abort], Awaitable[AssistantStream]]
+    request_answer: Callable[[Abort], Awaitable[AssistantStream]]
     """Starts a request with the whole conversation so far."""
     tools: Callable[[], Mapping[str, Tool]] = dict
-    why_missing: Callable[[str], str] = lambda name: ""
+    reason_unavailable: Callable[[str], str] = lambda name: ""
     """Returns why a known tool cannot be called now."""
     tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext]
     queues: Queues
@@ -39,8 +39,8 @@ class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
     hooks: LoopHooks = LoopHooks()
     gate: Gate = allow_all_calls
     """Decides on each call, after the hooks."""
-    masks: SecretMasks = NoMasks()
-    watch: CallWatch = CallWatch()
+    secret_masks: SecretMasks = NoMasks()
+    call_watch: CallWatch = CallWatch()
     """Inspects calls while they arrive."""
     interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
     system_update: Callable[[], SystemMessage | None] = lambda: None
@@ -50,7 +50,7 @@ class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
     will_retry: Callable[[AssistantMessage], bool] = lambda message: False
     is_interrupted: Callable[[], bool] = lambda: False
     """Whether the arriving answer is to be discarded: however it ends, it counts as stopped."""
-    report: Callable[[str], None] = lambda text: None
+    report_problem: Callable[[str], None] = lambda text: None
     """Reports a hook that failed and was ignored."""
-    unwind_seconds: float = 5.0
+    stop_grace_seconds: float = 5.0
     """Seconds that a cancelled tool may take to end before it is abandoned."""

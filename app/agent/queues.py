@@ -16,7 +16,7 @@ QueueMode = Literal["one-at-a-time", "all"]
 QueueName = Literal["steering", "follow_up"]
 
 
-class Aside(msgspec.Struct, frozen=True, kw_only=True):
+class AsideMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message that is delivered directly behind the results of a tool batch."""
 
     message: CustomMessage
@@ -24,7 +24,7 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     """The call that the aside belongs to; asides are delivered in call order."""
 
 
-def always_one(queue: QueueName) -> QueueMode:
+def always_one_at_a_time(queue: QueueName) -> QueueMode:
     return "one-at-a-time"
 
 
@@ -34,22 +34,22 @@ class Queues:
     def __init__(
         self,
         *,
-        mode: Callable[[QueueName], QueueMode] = always_one,
+        mode: Callable[[QueueName], QueueMode] = always_one_at_a_time,
         on_change: Callable[[], None] = lambda: None,
         on_removed: Callable[[QueuedMessage], None] = lambda message: None,
     ) -> None:
         self._mode = mode
         self._waiting: dict[QueueName, list[QueuedMessage]] = {"steering": [], "follow_up": []}
-        self._asides: list[Aside] = []
+        self._asides: list[AsideMessage] = []
         self._next_turn: list[CustomMessage] = []
         self._on_change = on_change
         self._on_removed = on_removed
         self._on_steering: list[Callable[[], None]] = []
 
-    def waiting(self, queue: QueueName) -> tuple[QueuedMessage, ...]:
+    def queued_messages(self, queue: QueueName) -> tuple[QueuedMessage, ...]:
         return tuple(self._waiting[queue])
 
-    def texts(self, queue: QueueName) -> tuple[str, ...]:
+    def queued_texts(self, queue: QueueName) -> tuple[str, ...]:
         return tuple(text_of(message.content) for message in self._waiting[queue])
 
     def __len__(self) -> int:
@@ -63,12 +63,12 @@ class Queues:
                 callback()
 
     def watch_steering(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls `callback` whenever a steering message is added; returns a function that ends this."""
+        """Calls `callback` whenever a steering message is queued; returns a function that ends this."""
         self._on_steering.append(callback)
         return lambda: self._on_steering.remove(callback)
 
-    def take(self, queue: QueueName) -> list[QueuedMessage]:
-        """Removes and returns the messages to deliver now: one or all, as the queue's mode says."""
+    def take_next(self, queue: QueueName) -> list[QueuedMessage]:
+        """Removes and returns the queued messages to deliver now: one or all, as the queue's mode says."""
         waiting = self._waiting[queue]
         count = len(waiting) if self._mode(queue) == "all" else min(1, len(waiting))
         if not count:
@@ -78,8 +78,8 @@ class Queues:
         return taken
 
     def clear(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Empties steering and follow-up; returns their texts."""
-        removed = self.texts("steering"), self.texts("follow_up")
+        """Empties the steering and follow-up queues; returns the texts of their messages."""
+        removed = self.queued_texts("steering"), self.queued_texts("follow_up")
         messages = [message for waiting in self._waiting.values() for message in waiting]
         if messages:
             self._waiting = {"steering": [], "follow_up": []}
@@ -107,8 +107,8 @@ class Queues:
                     return message
         return None
 
-    def switch(self, message_id: str) -> None:
-        """Moves a message from steering to follow-up, or back."""
+    def move_to_other_queue(self, message_id: str) -> None:
+        """Moves a queued message from steering to follow-up, or back."""
         for name, waiting in self._waiting.items():
             for index, message in enumerate(waiting):
                 if message.id == message_id:
@@ -116,26 +116,26 @@ class Queues:
                     self.add("follow_up" if name == "steering" else "steering", message)
                     return
 
-    def add_aside(self, aside: Aside) -> None:
+    def add_aside(self, aside: AsideMessage) -> None:
         self._asides.append(aside)
 
     def take_asides(self, call_ids: tuple[str, ...] = ()) -> list[CustomMessage]:
-        """Removes and returns all asides, first those of `call_ids` in their order."""
+        """Removes and returns all asides, first those that belong to the tool calls `call_ids`, in their order."""
         order = {call_id: index for index, call_id in enumerate(call_ids)}
         taken, self._asides = self._asides, []
         taken.sort(key=lambda aside: order.get(aside.call_id or "", len(order)))
         return [aside.message for aside in taken]
 
-    def hold_for_next_turn(self, message: CustomMessage) -> None:
+    def hold_for_next_prompt(self, message: CustomMessage) -> None:
         self._next_turn.append(message)
 
-    def take_next_turn(self) -> list[CustomMessage]:
+    def take_for_next_prompt(self) -> list[CustomMessage]:
         taken, self._next_turn = self._next_turn, []
         return taken
 
-    def clear_automatic(self) -> None:
-        """Removes generated messages of a conversation that is left. The user's messages stay, for the
-        user to take back."""
-        forgotten = [*self.take_asides(), *self.take_next_turn()]
+    def clear_generated(self) -> None:
+        """Removes queued messages that the user did not write, when the user leaves the conversation. The user's
+        messages stay queued."""
+        forgotten = [*self.take_asides(), *self.take_for_next_prompt()]
         for message in forgotten:
             self._on_removed(message)

@@ -49,31 +49,31 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                     | ToolCallStart()
                     | ToolCallEnd()
                 ):
-                    ports.watch.hear(event)
+                    ports.call_watch.handle_stream_event(event)
                     yield MessageUpdate(
                         usage=stream.draft.usage, assistant_message_event=event, message_id=message_id
                     )
                 case StreamStart():
                     begun = stream.partial
                     message_id = begun.id
-                    ports.watch.begin(begun.id, stream.cancel)
+                    ports.call_watch.start_answer(begun.id, stream.cancel)
                     yield MessageStart(
                         message=msgspec.structs.replace(begun, content=()), message_id=begun.id
                     )
                 case StreamDone() | StreamError():
                     ended = event.message
                     if event.reason == "aborted" and not ports.abort.is_set:
-                        ended = ports.watch.cut(ended) or ended
+                        ended = ports.call_watch.cut_before_doomed_call(ended) or ended
                     if ended is not event.message:
-                        yield _end_of_call(ended)
+                        yield _last_call_end(ended)
                     message = msgspec.structs.replace(
                         ended,
                         content=_with_unique_call_ids(ended.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
-                    message = await _after_finish_hook(message, ports.hooks, ports.report)
+                    message = await _apply_finish_hook(message, ports.hooks, ports.report_problem)
                     if ports.is_interrupted():
-                        message = _stopped(message)
+                        message = _interrupted_answer(message)
                     yield MessageEnd(message=message, message_id=message.id)
                 case _:
                     assert_never(event)
@@ -82,15 +82,15 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
         stream.cancel()
 
 
-def _end_of_call(cut: AssistantMessage) -> MessageUpdate:
-    """Returns the end event of the last call, for an answer that was cut right behind it."""
+def _last_call_end(cut: AssistantMessage) -> MessageUpdate:
+    """Returns the missing end event of the last tool call, for an answer that was cut right behind that call."""
     call = cut.content[-1]
     assert isinstance(call, ToolCall)
     end = ToolCallEnd(content_index=len(cut.content) - 1, tool_call=call)
     return MessageUpdate(usage=cut.usage, assistant_message_event=end, message_id=cut.id)
 
 
-def _stopped(message: AssistantMessage) -> AssistantMessage:
+def _interrupted_answer(message: AssistantMessage) -> AssistantMessage:
     return msgspec.structs.replace(
         message, stop_reason="aborted", error_message="The answer was interrupted."
     )
@@ -109,11 +109,11 @@ def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[Assist
     return tuple(blocks)
 
 
-async def _after_finish_hook(
+async def _apply_finish_hook(
     message: AssistantMessage, hooks: LoopHooks, report: Callable[[str], None]
 ) -> AssistantMessage:
     try:
-        return await hooks.seal(message)
+        return await hooks.change_finished_answer(message)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not lose what the model said)
         report(f"The answer stands as it came, because a hook behind it failed: {describe_error(problem)}")
         return message

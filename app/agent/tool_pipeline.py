@@ -9,7 +9,8 @@
 
 `run`, concurrently with other calls:
 
-5. wait until earlier calls that touch the same resources have ended;
+5. wait until earlier calls that touch the same resources have ended, and check that mode and rules still allow the
+   call;
 6. replace masks in the arguments by the secrets of the changed file, where they belong;
 7. wait until earlier calls have begun, except those that wait;
 8. run the tool and mask its progress;
@@ -37,21 +38,22 @@ from app.agent.tool_results import describe_error, failed_result, unknown_tool_r
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import OPAQUE_EFFECTS, Effects
-from tools.results import ToolResult
-from tools.threads import StopFlag, Stopped, ThreadedTool, in_thread
+from tools.results import TextPart, ToolResult
+from tools.threads import StopFlag, ThreadedTool, WorkStopped, in_thread
 from tools.workspace import workspace_of
 
-Progress = Callable[[ToolResult], None]
+ReportProgress = Callable[[ToolResult], None]
 
 
 class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call with checked arguments, effects and claim, parsed once for gate, order, masks and tool."""
+    """A tool call with checked arguments, its effects and the resources it claims, parsed once for all steps of
+    the pipeline."""
 
     call: ToolCall
     tool: Tool
     arguments: Any
     """The arguments in the tool's type."""
-    shown_arguments: dict[str, Any]
+    plain_arguments: dict[str, Any]
     """The normalised arguments as plain data."""
     context: ToolContext
     effects: Effects
@@ -59,73 +61,78 @@ class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParseCall(Protocol):
-    """Parses a call, or the call with other arguments, which are normalised like the model's. For a
-    thread, since tools may read files to determine effects. Raises `ToolError`."""
+    """Parses a tool call, optionally with other arguments, which are normalised like the model's. For a thread,
+    since tools may read files to determine effects. Raises `ToolError`."""
 
     def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall: ...
 
 
 class Gate(Protocol):
-    """Decides whether a call may run. The arguments that it parsed last are those that run."""
+    """A permission gate: decides whether a tool call may run. The arguments that the gate parsed last are those
+    that run."""
 
     async def __call__(self, call: ToolCall, read: ParseCall) -> CallVerdict: ...
 
 
 async def allow_all_calls(call: ToolCall, read: ParseCall) -> CallVerdict:
-    """The gate that allows every call."""
+    """A permission gate that allows every tool call."""
     return CallVerdict()
 
 
 class SecretMasks(Protocol):
-    """Replaces masks by secrets in arguments, and secrets by masks in results."""
+    """Replaces masks by secrets in the arguments of tool calls, and secrets by masks in their results."""
 
     @property
     def is_masking(self) -> bool:
-        """False: nothing can be masked, so no thread is needed."""
+        """Whether secrets can be masked; if not, no thread is needed."""
         ...
 
-    def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
-        """Returns the arguments with secrets in place of their masks, or None without masks. For a thread.
-        Raises `ToolError` where a mask is not allowed."""
+    def unmask_arguments(self, reading: ParsedCall) -> dict[str, Any] | None:
+        """Returns a tool call's arguments with secrets in place of their masks, or None without masks. For a
+        thread. Raises `ToolError` where a mask is not allowed."""
         ...
 
-    def progress(self, result: ToolResult) -> ToolResult: ...
+    def mask_progress(self, result: ToolResult) -> ToolResult: ...
 
-    def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
-        """Masks the secrets in a result. For a thread."""
+    def mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
+        """Masks the secrets in a tool result. For a thread."""
         ...
 
 
 class NoMasks:
-    """The masks of a session that masks nothing."""
+    """The secret masks of a session in which nothing is masked."""
 
     is_masking = False
 
-    def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
+    def unmask_arguments(self, reading: ParsedCall) -> dict[str, Any] | None:
         return None
 
-    def progress(self, result: ToolResult) -> ToolResult:
+    def mask_progress(self, result: ToolResult) -> ToolResult:
         return result
 
-    def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
+    def mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         return result
 
 
 class PreparedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run, with its place in the order."""
+    """A tool call that may run, with its place in the order of calls."""
 
-    reading: ParsedCall
-    place: CallSlot
+    parsed_call: ParsedCall
+    slot: CallSlot
+    note: str = ""
+    """The note to the model, added after the result."""
+    recheck: Callable[[], Awaitable[str]] | None = None
+    """Returns why the call may no longer begin; empty if it may."""
 
 
 class ToolPipeline:
-    """Prepares and runs calls that share one order: those of an answer, or those made within one call."""
+    """Prepares and runs tool calls that share one order: those of an answer, or those made within one call."""
 
     def __init__(
         self,
         *,
         tools: Callable[[], Mapping[str, Tool]],
-        tool_context: Callable[[ToolCall, Progress], ToolContext],
+        tool_context: Callable[[ToolCall, ReportProgress], ToolContext],
         hooks: LoopHooks,
         gate: Gate = allow_all_calls,
         masks: SecretMasks | None = None,
@@ -134,7 +141,7 @@ class ToolPipeline:
     ) -> None:
         """`parent_id`: the call within which these calls are made. `why_missing`: why a known tool cannot be called
         now."""
-        self._why_missing = why_missing
+        self._reason_unavailable = why_missing
         self._tools = tools
         self._tool_context = tool_context
         self._hooks = hooks
@@ -143,31 +150,31 @@ class ToolPipeline:
         self._parent_id = parent_id
         self._order = CallOrder()
 
-    async def prepare(self, call: ToolCall, progress: Progress) -> PreparedCall | ToolResult:
-        """Returns the call ready to run, or the result that says why it does not run. Called for one call
-        at a time, in order."""
+    async def prepare(self, call: ToolCall, progress: ReportProgress) -> PreparedCall | ToolResult:
+        """Returns a tool call ready to run, or the result that says why it does not run. Called for one call at
+        a time, in order."""
         tools = self._tools()
         tool = tools.get(call.name)
         if tool is None:
-            return unknown_tool_result(call.name, tuple(tools), self._why_missing(call.name))
-        read = _CallParser(tool, call, partial(self._context, call, progress))
+            return unknown_tool_result(call.name, tuple(tools), self._reason_unavailable(call.name))
+        read = _CallParser(tool, call, partial(self._context_for_call, call, progress))
         try:
-            read.take(_arguments_for_display(call))
+            read.replace_arguments(_arguments_for_display(call))
             verdict = await self._check_permission(
-                lambda: self._hooks.before_tool(call, read.shown, self._parent_id)
+                lambda: self._hooks.before_tool(call, read.shown_arguments, self._parent_id)
             )
             if verdict.arguments is not None and not verdict.is_blocked:
-                read.take(verdict.arguments)
+                read.replace_arguments(verdict.arguments)
             if not verdict.is_blocked:
                 verdict = await self._check_permission(lambda: self._gate(call, read))
             if verdict.is_blocked:
-                return self._masks.progress(_blocked_result(verdict))  # the refusal may quote a secret
-            reading = read.last or await asyncio.to_thread(read)
+                return self._masks.mask_progress(_blocked_result(verdict))  # the refusal may quote a secret
+            reading = read.parsed_call or await asyncio.to_thread(read)
         except ToolError as problem:
             return failed_result(str(problem), problem.details)
-        place, context = self._order.take(reading.claim), reading.context
-        context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
-        return PreparedCall(reading=reading, place=place)
+        place, context = self._order.add_call(reading.claim), reading.context
+        context.is_waited_for = lambda: self._parent_id is not None or place.has_waiting_calls
+        return PreparedCall(parsed_call=reading, slot=place, note=verdict.note, recheck=verdict.recheck)
 
     async def _check_permission(self, ask: Callable[[], Awaitable[CallVerdict]]) -> CallVerdict:
         try:
@@ -177,82 +184,97 @@ class ToolPipeline:
         except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
             return _gate_failure(problem)
 
-    def _context(self, call: ToolCall, progress: Progress) -> ToolContext:
+    def _context_for_call(self, call: ToolCall, progress: ReportProgress) -> ToolContext:
         return self._tool_context(call, partial(self._report_progress, progress))
 
     async def run(self, prepared: PreparedCall) -> ToolResult:
-        """Runs the call and returns its result. Raises only when the call is stopped."""
+        """Runs a prepared tool call and returns its result. Raises only when the call is stopped."""
         try:
-            work = prepared.reading.tool.run
+            work = prepared.parsed_call.tool.run
+            await prepared.slot.wait_for_dependencies()
+            reason = await self._reason_to_block(prepared)
+            if reason:
+                return self._masks.mask_progress(failed_result(reason))
             if isinstance(work, ThreadedTool):
-                await prepared.place.ready()
+                await prepared.slot.wait_for_turn()
                 result = await in_thread(partial(self._run_in_one_thread, prepared, work))
             else:
                 result = await self._run_in_steps(prepared)
+            if prepared.note:
+                result = msgspec.structs.replace(
+                    result, content=(*result.content, TextPart(text=prepared.note))
+                )
             if is_being_cancelled():
                 return result
             return await self._run_after_hook(prepared, result)
         finally:
-            prepared.place.leave()
+            prepared.slot.release()
 
-    def _report_progress(self, progress: Progress, result: ToolResult) -> None:
-        """Masks a partial result and passes it on."""
-        progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
+    async def _reason_to_block(self, prepared: PreparedCall) -> str:
+        """Returns why the call may no longer begin; empty if it may."""
+        try:
+            return await prepared.recheck() if prepared.recheck is not None else ""
+        except BaseException as problem:  # noqa: BLE001  (as in `_check_permission`)
+            return _gate_failure(problem).reason
+
+    def _report_progress(self, progress: ReportProgress, result: ToolResult) -> None:
+        """Masks the secrets in a tool's partial result and passes the result on."""
+        progress(self._masks.mask_progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
 
     def _run_in_one_thread(self, prepared: PreparedCall, work: ThreadedTool, stop: StopFlag) -> ToolResult:
-        """Unmasks the arguments, runs the tool and masks the result, all in the current thread."""
+        """Unmasks the arguments of a tool call, runs the tool and masks its result, all in the current thread."""
         try:
-            done = work.work(self._final_arguments(prepared.reading), prepared.reading.context, stop)
-            result = validated_result(prepared.reading.tool.name, done)
-        except Stopped:
+            done = work.work(
+                self._unmasked_arguments(prepared.parsed_call), prepared.parsed_call.context, stop
+            )
+            result = validated_result(prepared.parsed_call.tool.name, done)
+        except WorkStopped:
             raise
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed_result(prepared.reading.tool.name, problem)
-        return self._mask_result(prepared.reading, result)
+            result = _failed_result(prepared.parsed_call.tool.name, problem)
+        return self._mask_result(prepared.parsed_call, result)
 
     async def _run_in_steps(self, prepared: PreparedCall) -> ToolResult:
-        """Runs an async tool, with a thread for masks if there are any."""
-        reading = prepared.reading
+        """Runs an async tool, with a separate thread for masking secrets if there are any."""
+        reading = prepared.parsed_call
         arguments = reading.arguments
         try:
             if self._masks.is_masking:
-                await prepared.place.reached()
-                arguments = await asyncio.to_thread(self._final_arguments, reading)
-                await prepared.place.turn()
-            else:
-                await prepared.place.ready()
+                arguments = await asyncio.to_thread(self._unmasked_arguments, reading)
+            await prepared.slot.wait_for_turn()
             result = validated_result(reading.call.name, await reading.tool.run(arguments, reading.context))
         except asyncio.CancelledError as problem:
             if is_being_cancelled():
                 raise
-            result = _failed_result(prepared.reading.tool.name, problem)
+            result = _failed_result(prepared.parsed_call.tool.name, problem)
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed_result(prepared.reading.tool.name, problem)
+            result = _failed_result(prepared.parsed_call.tool.name, problem)
         return (
             await asyncio.to_thread(self._mask_result, reading, result) if self._masks.is_masking else result
         )
 
-    def _final_arguments(self, reading: ParsedCall) -> Any:
-        """Returns the arguments for the tool, with secrets in place of masks."""
+    def _unmasked_arguments(self, reading: ParsedCall) -> Any:
+        """Returns the arguments that the tool gets, with secrets in place of masks."""
         from tools.schema import typed_arguments  # noqa: PLC0415  (with the first tools)
 
-        turned = self._masks.begin(reading)
+        turned = self._masks.unmask_arguments(reading)
         return reading.arguments if turned is None else typed_arguments(reading.tool, turned)
 
     def _mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
-        """Masks the result; if that fails, returns a failure, so that no unmasked result is recorded."""
+        """Masks the secrets in a tool result; if that fails, returns a failure, so that no unmasked result is
+        recorded."""
         try:
-            return self._masks.result(reading, result)
+            return self._masks.mask_result(reading, result)
         except Exception as problem:  # noqa: BLE001  (any fault in a result of foreign code)
             return failed_result(
                 f"The result of {reading.call.name} could not be masked: {describe_error(problem)}"
             )
 
     async def _run_after_hook(self, prepared: PreparedCall, result: ToolResult) -> ToolResult:
-        call = prepared.reading.call
+        call = prepared.parsed_call.call
         try:
             changed = await self._hooks.after_tool(
-                call, prepared.reading.shown_arguments, result, self._parent_id
+                call, prepared.parsed_call.plain_arguments, result, self._parent_id
             )
             return result if changed is result else validated_result(call.name, changed)
         except asyncio.CancelledError:
@@ -263,8 +285,8 @@ class ToolPipeline:
 
 
 def _gate_failure(problem: BaseException) -> CallVerdict:
-    """Returns the verdict for a gate that raised: the call is blocked. Cancellation while the gate waits
-    ends with the run."""
+    """Returns the verdict when the permission gate raised an error: the tool call is blocked. Cancellation while
+    the gate waits ends with the run."""
     if isinstance(problem, asyncio.CancelledError) and is_being_cancelled():
         raise problem
     return CallVerdict(
@@ -282,7 +304,8 @@ def _failed_result(name: str, problem: BaseException) -> ToolResult:
 
 
 def is_being_cancelled() -> bool:
-    """Whether this task is being cancelled, as opposed to foreign code that raised `CancelledError`."""
+    """Whether the current asyncio task is being cancelled, as opposed to foreign code that raised
+    `CancelledError`."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -297,7 +320,7 @@ def _arguments_for_display(call: ToolCall) -> dict[str, Any]:
 
 
 def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Returns the normalised arguments as plain data, and in the tool's type."""
+    """Returns a tool call's normalised arguments as plain data, and in the tool's argument type."""
     from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
 
     try:
@@ -318,42 +341,42 @@ def _blocked_result(verdict: CallVerdict) -> ToolResult:
 
 
 class _CallParser:
-    """Parses one call and keeps the last result."""
+    """Parses one tool call and keeps the last parsed form."""
 
     def __init__(self, tool: Tool, call: ToolCall, context: Callable[[], ToolContext]) -> None:
         self._tool = tool
         self._call = call
         self._context = context
-        self.shown: dict[str, Any] = {}
+        self.shown_arguments: dict[str, Any] = {}
         self._arguments: Any = None
-        self.last: ParsedCall | None = None
+        self.parsed_call: ParsedCall | None = None
 
-    def take(self, raw: dict[str, Any]) -> None:
-        """Replaces the arguments. Raises `ToolError`."""
-        self.shown, self._arguments = _normalise_arguments(self._tool, raw)
-        self.last = None
+    def replace_arguments(self, raw: dict[str, Any]) -> None:
+        """Replaces the arguments of the tool call. Raises `ToolError`."""
+        self.shown_arguments, self._arguments = _normalise_arguments(self._tool, raw)
+        self.parsed_call = None
 
     def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall:
         """Parses the call as `ParseCall` says."""
         if arguments is not None:
-            self.take(arguments)
+            self.replace_arguments(arguments)
         context = self._context()
-        effects = _effects(self._tool, self._arguments, context)
-        self.last = ParsedCall(
+        effects = _effects_of_call(self._tool, self._arguments, context)
+        self.parsed_call = ParsedCall(
             call=self._call,
             tool=self._tool,
             arguments=self._arguments,
-            shown_arguments=self.shown,
+            plain_arguments=self.shown_arguments,
             context=context,
             effects=effects,
             claim=claim_of_call(effects, workspace_of(context).files),
         )
-        return self.last
+        return self.parsed_call
 
 
-def _effects(tool: Tool, arguments: Any, context: ToolContext) -> Effects:
-    """Returns the call's effects. If they cannot be determined, raises `ToolError`, so that the call does
-    not run."""
+def _effects_of_call(tool: Tool, arguments: Any, context: ToolContext) -> Effects:
+    """Returns the effects of a tool call. If they cannot be determined, raises `ToolError`, so that the call
+    does not run."""
     try:
         return OPAQUE_EFFECTS if tool.effects is None else tool.effects(arguments, context)
     except ToolError:

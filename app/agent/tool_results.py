@@ -19,14 +19,15 @@ def failed_result(text: str, details: dict[str, Any] | None = None) -> ToolResul
 
 
 def unknown_tool_result(name: str, known: tuple[str, ...], why: str = "") -> ToolResult:
-    """`why`: why a tool of that name cannot be called now."""
+    """Makes the result of a call whose tool does not exist or cannot be called. `why`: why a tool of that name
+    cannot be called now."""
     if why:
         return failed_result(f"{name} was not run: {why}")
     hint = f". Available tools: {', '.join(known)}" if known else ""
     return failed_result(f"Tool {name} not found{hint}")
 
 
-def not_run_after_length(name: str) -> ToolResult:
+def truncated_call_result(name: str) -> ToolResult:
     return failed_result(
         f'Tool call "{name}" was not executed: the response hit the output token limit, so its arguments '
         "may be truncated. Re-issue the tool call with complete arguments."
@@ -34,7 +35,7 @@ def not_run_after_length(name: str) -> ToolResult:
 
 
 def validated_result(name: str, result: object) -> ToolResult:
-    """Returns the tool's result if it is valid and can be recorded; otherwise a failure."""
+    """Returns a tool's result if it is valid and can be recorded; otherwise a failure result."""
     if not isinstance(result, ToolResult):
         return failed_result(f"Tool {name} returned {type(result).__name__} instead of a result")
     parts: tuple[object, ...] = result.content
@@ -67,7 +68,7 @@ def describe_error(problem: BaseException) -> str:
 
 def to_wire_outcome(result: ToolResult) -> ToolOutcome:
     return ToolOutcome(
-        content=result_content(result),
+        content=wire_content(result),
         details=result.details,
         structured_content=result.structured_content,
         terminate=result.terminate or None,
@@ -78,7 +79,7 @@ def to_result_message(call: ToolCall, result: ToolResult, duration_ms: int | Non
     return ToolResultMessage(
         tool_call_id=call.id,
         tool_name=call.name,
-        content=result_content(result),
+        content=wire_content(result),
         details=result.details,
         is_error=result.is_error,
         duration_ms=duration_ms,
@@ -91,7 +92,7 @@ def result_from_message(message: ToolResultMessage) -> ToolResult:
 
 
 def result_from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False) -> ToolResult:
-    """Converts a result that is not stored to the tool's result, for drawing."""
+    """Converts a tool result in wire form back to the tool's result, for drawing."""
     details: Json = outcome.details
     return ToolResult(
         content=tuple(
@@ -106,7 +107,7 @@ def result_from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: b
     )
 
 
-def result_content(result: ToolResult) -> tuple[UserContent, ...]:
+def wire_content(result: ToolResult) -> tuple[UserContent, ...]:
     return tuple(
         Text(text=part.text)
         if isinstance(part, TextPart)

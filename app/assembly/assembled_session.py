@@ -1,4 +1,4 @@
-"""The result of `build.assemble_session`: a session with all parts that a user interface needs."""
+"""The result of `session_builder.assemble_session`: a session with all parts that a user interface needs."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from app.engine.tree.session_paths import SessionPaths
 from app.extensions.extension_runner import Extensions
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.extension_sources import ChosenExtensions
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.themes import Themes
 from app.sessions.errors import SessionLocked
@@ -25,31 +25,31 @@ class AssembledSession(msgspec.Struct, kw_only=True):
     """A session with all parts that a user interface needs."""
 
     session: Session
-    choice: ModelChoice
+    model_choice: ModelChoice
     """The session's model choice, with the catalogue and the credentials that it chooses from."""
-    wishes: InitialModel
+    initial_model: InitialModel
     """The models that command line and settings name; looked up again after extensions have added theirs."""
-    registry: Registry
+    registry: AdapterRegistry
     effective_settings: EffectiveSettings
     extensions: Extensions
     """The extensions, none loaded yet; `extending` loads them."""
     hooks: ExtensionHooks
     """Answers the session's hooks through the extensions."""
     prompt: SystemPromptSource
-    places: SessionPaths
-    project: LiveTrust
+    session_paths: SessionPaths
+    project_trust: LiveTrust
     workspace: Workspace
     """The workspace that the session's tools share."""
-    ground: WorkingFolder
+    working_folder: WorkingFolder
     """The session's working folder; its subscribers follow when it changes."""
-    left: Path | None = None
+    start_folder: Path | None = None
     """The folder where bayou was started, if the opened session works in another one."""
-    chosen: ChosenExtensions
+    chosen_extensions: ChosenExtensions
     """The chosen extensions and further folders of resources, from settings, command line and packages."""
     themes: Themes
-    theme: str
+    theme_name: str
     """The theme's name from settings or command line; may be `system`."""
-    locked: SessionLocked | None = None
+    lock_error: SessionLocked | None = None
     """Set when another process writes the session; it is open read-only here."""
     problems: tuple[str, ...] = ()
     """Problems to show at the start."""

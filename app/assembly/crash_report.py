@@ -11,7 +11,7 @@ from typing import NamedTuple
 from app.exit_codes import CRASHED
 from app.printing import print_problem
 from app.version import VERSION
-from tools.files.private import last_resort_folder
+from tools.files.private_folders import last_resort_folder
 
 
 class Crash(NamedTuple):
@@ -23,9 +23,9 @@ class Crash(NamedTuple):
 
 
 def report_crash(folder: Path, error: BaseException) -> Crash:
-    """Writes a report to bayou's own folder of reports, else to a private folder among temporary files."""
+    """Writes a crash report to bayou's own folder of reports, else to a private folder among temporary files."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    text = f"{_system()}\n\n{''.join(traceback.format_exception(error))}"
+    text = f"{_system_description()}\n\n{''.join(traceback.format_exception(error))}"
     for find in (lambda: folder, last_resort_folder):
         try:
             place = find()
@@ -40,14 +40,14 @@ def report_crash(folder: Path, error: BaseException) -> Crash:
     return Crash(error, None)
 
 
-def _system() -> str:
-    """Describes the system for the reader of the report. Settings and environment are left out: they hold
-    secrets."""
+def _system_description() -> str:
+    """Describes the operating system, Python and bayou versions for a crash report. Settings and environment are
+    left out: they hold secrets."""
     return f"bayou {VERSION}, Python {platform.python_version()}, {platform.platform()}"
 
 
 def print_crash(crash: Crash) -> int:
-    """Prints the error and the report's path; returns the exit code."""
+    """Prints the internal error and the crash report's path; returns the exit code."""
     what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
     where = f"Crash report: {crash.report}" if crash.report else "The crash report could not be written."
     print_problem(f"an internal error ended the program ({what}); the session is saved. {where}")

@@ -9,7 +9,7 @@ import msgspec
 from app.assembly.options import Options, UsageError
 from app.engine.permissions.permission_gate import PermissionGate
 from app.values.content import Image
-from tools.files.regular import read_file_or_pipe
+from tools.files.regular_files import read_file_or_pipe
 
 _IMAGE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -19,30 +19,32 @@ _IMAGE_SIGNATURES = {
 }
 
 
-class FirstInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The prompts of a command line, and the images that go with the first one."""
+class CommandLineInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompts of a command line, and the images that go with the first prompt."""
 
     prompts: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
 
 
-def read_piped() -> str:
+def read_piped_text() -> str:
     """Reads standard input, unless it is a terminal."""
     return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def read_input(options: Options, cwd: Path, permissions: PermissionGate, piped: str = "") -> FirstInput:
-    """Combines the piped text, the files' texts and the first message in one prompt."""
-    files = files_input(options.files, cwd, permissions)
+def combine_input(
+    options: Options, cwd: Path, permissions: PermissionGate, piped: str = ""
+) -> CommandLineInput:
+    """Combines the piped text, the texts of `@file`s and the first message of the command line in one prompt."""
+    files = read_file_words(options.files, cwd, permissions)
     first, *others = options.messages or ("",)
     opening = piped + files.prompts[0] + first
     prompts = (*([opening] if opening.strip() or files.images else []), *others)
-    return FirstInput(prompts=tuple(prompts), images=files.images)
+    return CommandLineInput(prompts=tuple(prompts), images=files.images)
 
 
-def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) -> FirstInput:
-    """Reads the files of `@name` words: one text, and the images. Raises `UsageError` for a missing file, and
-    for one that `read` would need approval for, since no one can be asked yet."""
+def read_file_words(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) -> CommandLineInput:
+    """Reads the files of `@name` words into one text and their images. Raises `UsageError` for a missing file,
+    and for one that `read` would need approval for, since no one can be asked yet."""
     texts: list[str] = []
     images: list[Image] = []
     for name in names:
@@ -62,7 +64,7 @@ def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) 
             texts.append(f'<file name="{path}"></file>\n')
         else:
             texts.append(f'<file name="{path}">\n{data.decode("utf-8", "replace")}\n</file>\n')
-    return FirstInput(prompts=("".join(texts),), images=tuple(images))
+    return CommandLineInput(prompts=("".join(texts),), images=tuple(images))
 
 
 def image_type(data: bytes) -> str | None:

@@ -1,6 +1,6 @@
 """Makes the sessions of helper agents: on the same engine, with the settings, rules and guards of their parent."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from app.engine.permissions.session_rules import SessionRules
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.permits.rules import PermitRule
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.resources.helper_kinds import HelperKind, HelperKinds, find_helper_kinds
 from app.resources.paths import Paths, state_folder
@@ -29,25 +29,25 @@ from app.values.content import ToolCall
 from app.values.events import Event, SessionReplaced
 from app.values.models import Model, ThinkingLevel
 from app.values.user_errors import UserError
-from tools.base import Tool
 from tools.results import ToolResult
 
-_MAX_NAMED = 10
-_PROMPT = (
-    "You are the helper “{name}” of another agent, which reads only your last message: put everything it needs there, "
-    "short and exact, with paths and lines. No person reads along, so ask nothing; if something is missing, say so and "
+_MAX_LISTED_REPOSITORIES = 10
+_HELPER_PROMPT = (
+    "You are the helper “{name}” of another agent, which reads only your last message: put everything it "
+    "needs there, "
+    "short and exact, with paths and lines. You cannot ask questions; if something is missing, say so and "
     "end. Do what the task says and no more."
 )
 
 
 class HelperHooks(Hooks):
-    """The guards of the parent's extensions and hooks, which hold for its helpers' calls too."""
+    """The hooks of a helper agent: its tool calls pass the guards of its parent's extensions and command hooks."""
 
     def __init__(self, parent: Hooks) -> None:
         self._parent = parent
 
-    def changes_calls(self) -> bool:
-        return self._parent.changes_calls()
+    def may_change_calls(self) -> bool:
+        return self._parent.may_change_calls()
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
@@ -61,7 +61,7 @@ class HelperHooks(Hooks):
 
 
 class HelperSessions:
-    """Makes the helpers of one session."""
+    """Makes the sessions and repository copies of the helper agents of one session."""
 
     def __init__(self, paths: Paths, env: Mapping[str, str], parent: Callable[[], AssembledSession]) -> None:
         self._paths = paths
@@ -71,71 +71,81 @@ class HelperSessions:
     def kinds(self) -> HelperKinds:
         parent = self._parent()
         return find_helper_kinds(
-            self._paths, is_trusted=parent.project.decision.is_trusted, more=parent.chosen.agents
+            self._paths,
+            is_trusted=parent.project_trust.decision.is_trusted,
+            more=parent.chosen_extensions.agents,
         )
 
-    async def copy(self, helper: HelperRun) -> IsolatedCopy:
-        """Copies the repository that the session works in. Raises `UserError`."""
+    async def copy_repository(self, helper: HelperRun) -> IsolatedCopy:
+        """Makes a separate copy of the session's repository for a helper agent. Raises `UserError`."""
         session = self._parent().session
         if not session.tools.workspace.has_local_files:
             raise HelperRefused(
-                "This session's files are on another machine, where no separate copy can be made. Start it without "
+                "This session's files are on another machine, where no separate copy can be made. Start it "
+                "without "
                 "isolated."
             )
         try:
-            return await self._copies.make(session.cwd, session=session.log.path, title=helper.name)
+            return await self._isolated_copies.make(session.cwd, session=session.log.path, title=helper.label)
         except UserError as problem:
             raise HelperRefused(f"{problem} Start it without isolated.") from None
 
-    def left(self) -> list[IsolatedCopy]:
-        return self._copies.left(self._parent().session.cwd)
+    def leftover_copies(self) -> list[IsolatedCopy]:
+        return self._isolated_copies.leftover_copies(self._parent().session.cwd)
 
     @property
-    def _copies(self) -> IsolatedCopies:
+    def _isolated_copies(self) -> IsolatedCopies:
         return IsolatedCopies(state_folder(self._paths.home, self._env) / "copies", self._paths.home)
 
     def start(self, helper: HelperRun) -> HelperStart:
-        """Raises `UserError`."""
+        """Starts the session of a helper agent. Raises `UserError`."""
         parent, kind, copy = self._parent(), helper.kind, helper.copy
         session = parent.session
         model, level, remark = self._model(kind, parent)
         log = self._log(parent, helper)
-        folder = copy.inside(session.cwd) if copy is not None else session.cwd
+        folder = copy.path_in_copy(session.cwd) if copy is not None else session.cwd
         choice = ModelChoice(
-            parent.choice.catalogue, parent.choice.credentials, thinking=level or parent.choice.thinking
+            parent.model_choice.catalogue,
+            parent.model_choice.credentials,
+            thinking=level or parent.model_choice.thinking,
         )
-        choice.set(model)
+        choice.set_model(model)
         if level is not None:
             choice.set_thinking(level)
         settings = parent.effective_settings
         paths = msgspec.structs.replace(self._paths, cwd=folder)
         workspace = session_workspace(
-            paths, settings, parent.project, log, parent.hooks, choice, has_person=False
+            paths, settings, parent.project_trust, log, parent.hooks, choice, has_person=False
         )
         if copy is None:
-            session.files.record_for(workspace)
-        tools = _tools_for(kind, session.tools)
-        words = _PROMPT.format(name=kind.name), _told_of_copy(copy), kind.prompt
+            session.files.record_helper_changes(workspace)
+
+        def tools(toolbox: Toolbox) -> tuple[Any, ...]:
+            from app.assembly.own_tools import helper_tools  # noqa: PLC0415  (tools load behind the first paint)
+
+            return helper_tools(made, kind, session.tools, settings.settings, choice.credentials)
+
+        words = _HELPER_PROMPT.format(name=kind.name), _copy_prompt(copy), kind.prompt
         told = {"helper": "\n\n".join(filter(None, words)), "cwd": folder.as_posix()}
-        made, unsubscribe = settings.subscribed_in(
+        made, unsubscribe = settings.collect_subscriptions(
             lambda: Session(
                 Dependencies(
                     log=log,
-                    places=parent.places,
-                    registry=parent.registry.shared(),
-                    choice=choice,
-                    toolbox=Toolbox(lambda toolbox: tools, workspace),
+                    session_paths=parent.session_paths,
+                    registry=parent.registry.with_shared_connections(),
+                    model_choice=choice,
+                    toolbox=Toolbox(tools, workspace),
                     sections=lambda active: {**parent.prompt(active), **told},
-                    classify=classify,
+                    classify_failure=classify_failure,
                     options=SessionOptions(settings, ends_with_answer=True),
                     budget=helper.budget,
                     hooks=HelperHooks(parent.hooks),
-                    standing=msgspec.structs.replace(
-                        session.permissions.standing,
+                    permission_context=msgspec.structs.replace(
+                        session.permissions.permission_context,
                         session_rules=lambda: _session_rules(
                             session.permissions.rules, copy, self._paths.home
                         ),
-                        add_session_rule=session.permissions.rules.add,
+                        add_session_rule=session.permissions.rules.add_rule,
                     ),
                     secrets=SecretSources(
                         agent_dir=self._paths.agent_dir, home=self._paths.home, env=self._env
@@ -143,50 +153,53 @@ class HelperSessions:
                 )
             )
         )
-        workspace.active_tools = made.tools.active
-        made.folders.tell_model()
+        workspace.active_tools = made.tools.active_tools
+        made.folders.update_prompt_section()
         made.on_close(unsubscribe)
         return HelperStart(made, remark)
 
     def _log(self, parent: AssembledSession, helper: HelperRun) -> SessionLog:
-        """Returns a new log, or that of a helper which goes on."""
+        """Returns a new log for a helper agent's session, or the existing log of a helper that is continued."""
         if helper.session_file is not None:
-            return parent.places.open(helper.session_file)
+            return parent.session_paths.open_file(helper.session_file)
         if helper.log is not None:
             return helper.log
         file = parent.session.log.path
         log = (
-            parent.places.new(parent=file, is_helper=True)
+            parent.session_paths.create_session(parent=file, is_helper=True)
             if file is not None
             else SessionLog.in_memory(self._paths.cwd)
         )
-        log.rename(helper.name)
+        log.rename(helper.label)
         return log
 
     def _model(self, kind: HelperKind, parent: AssembledSession) -> tuple[Model, ThinkingLevel | None, str]:
-        """Returns the model, its thinking level, and a remark if it is not the one that the kind names."""
-        own = parent.choice.model
+        """Returns a helper agent's model, thinking level, and a remark if it is not the model that the kind of
+        helper names."""
+        own = parent.model_choice.model
         if kind.model is not None:
             try:
-                chosen = select_model(kind.model, parent.choice.catalogue, parent.choice.credentials)
+                chosen = select_model(
+                    kind.model, parent.model_choice.catalogue, parent.model_choice.credentials
+                )
             except ModelNotFound:
                 chosen = None
-            if chosen is not None and parent.choice.is_available(chosen.model):
+            if chosen is not None and parent.model_choice.is_available(chosen.model):
                 return chosen.model, chosen.thinking, ""
         if own is None:
-            raise HelperRefused(parent.choice.missing_model_text)
+            raise HelperRefused(parent.model_choice.missing_model_text)
         remark = (
             f"its model {kind.model} is not available; it used {own.key}" if kind.model is not None else ""
         )
         return own, None, remark
 
 
-async def offer_left_changes(session: Session, *, is_told: bool) -> None:
-    """Offers what helpers had changed in copies when bayou ended, now and whenever another session is opened.
-    `is_told`: also says what waits in other sessions."""
+async def offer_leftover_changes(session: Session, *, is_told: bool) -> None:
+    """Offers the changes that helper agents left in copies when bayou ended, now and whenever another session is
+    opened. `is_told`: also says what waits in other sessions."""
 
     async def offer() -> None:
-        told = await session.helpers.offer_left()
+        told = await session.helpers.offer_leftover_changes()
         if told and is_told:
             session.events.notify(told, "info")
 
@@ -198,38 +211,29 @@ async def offer_left_changes(session: Session, *, is_told: bool) -> None:
     await offer()
 
 
-def _told_of_copy(copy: IsolatedCopy | None) -> str:
+def _copy_prompt(copy: IsolatedCopy | None) -> str:
     if copy is None:
         return ""
-    left_out = ", ".join(copy.record.left_out[:_MAX_NAMED])
+    left_out = ", ".join(copy.record.left_out[:_MAX_LISTED_REPOSITORIES])
     return (
-        f"You work in {copy.folder}, a separate copy of {copy.record.source} as it is now, with its uncommitted files "
-        "and without files that git ignores. What you change there is offered to the person when you end; commits, "
+        f"You work in {copy.folder}, a separate copy of {copy.record.source} as it is now, with its "
+        f"uncommitted files "
+        "and without files that git ignores. What you change there is offered to the user when you end; "
+        "commits, "
         "ignored files and changes elsewhere are not."
-        + (f" Repositories inside of it are not copied: {left_out}." if left_out else "")
+        + (f" Nested repositories are not copied: {left_out}." if left_out else "")
     )
 
 
 def _session_rules(rules: SessionRules, copy: IsolatedCopy | None, home: Path) -> tuple[PermitRule, ...]:
-    """Returns the rules of the parent's session alone. What any of its rules refuses or asks about by an absolute path
-    holds for the same path in the copy."""
-    found = list(rules.given)
+    """Returns the permission rules of the parent's session for a helper agent. In a copy, what a rule refuses or
+    asks about in the source holds for the same path in the copy."""
+    found = list(rules.session_rules)
     if copy is None:
         return tuple(found)
     source = copy.record.source
-    for rule in rules.all().rules:
+    for rule in rules.all_rules().rules:
         pattern = f"{home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
         if rule.deed != "allow" and (pattern == source or pattern.startswith(f"{source}/")):
             found.append(msgspec.structs.replace(rule, pattern=f"{copy.folder}{pattern[len(source) :]}"))
     return tuple(found)
-
-
-def _tools_for(kind: HelperKind, parent: Toolbox) -> tuple[Tool, ...]:
-    """Returns the parent's active tools that this kind may use."""
-    active: Mapping[str, Tool] = parent.active()
-    found: Iterable[Tool] = (tool for tool in parent.all() if tool.name in active and tool.is_for_helpers)
-    return tuple(
-        tool
-        for tool in found
-        if (kind.tools is None or tool.name in kind.tools) and (tool.is_read_only or not kind.is_read_only)
-    )

@@ -12,7 +12,7 @@ from app.engine.context.summariser import summary_model
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.model_names import ModelNotFound, Selection, select_model, select_scope
+from app.providers.models.model_names import ModelNotFound, ModelSelection, select_model, select_models
 from app.providers.offline.model import offline_model
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -20,7 +20,7 @@ from app.values.models import Model, thinking_level
 
 
 class InitialModel:
-    """The models that one program run is asked to use."""
+    """Determines the model with which a program run begins."""
 
     def __init__(
         self, options: Options, effective_settings: EffectiveSettings, paths: Paths, env: Mapping[str, str]
@@ -45,84 +45,88 @@ class InitialModel:
             is_thinking_asked=asked is not None,
         )
 
-    def look(self) -> tuple[str, ...]:
-        """Looks for the models before extensions are loaded. Returns the problems to show."""
-        return self._look(is_last=not self._has_extensions)
+    def find_models(self) -> tuple[str, ...]:
+        """Looks for the models that the command line or settings name, before extensions are loaded. Returns the
+        problems to show."""
+        return self._find_models(is_last=not self._loads_extensions)
 
     def summary_problem(self) -> str | None:
-        """Returns why the model of the settings cannot write summaries; None: it can, or none is named."""
+        """Returns why the model that the settings name for summaries cannot be used; None: it can, or none is
+        named."""
         return summary_model(self._in_force.settings.compaction.model, self.choice)[1]
 
     @property
-    def _has_extensions(self) -> bool:
+    def _loads_extensions(self) -> bool:
         return not self._options.safe
 
-    def settle(self) -> tuple[str, ...]:
-        """Looks again after extensions are loaded. Raises `UsageError` when the command line names an unknown
-        model."""
+    def choose_model(self) -> tuple[str, ...]:
+        """Looks for the named models again, after extensions are loaded. Raises `UsageError` when the command
+        line names an unknown model."""
         if not self._is_waiting and self.catalogue.providers == self._providers:
             return ()
-        return self._look(is_last=True)
+        return self._find_models(is_last=True)
 
-    def _look(self, *, is_last: bool) -> tuple[str, ...]:
+    def _find_models(self, *, is_last: bool) -> tuple[str, ...]:
         self._is_waiting = False
         self._providers = self.catalogue.providers
         told: list[str] = []
-        scope = self._scope(told, is_last=is_last)
-        selection = self._selection(told, is_last=is_last)
+        scope = self._model_scope(told, is_last=is_last)
+        selection = self._selected_model(told, is_last=is_last)
         choice = self.choice
         choice.scope = scope
         if selection is not None:
             told += [selection.warning] if selection.warning else []
             self._apply_selection(selection)
         elif self._is_waiting and self._options.model is not None:
-            choice.clear()
+            choice.clear_model()
         elif self._may_choose and (self._initial_model is None or self._initial_model.provider == "offline"):
-            self._begin_with(None if self._is_waiting else scope[0] if scope else self._default())
+            self._set_initial_model(
+                None if self._is_waiting else scope[0] if scope else self._default_model()
+            )
         return tuple(told)
 
     @property
     def _may_choose(self) -> bool:
-        """Whether the model may still be set: no resumed session and no user choice has set it."""
+        """Whether the initial model may still be set: no resumed session and no user choice has set one."""
         return not self.is_restored and self.choice.model == self._initial_model
 
-    def _apply_selection(self, selection: Selection) -> None:
+    def _apply_selection(self, selection: ModelSelection) -> None:
         """Sets the model that the command line names, or the one from settings unless another was chosen
         meanwhile."""
         choice, model, is_given = self.choice, selection.model, self._options.model is not None
         if self._options.api_key is not None and is_given:
-            self.credentials.use_for_this_run(model.provider, self._options.api_key)
+            self.credentials.set_command_line_key(model.provider, self._options.api_key)
         if not is_given and not self._may_choose:
             return
-        self._begin_with(model)
+        self._set_initial_model(model)
         asked = thinking_level(self._options.thinking) or selection.thinking
         if asked is not None:
             choice.set_thinking(asked)
 
-    def _begin_with(self, model: Model | None) -> None:
+    def _set_initial_model(self, model: Model | None) -> None:
         self._initial_model = model
         if model is None:
-            self.choice.clear()
+            self.choice.clear_model()
             return
-        self.choice.set(model)
+        self.choice.set_model(model)
         if (asked := thinking_level(self._options.thinking)) is not None:
             self.choice.set_thinking(asked)
 
-    def _scope(self, told: list[str], *, is_last: bool) -> tuple[Model, ...]:
+    def _model_scope(self, told: list[str], *, is_last: bool) -> tuple[Model, ...]:
         names = self._options.models
         patterns = names.split(",") if names else self._in_force.settings.model.enabled_models or ()
         try:
-            return select_scope(patterns, self.catalogue, self.credentials)
+            return select_models(patterns, self.catalogue, self.credentials)
         except ModelNotFound as problem:
             if not is_last:
                 self._is_waiting = True
             elif names:
-                raise self._refused(problem) from None
+                raise self._model_usage_error(problem) from None
             else:
                 told.append(f"Setting enabledModels: {problem} All models are offered instead.")
         return ()
 
-    def _selection(self, told: list[str], *, is_last: bool) -> Selection | None:
+    def _selected_model(self, told: list[str], *, is_last: bool) -> ModelSelection | None:
         options, settings = self._options, self._in_force.settings.model
         name, provider = options.model, options.provider
         if name is None and not options.models:
@@ -135,17 +139,19 @@ class InitialModel:
             if not is_last:
                 self._is_waiting = True
             elif options.model is not None:
-                raise self._refused(problem) from None
+                raise self._model_usage_error(problem) from None
             else:
                 told.append(f"Setting defaultModel: {problem}")
         return None
 
-    def _refused(self, problem: ModelNotFound) -> UsageError:
+    def _model_usage_error(self, problem: ModelNotFound) -> UsageError:
         return UsageError(" ".join([str(problem), *map(str, self.catalogue.problems)]))
 
-    def _default(self) -> Model:
-        """Returns the default of the first provider that has credentials; without any, the offline guide."""
+    def _default_model(self) -> Model:
+        """Returns the default model of the first provider that has credentials; without any, the offline guide."""
         for provider in self.catalogue.providers:
-            if self.credentials.has(provider) and (model := self.catalogue.default_of(provider)):
+            if self.credentials.has_credential(provider) and (
+                model := self.catalogue.default_model(provider)
+            ):
                 return model
         return offline_model()

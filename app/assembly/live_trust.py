@@ -20,56 +20,56 @@ class LiveTrust:
         """Receives one text when files were added or changed since the decision."""
         self._paths = paths
 
-    def counts(self) -> bool:
-        """Whether the project's parts apply. Files added or changed since the decision do not, until the user
-        approves them."""
+    def is_trusted(self) -> bool:
+        """Whether the project's own settings and extensions apply. Files added or changed since the decision do
+        not apply until the user approves them."""
         return self._update_decision(recheck_trust(self._paths, self.decision))
 
-    async def counts_async(self) -> bool:
-        """Checks like `counts`, without blocking while files are read."""
+    async def check_async(self) -> bool:
+        """Checks the project's trust again, without blocking while files are read."""
         return self._update_decision(await asyncio.to_thread(recheck_trust, self._paths, self.decision))
 
-    def counts_quietly(self) -> bool:
-        """Checks like `counts` without reporting changes; may be called from any thread."""
+    def check_quietly(self) -> bool:
+        """Checks the project's trust again without reporting changed files; may be called from any thread."""
         return recheck_trust(self._paths, self.decision).is_trusted
 
-    def answer(self, decision: TrustDecision) -> None:
+    def set_decision(self, decision: TrustDecision) -> None:
         self.decision = decision
 
     def _update_decision(self, now: TrustDecision) -> bool:
         before, self.decision = self.decision, now
         if now is not before and now.reason == "changed":
-            self.tell(_change(now, before))
+            self.tell(_describe_change(now, before))
         return now.is_trusted
 
 
 def is_explicitly_approved(decision: TrustDecision) -> bool:
-    """Whether the user was shown exactly these files and approved them, as opposed to approval in advance or
-    by a flag."""
+    """Whether the user was shown exactly these project files and approved them, as opposed to approval in
+    advance or by a flag."""
     return decision.is_trusted and not decision.covers_future_items and decision.reason in ("saved", "answer")
 
 
 def untrusted_notice(decision: TrustDecision) -> str | None:
-    """Returns the notice for runs in which trust cannot be asked for; None when there is no need for it."""
+    """Returns the notice for runs in which project trust cannot be asked for; None when no notice is needed."""
     if decision.is_trusted or decision.reason != "not-asked":
         return None
     return (
         "This folder is not trusted, so its own settings and extensions are ignored "
-        f"({_named(decision.question.items)}). The full screen and RPC ask about it; --approve trusts it "
+        f"({_list_items(decision.question.items)}). The full screen and RPC ask about it; --approve trusts it "
         "for one run, --no-approve hides this line."
     )
 
 
-def _change(now: TrustDecision, before: TrustDecision) -> str:
+def _describe_change(now: TrustDecision, before: TrustDecision) -> str:
     items = new_items(now.question, before.question)
-    what = _named(items) if items else "a file was removed"
+    what = _list_items(items) if items else "a file was removed"
     return (
         f"Files of this folder that bayou runs or applies have changed ({what}). They are ignored "
         "until you trust them: /trust, or --approve for one run."
     )
 
 
-def _named(items: Sequence[ProjectItem]) -> str:
+def _list_items(items: Sequence[ProjectItem]) -> str:
     names = list(dict.fromkeys(reveal_hidden_characters(item.path) for item in items))
     more = f" and {len(names) - _MAX_NAMED_FILES} more" if len(names) > _MAX_NAMED_FILES else ""
     return f"{', '.join(names[:_MAX_NAMED_FILES])}{more}"

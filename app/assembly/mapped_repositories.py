@@ -23,25 +23,25 @@ _CACHE_SECONDS = 5.0
 
 
 class _CachedRepository(msgspec.Struct, frozen=True):
-    looked: float
+    checked_at: float
     repository: "MappedRepository"
 
 
 class MappedRepositories(msgspec.Struct, eq=False):
-    """Finds the mapped repository when the workspace needs it, usually from memory."""
+    """Finds the repository that the workspace's map tools may read, usually from a cache."""
 
     paths: Paths
     effective_settings: EffectiveSettings
     project: LiveTrust
     rules: Callable[[], Iterable[PermitRule]]
-    _cached: dict[Path, _CachedRepository] = {}
+    _cached_repositories: dict[Path, _CachedRepository] = {}
     """By folder of work."""
 
     def __call__(self, cwd: Path) -> "MappedRepository | None":
         if not self.effective_settings.settings.repository_maps.enabled:
             return None
-        known, now = self._cached.get(cwd), time.monotonic()
-        if known is not None and now - known.looked < _CACHE_SECONDS:
+        known, now = self._cached_repositories.get(cwd), time.monotonic()
+        if known is not None and now - known.checked_at < _CACHE_SECONDS:
             return known.repository
         # Imports SQLite and the mapper, which most sessions start without.
         from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
@@ -58,12 +58,12 @@ class MappedRepositories(msgspec.Struct, eq=False):
                 hidden=lambda: HiddenFiles(hidden_patterns(self.rules(), cwd, self.paths.home)),
                 begins_at=cwd,
             )
-        self._cached = {**self._in_use(), cwd: _CachedRepository(now, repository)}
+        self._cached_repositories = {**self._cached_for_session(), cwd: _CachedRepository(now, repository)}
         return repository
 
-    def _in_use(self) -> dict[Path, _CachedRepository]:
-        folders = (self.paths.cwd, *self.paths.added.paths)
-        return {folder: one for folder, one in self._cached.items() if folder in folders}
+    def _cached_for_session(self) -> dict[Path, _CachedRepository]:
+        folders = (self.paths.cwd, *self.paths.added_folders.paths)
+        return {folder: one for folder, one in self._cached_repositories.items() if folder in folders}
 
     def _home_if_harmless(self) -> Path | None:
         """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only
@@ -73,7 +73,7 @@ class MappedRepositories(msgspec.Struct, eq=False):
 
 
 def hidden_patterns(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple[str, ...]:
-    """Returns the patterns of files whose `read` would need approval, for whole paths."""
+    """Returns path patterns of the files whose `read` would need approval, which maps leave out."""
     workspace, homes = os.path.realpath(cwd), dict.fromkeys((str(home), os.path.realpath(home)))
     forms = [
         path_form(rule.pattern, workspace, one)

@@ -7,13 +7,13 @@ from typing import Final
 import msgspec
 
 from app.values.user_errors import UserError
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 
-_MAX_NAME_CHARS: Final = 1_000
+_MAX_PATH_CHARS: Final = 1_000
 
 
 class UsageError(UserError):
-    """The command line is invalid or cannot be fulfilled; the text names the cause and the remedy."""
+    """The command line is invalid or cannot be carried out; the text names the cause and the remedy."""
 
 
 def split_words(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -33,7 +33,7 @@ def resolve_word_paths(options: "Options", folder: Path) -> "Options":
     def text_or_file(word: str) -> str:
         """Resolves a value that names an existing file; any other text stays as it is."""
         is_name = (
-            len(word) < _MAX_NAME_CHARS and "\n" not in word and is_file(folder / Path(word).expanduser())
+            len(word) < _MAX_PATH_CHARS and "\n" not in word and is_file(folder / Path(word).expanduser())
         )
         return placed(word) if is_name else word
 
@@ -116,15 +116,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     result: str | None = None
     goal_check: tuple[str, ...] = ()
     extension_flags: dict[str, str | bool] = {}
-    follows: dict[str, int] = {}
+    value_positions: dict[str, int] = {}
     """For each flag of an extension, the index of the word behind it, which may be its value."""
 
-    def value_behind(self, flag: str) -> str | None:
-        at = self.follows.get(flag)
+    def value_after_flag(self, flag: str) -> str | None:
+        at = self.value_positions.get(flag)
         return None if at is None else self.words[at]
 
-    def without_values_of(self, flags: Collection[str]) -> "Options":
+    def without_flag_values(self, flags: Collection[str]) -> "Options":
         """Returns the options without the words that are values of these flags."""
-        taken = {at for flag, at in self.follows.items() if flag in flags}
+        taken = {at for flag, at in self.value_positions.items() if flag in flags}
         files, messages = split_words(word for at, word in enumerate(self.words) if at not in taken)
         return msgspec.structs.replace(self, files=files, messages=messages)

@@ -8,7 +8,7 @@ from app.extensions.loading.extension_sources import ChosenExtensions
 from app.resources.paths import Paths, docs_dir
 from app.resources.themes import Themes, find_themes
 from app.resources.trust.project_trust import TrustDecision
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 
 
 def system_prompt_source(
@@ -16,19 +16,21 @@ def system_prompt_source(
 ) -> SystemPromptSource:
     choice = SystemPromptOptions(
         is_trusted=trust.is_trusted,
-        system=_text_or_file(options.system_prompt),
-        appended=tuple(text for given in options.append_system_prompt if (text := _text_or_file(given))),
+        system_prompt=_text_or_file_content(options.system_prompt),
+        appended_texts=tuple(
+            text for given in options.append_system_prompt if (text := _text_or_file_content(given))
+        ),
         use_context_files=not options.no_context_files,
         use_skills=not options.no_skills,
-        skills=tuple(Path(path).expanduser().resolve() for path in options.skill),
-        more_skills=chosen.skills,
-        own_skills=(docs_dir() / "extending-bayou",),
+        skill_folders=tuple(Path(path).expanduser().resolve() for path in options.skill),
+        extension_skill_folders=chosen.skills,
+        command_line_skill_folders=(docs_dir() / "extending-bayou",),
         docs_dir=docs_dir().as_posix(),
     )
     return SystemPromptSource(paths, choice)
 
 
-def _text_or_file(given: str | None) -> str | None:
+def _text_or_file_content(given: str | None) -> str | None:
     if given is None:
         return None
     try:
@@ -39,8 +41,8 @@ def _text_or_file(given: str | None) -> str | None:
 
 
 def load_themes(options: Options, paths: Paths, trust: TrustDecision, more: tuple[Path, ...]) -> Themes:
-    """Returns bayou's own, the user's, the project's and the named themes; with --no-themes only the first
-    and the last."""
+    """Returns bayou's own, the user's, the project's and the named themes; with --no-themes only bayou's own and
+    the named ones."""
     named = [paths.cwd / Path(path).expanduser() for path in options.theme]
     if not options.no_themes:
         return find_themes(paths, is_trusted=trust.is_trusted, more=[*more, *named])
@@ -48,7 +50,7 @@ def load_themes(options: Options, paths: Paths, trust: TrustDecision, more: tupl
 
 
 def require_theme(wanted: str | None, themes: Themes) -> Themes:
-    """Returns the themes if the wanted one is among them, otherwise raises `UsageError`."""
+    """Returns the themes if the theme that --use-theme names is among them, otherwise raises `UsageError`."""
     for name in (wanted or "").split("/"):
         if name not in ("", "system", *themes.names):
             raise UsageError(f"--use-theme: there is no theme '{name}'. Themes: {', '.join(themes.names)}.")

@@ -10,9 +10,10 @@ from app.assembly.live_trust import LiveTrust
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
 from app.engine.mcp.session_servers import ProjectServer, ServerSources
+from app.extensions.packages.package_installer import has_servers, package_list_file
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 
 if TYPE_CHECKING:
     from app.mcp.config_entries import ServerConfig
@@ -45,17 +46,23 @@ def server_config_files(
         if options.mcp_config:
             return (Path(options.mcp_config).expanduser(),)
         own = (paths.agent_dir / "mcp.json", paths.project_dir / "mcp.json")
-        return (*own, *(paths.cwd / name for name in _PROJECT_FILES))
+        packages = (package_list_file(paths),) if not options.safe and has_servers(paths) else ()
+        return (*own, *(paths.cwd / name for name in _PROJECT_FILES), *packages)
 
     def find(brought: Mapping[str, ProjectServer]) -> "ConfiguredServers":
         # Imported late: sessions without servers begin without it.
+        from app.extensions.packages.plugin_servers import installed_servers  # noqa: PLC0415
         from app.mcp.server_config import ConfiguredServers, ProvidedServer, merge_configured_servers  # noqa: PLC0415
 
         if options.no_mcp:
             return ConfiguredServers()
         given = [ProvidedServer(name, one.entry, one.origin) for name, one in brought.items()]
         return merge_configured_servers(
-            paths, is_trusted=project.counts(), named_file=named_file(), given=given
+            paths,
+            is_trusted=project.is_trusted(),
+            named_file=named_file(),
+            plugins=installed_servers(paths) if not options.safe else (),
+            given=given,
         )
 
     def proxy() -> str | None:
@@ -70,9 +77,9 @@ def server_config_files(
 
     return ServerSources(
         paths=paths,
-        files=files,
-        find=find,
-        choice=lambda: tool_choice(options, effective_settings.settings),
+        config_files=files,
+        find_servers=find,
+        tool_choice=lambda: tool_choice(options, effective_settings.settings),
         env=os.environ,
         remote=remote,
         proxy=proxy,

@@ -14,7 +14,7 @@ from app.assembly.initial_model import InitialModel
 from app.assembly.options import Options, UsageError
 from app.assembly.prompt_and_themes import load_themes, require_theme, system_prompt_source
 from app.assembly.server_config_files import server_config_files
-from app.assembly.session_opening import OpenedSession, limits_of, open_session
+from app.assembly.session_opening import OpenedSession, budget_from_options, open_session
 from app.assembly.session_workspace import permission_context_of, session_workspace, undo_config
 from app.assembly.tool_names import tool_choice
 from app.assembly.working_folder import WorkingFolder
@@ -27,8 +27,8 @@ from app.engine.permissions.permission_context import Approver
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.providers.failure_kinds import classify
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
+from app.providers.failure_kinds import classify_failure
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import trust_file_problem
 from app.values.user_errors import UserError
@@ -48,63 +48,63 @@ def assemble_session(
     project is trusted. `ends_with_answer`: the program ends when its prompts are answered. `asks`: who is asked
     about calls, unless it follows from these."""
     begun = open_session(options, paths, can_ask=can_ask)
-    effective_settings, project, log = begun.effective_settings, begun.project, begun.log
-    registry, settings, trust = Registry(), effective_settings.settings, project.decision
+    effective_settings, project, log = begun.effective_settings, begun.project_trust, begun.log
+    registry, settings, trust = AdapterRegistry(), effective_settings.settings, project.decision
     chosen = choose_extensions(options, paths, settings, is_trusted=trust.is_trusted)
     wishes = InitialModel(options, effective_settings, paths, env)
-    told, choice = wishes.look(), wishes.choice
+    told, choice = wishes.find_models(), wishes.choice
     extensions = make_extensions(options, effective_settings)
     hooks = ExtensionHooks(extensions)
     effective_settings.subscribe(lambda before: hooks.settings_changed())
     workspace = session_workspace(paths, effective_settings, project, log, hooks, choice, has_person=can_ask)
     ground = WorkingFolder(options, paths, begun, workspace, can_ask=can_ask)
-    toolbox = Toolbox(_builtin_tools(options, lambda: assembled), workspace)
-    workspace.active_tools = toolbox.active
+    toolbox: Toolbox = Toolbox(_builtin_tools(options, lambda: assembled), workspace)
+    workspace.active_tools = toolbox.active_tools
     prompt = system_prompt_source(paths, options, trust, chosen)
-    session = Session(
+    session: Session = Session(
         Dependencies(
             log=log,
-            places=begun.places,
+            session_paths=begun.session_paths,
             registry=registry,
-            choice=choice,
+            model_choice=choice,
             toolbox=toolbox,
             sections=prompt,
-            classify=classify,
+            classify_failure=classify_failure,
             hooks=hooks,
-            enter=ground.enter,
+            enter_folder=ground.switch_to,
             secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
             helpers=HelperSessions(paths, env, lambda: assembled),
             undo=undo_config(paths, project),
             servers=server_config_files(paths, project, effective_settings, options),
-            standing=permission_context_of(paths, project, can_ask, ends_with_answer, asks),
-            budget=limits_of(options),
+            permission_context=permission_context_of(paths, project, can_ask, ends_with_answer, asks),
+            budget=budget_from_options(options),
             options=_session_options(options, begun, can_ask, ends_with_answer),
         )
     )
     project.tell = ground.tell = partial(session.events.notify, level="warning")
-    session.tools.choose(tool_choice(options, settings))
-    wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
+    session.tools.choose_tools(tool_choice(options, settings))
+    wishes.is_restored = _restore_session(session, options, has_level=choice.is_thinking_asked)
     themes = require_theme(options.use_theme, load_themes(options, paths, trust, chosen.themes))
     assembled = AssembledSession(
         session=session,
-        choice=choice,
-        wishes=wishes,
+        model_choice=choice,
+        initial_model=wishes,
         registry=registry,
         effective_settings=effective_settings,
         extensions=extensions,
         hooks=hooks,
         prompt=prompt,
-        places=begun.places,
-        project=project,
+        session_paths=begun.session_paths,
+        project_trust=project,
         workspace=workspace,
-        ground=ground,
-        left=begun.left,
-        chosen=chosen,
+        working_folder=ground,
+        start_folder=begun.start_folder,
+        chosen_extensions=chosen,
         themes=themes,
-        theme=settings.display.theme,
-        locked=begun.locked,
+        theme_name=settings.display.theme,
+        lock_error=begun.lock_error,
         problems=(
-            *_problems_of_files(begun, wishes),
+            *_configuration_problems(begun, wishes),
             *told,
             *prompt.problems,
             *log.take_problems(),
@@ -112,12 +112,12 @@ def assemble_session(
             *filter(None, (wishes.summary_problem(), trust_file_problem(paths.trust_file))),
         ),
     )
-    ground.subscribe(partial(_follow, assembled, options, paths))
+    ground.subscribe(partial(_reload_for_folder, assembled, options, paths))
     return assembled
 
 
-def _problems_of_files(begun: OpenedSession, wishes: InitialModel) -> Iterable[str]:
-    """Returns what is wrong in the files of settings, models and credentials."""
+def _configuration_problems(begun: OpenedSession, wishes: InitialModel) -> Iterable[str]:
+    """Returns the problems in the files of settings, models and credentials."""
     found = (*begun.effective_settings.problems, *wishes.catalogue.problems, *wishes.credentials.problems)
     return map(str, found)
 
@@ -131,24 +131,25 @@ def _builtin_tools(
         from app.assembly.own_tools import own_tools  # noqa: PLC0415  (the first paint needs no tool)
 
         whole = assembled()
-        return own_tools(whole.session, toolbox, whole.effective_settings, whole.choice, whole.prompt)
+        return own_tools(whole.session, toolbox, whole.effective_settings, whole.model_choice, whole.prompt)
 
     return made
 
 
-async def _follow(assembled: AssembledSession, options: Options, paths: Paths) -> None:
-    """Switches resources, prompt, themes and tools to another folder; its extensions are loaded elsewhere."""
-    trust, prompt = assembled.project.decision, assembled.prompt
+async def _reload_for_folder(assembled: AssembledSession, options: Options, paths: Paths) -> None:
+    """Reloads prompt, themes and tools after the session moved to another folder; the folder's extensions are
+    loaded elsewhere."""
+    trust, prompt = assembled.project_trust.decision, assembled.prompt
     chosen = choose_extensions(
         options, paths, assembled.effective_settings.settings, is_trusted=trust.is_trusted
     )
-    assembled.chosen = chosen
+    assembled.chosen_extensions = chosen
     prompt.choice = msgspec.structs.replace(
-        prompt.choice, is_trusted=trust.is_trusted, more_skills=chosen.skills
+        prompt.choice, is_trusted=trust.is_trusted, extension_skill_folders=chosen.skills
     )
     await asyncio.to_thread(prompt.reload)
     assembled.themes = load_themes(options, paths, trust, chosen.themes)
-    assembled.session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
+    assembled.session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
 
 
 def _session_options(
@@ -162,16 +163,16 @@ def _session_options(
     )
 
 
-def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
-    """Restores the model and level of a resumed session, unless the command line names others; returns
-    whether it has a model."""
+def _restore_session(session: Session, options: Options, *, has_level: bool) -> bool:
+    """Restores the model and thinking level of a resumed session, unless the command line names others, and
+    applies --plan and --add-dir. Returns whether the session has a model."""
     if options.plan:
-        session.plan.switch(True)
+        session.plan.set_active(True)
     has_model = session.branches.restore(
         restores_model=options.model is None, restores_thinking=not has_level, name=options.name
     )
     try:
-        session.folders.give(options.add_dir)
+        session.folders.add_for_program(options.add_dir)
     except UserError as problem:
         raise UsageError(f"--add-dir: {problem}") from None
     return has_model

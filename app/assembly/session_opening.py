@@ -20,40 +20,45 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused
 from app.resources.trust.project_trust import decide_trust
 from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
-from app.sessions.folders import header_of, session_files
+from app.sessions.folders import read_header_if_session, session_files
 from app.sessions.session_log import SessionLog
 
 
 class OpenedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """An opened log with its settings, trust and folders."""
+    """An opened session log with the settings, trust and folders that belong to it."""
 
     log: SessionLog
     effective_settings: EffectiveSettings
-    project: LiveTrust
-    places: SessionPaths
-    locked: SessionLocked | None = None
+    project_trust: LiveTrust
+    session_paths: SessionPaths
+    lock_error: SessionLocked | None = None
     """Set when another process writes the session; it is open read-only here."""
-    left: Path | None = None
+    start_folder: Path | None = None
     """The folder where bayou was started, if the session works in another one."""
 
 
 def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSession:
-    """Opens the log, its folder, settings and trust. Afterwards `paths` points to the session's folder."""
+    """Opens the session log that the command line asks for, with its folder, settings and trust. Afterwards
+    `paths` points to the session's folder."""
     effective_settings, project = read_settings(options, paths, can_ask)
-    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
-    log, locked = _opened(options, places, paths.cwd, can_ask)
+    places = SessionPaths(
+        default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
+    )
+    log, locked = _open_log(options, places, paths.cwd, can_ask)
     left: Path | None = None
-    if places.is_elsewhere(log) and not log.is_read_only:
+    if places.belongs_elsewhere(log) and not log.is_read_only:
         left = _change_folder(options, paths, log, can_ask)
         effective_settings, project = read_settings(options, paths, can_ask)
-        places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
+        places = SessionPaths(
+            default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
+        )
     return OpenedSession(
         log=log,
         effective_settings=effective_settings,
-        project=project,
-        places=places,
-        locked=locked,
-        left=left,
+        project_trust=project,
+        session_paths=places,
+        lock_error=locked,
+        start_folder=left,
     )
 
 
@@ -69,7 +74,7 @@ def _change_folder(options: Options, paths: Paths, log: SessionLog, can_ask: boo
             f"Leave out --cwd to continue there, or continue with a copy here: --fork {log.session_id}.",
         )
     os.chdir(log.cwd)
-    paths.enter(log.cwd)
+    paths.switch_to(log.cwd)
     return stood_in
 
 
@@ -86,13 +91,13 @@ def read_settings(
     default = effective_settings.settings.interaction.default_project_trust
     trust = decide_trust(paths, flag=flag, default=default, can_ask=can_ask)
     project = LiveTrust(paths, trust)
-    effective_settings.trust(trust.is_trusted)
-    effective_settings.project_counts = project.counts
+    effective_settings.set_trusted(trust.is_trusted)
+    effective_settings.project_counts = project.is_trusted
     return effective_settings, project
 
 
 def flag_settings(options: Options) -> dict[str, Any]:
-    """Returns the settings that the command line gives."""
+    """Returns the settings that command-line flags give."""
     said = {
         "offline": options.offline or None,
         "sessionDir": options.session_dir,
@@ -102,17 +107,17 @@ def flag_settings(options: Options) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _opened(
+def _open_log(
     options: Options, places: SessionPaths, cwd: Path, can_ask: bool
 ) -> tuple[SessionLog, SessionLocked | None]:
-    """Opens the log. Where a person can be asked, a session of another process or of a newer bayou is opened
-    read-only."""
+    """Opens the session log. Where a person can be asked, a session of another process or of a newer bayou is
+    opened read-only."""
     try:
         log = open_log(options, places, cwd)
     except SessionLocked as locked:
         if not can_ask or locked.path is None:
             raise
-        return places.open(locked.path, read_only=True), locked
+        return places.open_file(locked.path, read_only=True), locked
     except SessionTooNew as newer:
         if not can_ask or newer.path is None:
             raise
@@ -128,26 +133,26 @@ def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
     if options.no_session:
         return SessionLog.in_memory(cwd)
     if options.fork is not None:
-        return places.fork(options.fork, session_id=options.session_id)
+        return places.fork_session(options.fork, session_id=options.session_id)
     if options.session is not None:
-        return places.find(options.session)
+        return places.open_matching(options.session)
     if options.session_id is not None:
-        return places.with_id(options.session_id)
+        return places.open_with_id(options.session_id)
     if options.continue_:
-        return places.latest() or _first(places)
-    return places.new()
+        return places.latest_session() or _begin_session(places)
+    return places.create_session()
 
 
-def _first(places: SessionPaths) -> SessionLog:
-    """Begins a new session where there is none to continue; raises for an unreadable session file."""
+def _begin_session(places: SessionPaths) -> SessionLog:
+    """Begins a new session where the command line finds none to continue; raises for an unreadable session file."""
     for entry in session_files(places.folder):
-        if header_of(Path(entry.path)) is None:
-            places.open(Path(entry.path)).close()  # raises an error with the reason
-    return places.new()
+        if read_header_if_session(Path(entry.path)) is None:
+            places.open_file(Path(entry.path)).close()  # raises an error with the reason
+    return places.create_session()
 
 
-def limits_of(options: Options) -> RequestBudget:
-    """Returns the limits of the command line, unused so far."""
+def budget_from_options(options: Options) -> RequestBudget:
+    """Returns the usage limits of the command line, unused so far."""
     return RequestBudget(
         RequestLimits(
             turns=options.max_turns,

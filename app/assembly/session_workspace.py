@@ -15,7 +15,7 @@ from app.engine.permissions.permission_context import Approver, PermissionContex
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.sessions.old_outputs import drop_old_outputs, outputs_of
+from app.sessions.old_outputs import delete_old_outputs, output_folders_of
 from app.sessions.session_log import SessionLog
 from app.undo.content_store import UndoConfig
 from tools.files.artifacts import Artifacts
@@ -33,24 +33,24 @@ def session_workspace(
     *,
     has_person: bool,
 ) -> Workspace:
-    folder, above = outputs_of(log)
+    folder, above = output_folders_of(log)
     own_shell = UserShell(paths.cache_dir / "shell", paths.home)
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
         paths.cwd,
         artifacts=Artifacts(
-            folder, above=above, working=paths.working_dir, before_first=lambda: drop_old_outputs(roots)
+            folder, above=above, working=paths.temporary_dir, before_first=lambda: delete_old_outputs(roots)
         ),
         shell=partial(
-            shell_settings, effective_settings, project.counts_async, own_shell, has_person=has_person
+            shell_settings, effective_settings, project.check_async, own_shell, has_person=has_person
         ),
         read=partial(read_tool_settings, effective_settings),
         kernel_settings=lambda: kernel_settings(
-            effective_settings, project.counts_async, lambda: _is_harmless(project)
+            effective_settings, project.check_async, lambda: _is_harmless(project)
         ),
         edit_mode=partial(edit_mode, effective_settings, choice),
         cache_dir=paths.cache_dir,
-        added=paths.added,
+        added=paths.added_folders,
         spawn_hook=hooks.before_spawn,
         repositories=MappedRepositories(
             paths,
@@ -62,11 +62,11 @@ def session_workspace(
 
 
 def undo_config(paths: Paths, project: LiveTrust) -> UndoConfig:
-    return UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.counts_quietly)
+    return UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.check_quietly)
 
 
 def _is_harmless(project: LiveTrust) -> bool:
-    """Whether the project is trusted or has nothing to trust."""
+    """Whether the project is trusted or has no files that need trust."""
     return project.decision.is_trusted or project.decision.question.is_empty
 
 
@@ -78,13 +78,13 @@ def permission_context_of(
     asks: Approver | None = None,
 ) -> PermissionContext:
     return PermissionContext(
-        asks=asks or ("person" if can_ask else "nobody" if ends_with_answer else "program"),
+        approver=asks or ("person" if can_ask else "nobody" if ends_with_answer else "program"),
         home=paths.home,
         folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         sessions_dir=paths.sessions_dir,
         is_trusted=lambda: project.decision.is_trusted,
-        counts_async=project.counts_async,
-        needs_no_trust=lambda: project.decision.reason == "nothing-to-trust",
-        is_accepted=lambda: is_explicitly_approved(project.decision),
+        check_trust=project.check_async,
+        has_nothing_to_trust=lambda: project.decision.reason == "nothing-to-trust",
+        is_text_accepted=lambda: is_explicitly_approved(project.decision),
     )

@@ -4,9 +4,10 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from app.assembly.signals import ENDING_SIGNALS, on_signals
+from app.assembly.signals import ENDING_SIGNALS, handle_signals
 from app.printing import print_problem
 from app.sessions.errors import SessionError
 
@@ -39,7 +40,8 @@ def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: No
     )
     for timer in timers:
         timer.daemon = True
-        timer.start()
+        with suppress(RuntimeError):  # no memory for another thread: bayou then ends without a deadline
+            timer.start()
 
     def call_off() -> None:
         for timer in timers:
@@ -58,7 +60,7 @@ def ending_signal() -> "asyncio.Future[int]":
             os._exit(128 + number)  # a second signal ends at once
         stopped.set_result(number)
 
-    on_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
+    handle_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
     return stopped
 
 
@@ -69,13 +71,13 @@ async def close_session(session: "Session", tell: Callable[[str], object] = prin
     `tell` gets sentences about what went wrong.
     """
     try:
-        await asyncio.wait_for(_end(session, tell), timeout=1.5)
+        await asyncio.wait_for(_end_session(session, tell), timeout=1.5)
     except TimeoutError:
         tell("some running work did not stop in time and was abandoned")
 
 
-async def _end(session: "Session", tell: Callable[[str], object]) -> None:
-    """Announces the end to extensions while the session still exists, then closes it."""
+async def _end_session(session: "Session", tell: Callable[[str], object]) -> None:
+    """Announces the end to extensions while the session still exists, then closes the session."""
     try:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:

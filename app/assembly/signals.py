@@ -8,7 +8,7 @@ ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 """The signals that end bayou in an orderly way."""
 
 
-def on_signals(
+def handle_signals(
     numbers: Iterable[int],
     act: Callable[[int], None],
     *,
@@ -29,12 +29,12 @@ def on_signals(
         loop.call_soon_threadsafe(act, number)
 
     for number in numbers:
-        loop.add_signal_handler(number, _woken)
+        loop.add_signal_handler(number, _wake_loop)
         signal.signal(number, hear)
         signal.siginterrupt(number, False)
     # keeps the warning off the screen
     signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)
 
 
-def _woken() -> None:
-    """Does nothing: waking makes the loop run once more, and it finds the pending signal."""
+def _wake_loop() -> None:
+    """Does nothing; scheduling it makes the event loop run once more, in which the loop finds the pending signal."""

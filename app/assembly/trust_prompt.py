@@ -13,11 +13,14 @@ from tools.text import reveal_hidden_characters
 DECIDE_LATER = "Decide later: ignored until you decide"
 TRUST_FOLDER = "Trust this folder"
 DISTRUST_FOLDER = "Do not trust it, and do not ask again"
-_TOO_LARGE_NOTICE = "Some of it is too large to check for changes, so it cannot be trusted here."
+_TOO_LARGE_NOTICE = (
+    "Some of these files are too large to check for changes, so the folder cannot be trusted here."
+)
 
 
 class RpcTrustPrompt:
-    """Asks for trust at the start and whenever the approved files have changed; one question at a time."""
+    """Asks an RPC client for project trust at the start and whenever the approved files have changed; one
+    question at a time."""
 
     def __init__(
         self,
@@ -29,30 +32,31 @@ class RpcTrustPrompt:
         self._paths = paths
         self._apply = apply
         self._asking: asyncio.Task[None] | None = None
-        tell = assembled.project.tell
+        tell = assembled.project_trust.tell
 
         def tell_and_ask(text: str) -> None:
             tell(text)
-            self.begin()
+            self.ask_in_background()
 
-        assembled.project.tell = tell_and_ask
-        assembled.ground.subscribe(self._follow)
+        assembled.project_trust.tell = tell_and_ask
+        assembled.working_folder.subscribe(self._follow_folder)
 
-    def begin(self) -> None:
-        """Starts the question in the background. Until it is answered, nothing of the folder applies."""
-        decision = self._assembled.project.decision
+    def ask_in_background(self) -> None:
+        """Starts the trust question in the background. Until the client answers it, no file of the folder applies."""
+        decision = self._assembled.project_trust.decision
         is_open = not decision.is_trusted and decision.reason in ("not-asked", "changed")
         if is_open and (self._asking is None or self._asking.done()):
-            self._asking = asyncio.get_running_loop().create_task(self._ask())
+            self._asking = asyncio.get_running_loop().create_task(self._ask_client())
 
-    async def _follow(self) -> None:
-        """Cancels the open question after the session moved to another folder, and asks about the new one."""
+    async def _follow_folder(self) -> None:
+        """Cancels the open trust question after the session moved to another folder, and asks about the new
+        folder."""
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None
-        self.begin()
+        self.ask_in_background()
 
-    async def _ask(self) -> None:
+    async def _ask_client(self) -> None:
         session = self._assembled.session
         question = await asyncio.to_thread(trust_question_for, self._paths)
         if question.is_empty:
@@ -74,7 +78,7 @@ class RpcTrustPrompt:
                 "again."
             )
             self._asking = None
-            self.begin()
+            self.ask_in_background()
             return
         try:
             store_answer(self._paths, question, is_trusted=chosen == TRUST_FOLDER)
@@ -85,7 +89,8 @@ class RpcTrustPrompt:
 
 
 def _question_text(question: TrustQuestion) -> str:
-    """Formats the whole question as text, for clients that show nothing else."""
-    lines = [f"Trust {reveal_hidden_characters(str(question.folder))}? It has files that would run or apply:"]
-    lines += [f"  {item.line}" for item in question.items]
+    """Formats the whole trust question as text, for RPC clients that show nothing else."""
+    folder = reveal_hidden_characters(str(question.folder))
+    lines = [f"Trust {folder}? These files in it would run or change how bayou works:"]
+    lines += [f"  {item.display_line}" for item in question.items]
     return "\n".join([*lines, *([_TOO_LARGE_NOTICE] if question.exceeded_limit else [])])

@@ -28,8 +28,8 @@ class WorkingFolder:
         self._options = options
         self._paths = paths
         self._in_force = opened.effective_settings
-        self._project = opened.project
-        self._places = opened.places
+        self._project = opened.project_trust
+        self._places = opened.session_paths
         self._workspace = workspace
         self._can_ask = can_ask
         self._followers: list[FolderListener] = []
@@ -37,25 +37,26 @@ class WorkingFolder:
         """Receives the problems in the folder's settings."""
 
     def subscribe(self, follower: FolderListener) -> None:
-        """Adds a function that is called, in order, after the folder has changed; the parts that others
-        depend on come first."""
+        """Adds a function that is called after the working folder has changed, in the order of subscription;
+        parts that others depend on come first."""
         self._followers.append(follower)
 
-    async def enter(self, folder: Path) -> None:
+    async def switch_to(self, folder: Path) -> None:
         os.chdir(folder)
-        self._paths.enter(folder)
-        self._places.enter(folder)
-        self._workspace.enter(folder)
-        self._in_force.trust(False)
-        decision = await asyncio.to_thread(self._decision)
-        self._project.answer(decision)
-        for problem in self._in_force.trust(decision.is_trusted):
+        self._paths.switch_to(folder)
+        self._places.switch_to(folder)
+        self._workspace.change_directory(folder)
+        self._in_force.set_trusted(False)
+        decision = await asyncio.to_thread(self._decide_trust)
+        self._project.set_decision(decision)
+        for problem in self._in_force.set_trusted(decision.is_trusted):
             self.tell(str(problem))
         for follower in self._followers:
             await follower()
 
-    def _decision(self) -> TrustDecision:
-        """Decides trust. `--approve` applies only to the folder for which bayou was started."""
+    def _decide_trust(self) -> TrustDecision:
+        """Decides whether the new working folder is trusted. `--approve` applies only to the folder for which
+        bayou was started."""
         return decide_trust(
             self._paths,
             flag=False if self._options.no_approve else None,

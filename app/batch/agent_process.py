@@ -10,18 +10,22 @@ from typing import Any
 import msgspec
 
 from app.batch.tasks import BatchError, Task
-from app.providers.shared_rate_limit import FOLDER_VARIABLE
+from app.providers.shared_rate_limit import RATE_LIMIT_FOLDER_VARIABLE
 from bayou.program import command
 from tools.running.programs import RunningProgram
 
-_CHUNK = 1 << 16
-_MAX_LINE = 4 << 20
+_CHUNK_BYTES = 1 << 16
+_MAX_LINE_BYTES = 4 << 20
 """The maximum length of a line that is parsed; the final usage comes from `usage.json`."""
-_MAX_ERRORS = 8_192
-_STOP_SECONDS = 5.0
+_MAX_ERROR_BYTES = 8_192
+_MAX_SHOWN_CHARS = 200
+"""The maximum number of characters of an agent's latest line."""
+_STOP_TIMEOUT_SECONDS = 5.0
 """Seconds from the request to end until the process is killed."""
 _OVERTIME_SECONDS = 20.0
 """Seconds beyond the time limit, which bayou itself enforces, until the process is killed."""
+TLS_VARIABLES = "DASK_DISTRIBUTED__COMM__TLS__"
+"""The start of the variables by which workers of a cluster on this machine get their key; no run gets them."""
 
 
 class AgentState(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,15 +34,23 @@ class AgentState(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     tokens: int = 0
     cost: float = 0.0
+    line: str = ""
+    """The last line that it wrote, or the tool that it called last."""
 
 
 class _Message(msgspec.Struct, rename="camel"):
     role: str = ""
     usage: dict[str, Any] = {}
+    content: Any = None
 
 
 class _MessageEnd(msgspec.Struct):
     message: _Message
+
+
+class _ToolStart(msgspec.Struct, rename="camel"):
+    tool_name: str
+    args: dict[str, Any] = {}
 
 
 class AgentProcess:
@@ -57,8 +69,9 @@ class AgentProcess:
         """`result` is the folder of its result, `rate_limits` that of the limits that all runs share."""
         self._task = task
         self._folder = folder
-        self._env = {**os.environ, FOLDER_VARIABLE: str(rate_limits)}
-        self._argv = (*command(), *_options(task, result, max_cost), *options)
+        passed = {name: value for name, value in os.environ.items() if not name.startswith(TLS_VARIABLES)}
+        self.environment = {**passed, RATE_LIMIT_FOLDER_VARIABLE: str(rate_limits)}
+        self._argv = (*command(), *_command_line_options(task, result, max_cost), *options)
         self._program: RunningProgram | None = None
         self._errors = bytearray()
         self.state = AgentState()
@@ -70,7 +83,7 @@ class AgentProcess:
         limit = self._task.time_limit
         try:
             program = await RunningProgram.start(
-                self._argv, cwd=self._folder, env=self._env, is_fed=True, keeps_errors=True
+                self._argv, cwd=self._folder, env=self.environment, is_fed=True, keeps_errors=True
             )
         except OSError as problem:
             raise BatchError(f"bayou cannot be started: {problem.strerror}.") from None
@@ -89,7 +102,7 @@ class AgentProcess:
                 return await program.wait()
 
     async def stop(self) -> None:
-        """Asks the process to end, so that it writes its result, and kills it if it does not."""
+        """Asks bayou's process to end, so that it writes its result, and kills it if it does not end."""
         program = self._program
         if program is None or program.exit_code is not None:
             return
@@ -98,7 +111,7 @@ class AgentProcess:
         except ProcessLookupError:
             return
         try:
-            async with asyncio.timeout(_STOP_SECONDS):
+            async with asyncio.timeout(_STOP_TIMEOUT_SECONDS):
                 await program.wait()
         except TimeoutError:
             program.kill()
@@ -113,13 +126,13 @@ class AgentProcess:
         return self._errors.decode("utf-8", "replace")
 
     async def _read_errors(self, program: RunningProgram) -> None:
-        while data := await program.stderr.read(_CHUNK):
+        while data := await program.stderr.read(_CHUNK_BYTES):
             self._errors += data
-            del self._errors[:-_MAX_ERRORS]
+            del self._errors[:-_MAX_ERROR_BYTES]
 
     async def _read_events(self, program: RunningProgram, changed: Callable[[], None]) -> None:
         rest, is_skipping = bytearray(), False
-        while data := await program.stdout.read(_CHUNK):
+        while data := await program.stdout.read(_CHUNK_BYTES):
             *lines, tail = data.split(b"\n")
             for line in lines:
                 rest += line
@@ -128,16 +141,21 @@ class AgentProcess:
                 rest.clear()
                 is_skipping = False
             rest += tail
-            if len(rest) > _MAX_LINE:
+            if len(rest) > _MAX_LINE_BYTES:
                 is_skipping = True
                 rest.clear()
 
     def _handle_event_line(self, line: bytes) -> bool:
         """Takes in one event; returns whether it changed the state."""
-        if not line.startswith(b'{"type":"message_end"'):
-            return False
         try:
-            message = msgspec.json.decode(line, type=_MessageEnd).message
+            if line.startswith(b'{"type":"message_end"'):
+                message = msgspec.json.decode(line, type=_MessageEnd).message
+            elif line.startswith(b'{"type":"tool_execution_start"'):
+                call = msgspec.json.decode(line, type=_ToolStart)
+                self.state = msgspec.structs.replace(self.state, line=_call_line(call))
+                return True
+            else:
+                return False
         except msgspec.DecodeError:
             return False
         if message.role != "assistant":
@@ -145,9 +163,22 @@ class AgentProcess:
         self.state = AgentState(
             turns=self.state.turns + 1,
             tokens=self.state.tokens + token_count(message.usage),
-            cost=self.state.cost + cost_of(message.usage),
+            cost=self.state.cost + total_cost(message.usage),
+            line=_last_line(message.content) or self.state.line,
         )
         return True
+
+
+def _call_line(call: _ToolStart) -> str:
+    subject = next((value for value in call.args.values() if isinstance(value, str)), "")
+    return f"{call.tool_name} {subject.strip()}".split("\n", 1)[0][:_MAX_SHOWN_CHARS]
+
+
+def _last_line(content: Any) -> str:
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    lines = "\n".join(text for text in texts if isinstance(text, str)).strip().splitlines()
+    return lines[-1][:_MAX_SHOWN_CHARS] if lines else ""
 
 
 def token_count(usage: Mapping[str, Any]) -> int:
@@ -155,13 +186,13 @@ def token_count(usage: Mapping[str, Any]) -> int:
     return count if isinstance(count, int) else 0
 
 
-def cost_of(usage: Mapping[str, Any]) -> float:
+def total_cost(usage: Mapping[str, Any]) -> float:
     cost = usage.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else None
     return float(total) if isinstance(total, int | float) else 0.0
 
 
-def _options(task: Task, result: Path, max_cost: float | None) -> list[str]:
+def _command_line_options(task: Task, result: Path, max_cost: float | None) -> list[str]:
     costs = [cost for cost in (task.max_cost, max_cost) if cost is not None]
     values = {
         "--model": task.model,

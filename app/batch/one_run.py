@@ -10,20 +10,28 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.batch.agent_process import AgentProcess, AgentState, cost_of, token_count
+from app.batch.agent_process import AgentProcess, AgentState, token_count, total_cost
 from app.batch.results import INTERRUPTED_REASON
 from app.batch.tasks import Run
 from app.batch.workspaces import RunFolder, Workspaces
-from app.exit_codes import BLOCKED, DONE, FAILED, LIMIT, MEANINGS, MISFIT, REFUSED
+from app.exit_codes import (
+    BLOCKED,
+    DONE,
+    EXIT_CODE_MEANINGS,
+    FAILED,
+    LIMIT_REACHED,
+    PERMISSION_REFUSED,
+    SCHEMA_MISMATCH,
+)
 from app.resources.text_files import write_text
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult, Outcome
 
-StopReason = Literal["interrupted", "budget"]
-_MAX_ANSWER = 4_000
-_ENDED_BY_ITSELF = frozenset((DONE, REFUSED, BLOCKED))
+StopReason = Literal["interrupted", "budget", "person"]
+_MAX_ANSWER_CHARS = 4_000
+_NORMAL_EXIT_CODES = frozenset((DONE, PERMISSION_REFUSED, BLOCKED))
 """Exit codes of an agent that has answered; then `check` decides, if there is one."""
-_STEP_SECONDS = 600.0
+_DEFAULT_STEP_SECONDS = 600.0
 
 
 class _Usage(msgspec.Struct, rename="camel"):
@@ -34,8 +42,8 @@ class _Usage(msgspec.Struct, rename="camel"):
     usage: dict[str, Any] = {}
 
 
-class _End(msgspec.Struct, frozen=True):
-    """How a run ended."""
+class _RunEnd(msgspec.Struct, frozen=True):
+    """The outcome of a run and its reason."""
 
     outcome: Outcome
     reason: str = ""
@@ -53,7 +61,7 @@ class RunInProgress:
         commit: str | None,
         options: tuple[str, ...],
         max_cost: float | None,
-        changed: Callable[["RunInProgress"], None],
+        changed: Callable[[], None],
     ) -> None:
         """`folder` is where the result is stored. `changed` is called when the agent's state has changed."""
         self.run = run
@@ -76,6 +84,11 @@ class RunInProgress:
     def state(self) -> AgentState:
         return self._agent.state if self._agent is not None else AgentState()
 
+    async def live_session(self) -> Path | None:
+        """Returns the session's file as far as it is written."""
+        name = _session_file_name(self.folder)
+        return self.folder / name if name else None
+
     async def stop(self, reason: StopReason) -> None:
         """Ends the running agent or command; later steps are not begun."""
         self.stopped_by = self.stopped_by or reason
@@ -88,44 +101,52 @@ class RunInProgress:
         """Carries out the run and returns its result; a failure becomes a result too."""
         workspace: RunFolder | None = None
         try:
-            workspace = await self._workspaces.make(self.run, self._commit)
-            end = await self._steps(workspace)
+            workspace = await self._workspaces.make_run_folder(self.run, self._commit)
+            end = await self._run_steps(workspace)
         except UserError as problem:
-            end = _End("error", str(problem))
+            end = _RunEnd("error", str(problem))
         except OSError as problem:
-            end = _End("error", f"{problem.filename or self.folder}: {problem.strerror}")
+            end = _RunEnd("error", f"{problem.filename or self.folder}: {problem.strerror}")
         finally:
             if workspace is not None:
                 await workspace.remove()
         if self.stopped_by == "budget":
-            end = _End("limit", "the budget of the batch is spent")
+            end = _RunEnd("limit", "the budget of the batch is spent")
+        elif self.stopped_by == "person":
+            end = _RunEnd("cancelled", "stopped by hand")
         elif self.stopped_by is not None:
-            end = _End("cancelled", INTERRUPTED_REASON)
-        return self._result(end)
+            end = _RunEnd("cancelled", INTERRUPTED_REASON)
+        return self._make_result(end)
 
-    async def _steps(self, workspace: RunFolder) -> _End:
+    async def _run_steps(self, workspace: RunFolder) -> _RunEnd:
         task = self.run.task
         if self.stopped_by is not None:
-            return _End("cancelled")
+            return _RunEnd("cancelled")
         if task.setup is not None:
-            code = await self._step("setup", task.setup, workspace, task.setup_limit)
+            code = await self._run_step("setup", task.setup, workspace, task.setup_limit)
             if self.stopped_by is not None:
-                return _End("cancelled")
+                return _RunEnd("cancelled")
             if code is None:
-                return _End("timeout", "setup took too long")
+                return _RunEnd("timeout", "setup took too long")
             if code:
-                return _End("error", f"setup ended with {code}: see setup.log")
+                return _RunEnd("error", f"setup ended with {code}: see setup.log")
             workspace = await workspace.after_setup()
         end = await self._run_agent(workspace)
         await self._save_patch(workspace)
-        if task.check is None or self._exit_code not in _ENDED_BY_ITSELF or self.stopped_by is not None:
+        if task.check is None or self._exit_code not in _NORMAL_EXIT_CODES or self.stopped_by is not None:
             return end
-        self._check_code = await self._step("check", task.check, workspace, task.check_limit)
+        self._check_code = await self._run_step("check", task.check, workspace, task.check_limit)
         if self._check_code is None:
-            return _End("timeout", "check took too long")
-        return _End("failed", f"check ended with {self._check_code}") if self._check_code else _End("passed")
+            return _RunEnd("timeout", "check took too long")
+        return (
+            _RunEnd("failed", f"check ended with {self._check_code}")
+            if self._check_code
+            else _RunEnd("passed")
+        )
 
-    async def _step(self, name: str, command: str, workspace: RunFolder, seconds: float | None) -> int | None:
+    async def _run_step(
+        self, name: str, command: str, workspace: RunFolder, seconds: float | None
+    ) -> int | None:
         """Runs a command; returns its exit code, or None if it timed out or the run was stopped."""
         # Imported here because most batches have no commands, and these need the tools.
         from app.batch.step_commands import run_step  # noqa: PLC0415
@@ -134,7 +155,7 @@ class RunInProgress:
             run_step(
                 command,
                 workspace.path,
-                seconds=seconds or _STEP_SECONDS,
+                seconds=seconds or _DEFAULT_STEP_SECONDS,
                 log=self.folder / f"{name}.log",
                 # The check runs code that the agent wrote, so it is confined like the agent.
                 confined_by=self.run.task.permissions if name == "check" else None,
@@ -149,7 +170,7 @@ class RunInProgress:
         finally:
             self._step_task = None
 
-    async def _run_agent(self, workspace: RunFolder) -> _End:
+    async def _run_agent(self, workspace: RunFolder) -> _RunEnd:
         task = self.run.task
         agent = self._agent = AgentProcess(
             task,
@@ -160,25 +181,25 @@ class RunInProgress:
             rate_limits=self._workspaces.rate_limits,
         )
         began = time.monotonic()
-        self._exit_code = await agent.run(lambda: self._changed(self))
+        self._exit_code = await agent.run(self._changed)
         self._agent_seconds = time.monotonic() - began
         if agent.errors:
             write_text(self.folder / "errors.txt", agent.errors)
         told = agent.last_error
         if agent.is_over_time:
-            return _End("timeout", f"it did not end within its limit of {task.time_limit:g} seconds")
+            return _RunEnd("timeout", f"it did not end within its limit of {task.time_limit:g} seconds")
         match self._exit_code:
             case 0:
-                return _End("passed")
-            case code if code == LIMIT:
+                return _RunEnd("passed")
+            case code if code == LIMIT_REACHED:
                 is_time = task.time_limit is not None and self._agent_seconds >= task.time_limit
-                return _End("timeout" if is_time else "limit", told)
-            case code if code in (FAILED, REFUSED, MISFIT, BLOCKED):
-                return _End("failed", told or MEANINGS[code])
+                return _RunEnd("timeout" if is_time else "limit", told)
+            case code if code in (FAILED, PERMISSION_REFUSED, SCHEMA_MISMATCH, BLOCKED):
+                return _RunEnd("failed", told or EXIT_CODE_MEANINGS[code])
             case code if code < 0:
-                return _End("error", f"bayou was ended by signal {-code}")
+                return _RunEnd("error", f"bayou was ended by signal {-code}")
             case code:
-                return _End("error", told or f"bayou ended with {code}")
+                return _RunEnd("error", told or f"bayou ended with {code}")
 
     async def _save_patch(self, workspace: RunFolder) -> None:
         patch = await workspace.patch()
@@ -188,11 +209,11 @@ class RunInProgress:
         if patch:
             write_text(self.folder / "changes.patch", patch)
 
-    def _result(self, end: _End) -> BatchResult:
+    def _make_result(self, end: _RunEnd) -> BatchResult:
         run, task, state = self.run, self.run.task, self.state
-        used = _decoded_usage(self.folder / "usage.json")
+        used = _read_usage(self.folder / "usage.json")
         place = f"runs/{self.folder.name}"
-        session = _session_file(self.folder)
+        session = _session_file_name(self.folder)
         return BatchResult(
             id=task.id,
             key=run.key,
@@ -204,6 +225,7 @@ class RunInProgress:
             permissions=task.permissions,
             label=task.label,
             prompt=hashlib.sha256((task.prompt or "").encode("utf-8", "replace")).hexdigest()[:12],
+            source=task.repo or task.folder or "",
             commit=self._commit,
             outcome=end.outcome,
             reason=end.reason,
@@ -212,10 +234,10 @@ class RunInProgress:
             patch=f"{place}/changes.patch" if (self.folder / "changes.patch").exists() else None,
             session=f"{place}/{session}" if session else None,
             folder=place,
-            answer=_answer(self.folder / "answer.md"),
+            answer=_read_answer(self.folder / "answer.md"),
             turns=used.turns or state.turns,
             usage=used.usage,
-            cost=cost_of(used.usage) if used.usage else state.cost,
+            cost=total_cost(used.usage) if used.usage else state.cost,
             tokens=token_count(used.usage) if used.usage else state.tokens,
             started=self._began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             seconds=round(time.monotonic() - self.started, 3),
@@ -223,14 +245,14 @@ class RunInProgress:
         )
 
 
-def _decoded_usage(file: Path) -> _Usage:
+def _read_usage(file: Path) -> _Usage:
     try:
         return msgspec.json.decode(file.read_bytes(), type=_Usage)
     except (OSError, msgspec.MsgspecError):
         return _Usage()  # it was killed before it could write
 
 
-def _session_file(folder: Path) -> str:
+def _session_file_name(folder: Path) -> str:
     """Returns the name of the run's session; the live one where the run could not write its result."""
     if (folder / "session.jsonl").exists():
         return "session.jsonl"
@@ -238,9 +260,9 @@ def _session_file(folder: Path) -> str:
     return str(found[0].relative_to(folder)) if found else ""
 
 
-def _answer(file: Path) -> str:
+def _read_answer(file: Path) -> str:
     try:
         text = file.read_text("utf-8", "replace").strip()
     except OSError:
         return ""
-    return text if len(text) <= _MAX_ANSWER else f"{text[:_MAX_ANSWER]}…"
+    return text if len(text) <= _MAX_ANSWER_CHARS else f"{text[:_MAX_ANSWER_CHARS]}…"

@@ -1,16 +1,18 @@
-"""Runs the remaining runs of a batch with a pool of local processes, within a budget; can be paused and stopped."""
+"""Runs the remaining runs of a batch, a limited number at a time, within a budget; can be paused and stopped."""
 
 import asyncio
+import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal, Protocol
 
 import msgspec
 
-from app.batch.one_run import RunInProgress, StopReason
+from app.batch.agent_process import AgentState
+from app.batch.one_run import StopReason
 from app.batch.results import INTERRUPTED_REASON, BatchFolder
 from app.batch.tasks import Batch, Run
-from app.batch.workspaces import Workspaces, commit_key
 from bayou.batch import BatchResult, Outcome
 
 
@@ -42,11 +44,17 @@ class BatchEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     stopped_by: str | None
 
 
-BatchEvent = BatchStarted | RunStarted | RunEnded | BatchEnded
-End = Literal["done", "interrupted", "budget"]
+class BatchNotice(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="notice"):
+    """A message about the machines that carry out the runs."""
+
+    text: str
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
+BatchEvent = BatchStarted | RunStarted | RunEnded | BatchNotice | BatchEnded
+BatchEndReason = Literal["done", "interrupted", "budget"]
+
+
+class BatchProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of a batch that are finished and those that remain."""
 
     left: tuple[Run, ...]
@@ -57,7 +65,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of all results, including those of runs that run again."""
 
 
-def progress_of(batch: Batch, results: Iterable[BatchResult], retry: frozenset[Outcome]) -> Progress:
+def batch_progress(batch: Batch, results: Iterable[BatchResult], retry: frozenset[Outcome]) -> BatchProgress:
     """Compares the runs of a batch with the results of earlier starts."""
     latest: dict[str, BatchResult] = {}
     spent = 0.0
@@ -75,7 +83,35 @@ def progress_of(batch: Batch, results: Iterable[BatchResult], retry: frozenset[O
             kept[run.key] = result
             continue
         left.append(run)
-    return Progress(left=tuple(left), results=kept, changed=changed, spent=spent)
+    return BatchProgress(left=tuple(left), results=kept, changed=changed, spent=spent)
+
+
+class ActiveRun(Protocol):
+    """A run that has been started, on this machine or on another."""
+
+    run: Run
+    folder: Path
+    """Where its result is stored."""
+    started: float
+
+    @property
+    def state(self) -> AgentState: ...
+    async def carry_out(self) -> BatchResult:
+        """Returns the result; a failure is one too. A cancellation ends the run."""
+        ...
+
+    async def stop(self, reason: StopReason) -> None: ...
+    async def live_session(self) -> Path | None:
+        """Returns a file with the session as far as it is written."""
+        ...
+
+
+class StartRun(Protocol):
+    """Prepares a run, which calls `changed` when the state of its agent has changed."""
+
+    def __call__(
+        self, run: Run, folder: Path, *, max_cost: float | None, changed: Callable[[], None]
+    ) -> ActiveRun: ...
 
 
 class BatchPool:
@@ -84,110 +120,134 @@ class BatchPool:
     def __init__(
         self,
         folder: BatchFolder,
-        progress: Progress,
-        workspaces: Workspaces,
+        progress: BatchProgress,
         *,
-        options: tuple[str, ...],
-        commits: Mapping[str, str],
+        start: StartRun,
         jobs: int,
         budget: float | None,
         tell: Callable[[BatchEvent], None],
     ) -> None:
         self._folder = folder
-        self._workspaces = workspaces
-        self._options = options
-        self._commits = commits
+        self._start = start
         self._jobs = jobs
-        self._budget = budget
-        self._tell = tell
+        self._on_event = tell
+        self.budget = budget
         self.queue = deque(progress.left)
         self.total = len(progress.left) + len(progress.results)
         self._changed = progress.changed
-        self.running: dict[str, RunInProgress] = {}
+        self.running: dict[str, ActiveRun] = {}
         self.outcomes: Counter[str] = Counter(result.outcome for result in progress.results.values())
-        self.cost = progress.spent
-        self.tokens = sum(result.tokens for result in progress.results.values())
-        self._stopped_by: StopReason | None = None
-        self._stops: set[asyncio.Task[None]] = set()
+        self.started = time.monotonic()
+        self.done_before = len(progress.results)
+        self._cost = progress.spent
+        self._tokens = sum(result.tokens for result in progress.results.values())
+        self.is_paused = False
+        self.stopped_by: StopReason | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stop_tasks: set[asyncio.Task[None]] = set()
+        self._wake_event = asyncio.Event()
+
+    @property
+    def path(self) -> Path:
+        return self._folder.path
+
+    def cost(self) -> float:
+        """Returns the cost of all runs of the batch so far, including the active ones."""
+        return self._cost + sum(run.state.cost for run in self.running.values())
+
+    def tokens(self) -> int:
+        return self._tokens + sum(run.state.tokens for run in self.running.values())
 
     def stop(self, reason: StopReason) -> None:
         """Cancels all runs and starts no further ones."""
-        self._stopped_by = self._stopped_by or reason
+        self.stopped_by = self.stopped_by or reason
         for run in self.running.values():
-            self._stop(run, reason)
+            self._stop_in_background(run, reason)
+        self._wake_event.set()
 
-    async def run(self) -> End:
+    def stop_run(self, key: str) -> None:
+        """Cancels one run, which is not run again unless it is asked for."""
+        if (run := self.running.get(key)) is not None:
+            self._stop_in_background(run, "person")
+
+    def pause(self, is_paused: bool) -> None:
+        """Pauses or resumes the start of further runs; active runs continue."""
+        self.is_paused = is_paused
+        self._wake_event.set()
+
+    def resize(self, jobs: int) -> None:
+        """Changes how many runs are active at a time; active runs continue."""
+        self._jobs = jobs
+        self._wake_event.set()
+
+    async def run(self) -> BatchEndReason:
         """Runs until all runs have ended. Raises `BatchError` if a result cannot be written."""
         done = self.total - len(self.queue)
-        self._tell(BatchStarted(runs=self.total, done=done, changed=self._changed, jobs=self._jobs))
-        workers = [asyncio.ensure_future(self._run_queue()) for _ in range(min(self._jobs, len(self.queue)))]
+        self._on_event(BatchStarted(runs=self.total, done=done, changed=self._changed, jobs=self._jobs))
         try:
-            await asyncio.gather(*workers)
+            while self._start_runs():
+                await self._wake_event.wait()
+                self._wake_event.clear()
+                for task in [task for task in self._tasks if task.done()]:
+                    self._tasks.discard(task)
+                    await task
         except BaseException:
             self.stop("interrupted")
-            await asyncio.gather(*workers, *self._stops, return_exceptions=True)
+            await asyncio.gather(*self._tasks, *self._stop_tasks, return_exceptions=True)
             raise
-        await asyncio.gather(*self._stops)
-        self._tell(
+        await asyncio.gather(*self._stop_tasks)
+        self._on_event(
             BatchEnded(
                 outcomes=dict(self.outcomes),
                 left=len(self.queue),
-                cost=self.cost,
-                tokens=self.tokens,
-                stopped_by=self._stopped_by,
+                cost=self._cost,
+                tokens=self._tokens,
+                stopped_by=self.stopped_by,
             )
         )
-        return (
-            "done"
-            if self._stopped_by is None
-            else "budget"
-            if self._stopped_by == "budget"
-            else "interrupted"
-        )
+        match self.stopped_by:
+            case None:
+                return "done"
+            case "budget":
+                return "budget"
+            case _:
+                return "interrupted"
 
-    async def _run_queue(self) -> None:
-        while True:
-            if not self.queue or self._stopped_by is not None:
-                return
-            if self._budget is not None and self._spent() >= self._budget:
+    def _start_runs(self) -> bool:
+        """Starts as many runs as there may be; returns whether there is something to wait for."""
+        while self.queue and self.stopped_by is None and not self.is_paused and len(self._tasks) < self._jobs:
+            if self.budget is not None and self.cost() >= self.budget:
                 self.stop("budget")
-                return
-            await self._run_one(self.queue.popleft())
+                break
+            task = asyncio.ensure_future(self._run_one(self.queue.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(lambda _: self._wake_event.set())
+        return bool(self._tasks) or (bool(self.queue) and self.stopped_by is None)
 
     async def _run_one(self, run: Run) -> None:
-        task = run.task
-        progress = RunInProgress(
-            run,
-            self._folder.run_folder(run),
-            self._workspaces,
-            commit=self._commits[commit_key(task)] if task.repo is not None else None,
-            options=self._options,
-            max_cost=None if self._budget is None else self._budget - self._spent(),
-            changed=self._on_run_changed,
-        )
-        self.running[run.key] = progress
-        self._tell(RunStarted(id=task.id, key=run.key, folder=f"runs/{progress.folder.name}"))
+        max_cost = None if self.budget is None else self.budget - self.cost()
+        folder = self._folder.run_folder(run)
+        carried = self._start(run, folder, max_cost=max_cost, changed=self._on_run_changed)
+        self.running[run.key] = carried
+        self._on_event(RunStarted(id=run.task.id, key=run.key, folder=f"runs/{folder.name}"))
         try:
-            result = await progress.carry_out()
+            result = await carried.carry_out()
         finally:
             del self.running[run.key]
-        self._folder.append(result)
+        self._folder.append_result(result)
         self.outcomes[result.outcome] += 1
-        self.cost += result.cost
-        self.tokens += result.tokens
-        self._tell(RunEnded(result=result))
+        self._cost += result.cost
+        self._tokens += result.tokens
+        self._on_event(RunEnded(result=result))
 
-    def _on_run_changed(self, run: RunInProgress) -> None:
-        if self._budget is not None and self._spent() >= self._budget:
+    def _on_run_changed(self) -> None:
+        if self.budget is not None and self.cost() >= self.budget:
             self.stop("budget")
 
-    def _spent(self) -> float:
-        return self.cost + sum(run.state.cost for run in self.running.values())
-
-    def _stop(self, run: RunInProgress, reason: StopReason) -> None:
+    def _stop_in_background(self, run: ActiveRun, reason: StopReason) -> None:
         stopping = asyncio.ensure_future(run.stop(reason))
-        self._stops.add(stopping)
-        stopping.add_done_callback(self._stops.discard)
+        self._stop_tasks.add(stopping)
+        stopping.add_done_callback(self._stop_tasks.discard)
 
 
 def _was_interrupted(result: BatchResult) -> bool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from app.batch.tasks import BatchError, Run
+from app.resources.paths import Paths
 from app.resources.text_files import write_text
-from bayou.batch import BatchResult, Outcome
-from tools.files.replacing import write_all
+from bayou.batch import BatchResult, CommitHash, Outcome
+from tools.files.atomic_replacement import write_all
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -26,7 +27,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: int = 1
     work: str = ""
     """The temporary folder of the last start of the batch."""
-    commits: dict[str, str] = {}
+    commits: dict[str, CommitHash] = {}
     """The commit of each repository and revision at the first start; later starts use the same."""
 
 
@@ -46,9 +47,9 @@ class BatchFolder:
     def results_file(self) -> Path:
         return self.path / "results.jsonl"
 
-    def claim(self, tasks: Path) -> Manifest:
+    def open_for_tasks(self, tasks: Path) -> Manifest:
         """Creates or continues the folder. Raises `BatchError` if it belongs to something else."""
-        manifest = self._belonging(tasks)
+        manifest = self._check_tasks(tasks)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -58,17 +59,17 @@ class BatchFolder:
         self._take_lock()
         if manifest is None:
             manifest = Manifest(tasks=str(tasks))
-            self.save(manifest)
+            self.save_manifest(manifest)
         return manifest
 
-    def save(self, manifest: Manifest) -> None:
+    def save_manifest(self, manifest: Manifest) -> None:
         write_text(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest)).decode() + "\n")
 
     def results(self) -> list[BatchResult]:
         """Returns all results in order. Raises `BatchError`."""
         return read_results(self.path)
 
-    def append(self, result: BatchResult) -> None:
+    def append_result(self, result: BatchResult) -> None:
         """Appends a line, flushed to the disk. Raises `BatchError` with the file unchanged."""
         try:
             if self._results < 0:
@@ -99,7 +100,7 @@ class BatchFolder:
         if self._lock is not None:
             self._lock.release()
 
-    def _belonging(self, tasks: Path) -> Manifest | None:
+    def _check_tasks(self, tasks: Path) -> Manifest | None:
         if not self.path.exists():
             return None
         try:
@@ -108,7 +109,8 @@ class BatchFolder:
             others = [one for one in self.path.iterdir() if one != tasks and one.name != ".lock"]
             if others:
                 raise BatchError(
-                    f"--out {self.path}: there are other files in it, such as {others[0].name}. Name a new folder."
+                    f"--out {self.path}: there are other files in it, such as {others[0].name}. Name a new "
+                    f"folder."
                 ) from None
             return None
         except NotADirectoryError:
@@ -117,7 +119,8 @@ class BatchFolder:
             raise BatchError(f"{self.manifest_file}: {problem}. Name another folder with --out.") from None
         if manifest.tasks != str(tasks):
             raise BatchError(
-                f"--out {self.path}: it has the results of another batch, {manifest.tasks}. Name another folder."
+                f"--out {self.path}: it has the results of another batch, {manifest.tasks}. Name another "
+                f"folder."
             )
         return manifest
 
@@ -136,6 +139,40 @@ class BatchFolder:
                 f"--out {self.path}: {problem.strerror}. Name a folder that can be written."
             ) from None
         self._lock = lock
+
+
+def record_local_origin(out: Path, paths: Paths) -> None:
+    """Records that the folder's results are of this machine. Raises `BatchError`."""
+    file = _folder_list_file(paths)
+    if is_from_this_machine(out, paths):
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb", buffering=0) as lines:
+            lines.write(msgspec.json.encode(os.path.realpath(out)) + b"\n")
+    except OSError as problem:
+        raise BatchError(f"{file}: {problem.strerror}. Make room, or correct the folder's rights.") from None
+
+
+def is_from_this_machine(out: Path, paths: Paths) -> bool:
+    """Whether the results are of this machine: those of another person may name any folder and address."""
+    try:
+        lines = _folder_list_file(paths).read_bytes().splitlines()
+    except OSError:
+        return False
+    return msgspec.json.encode(os.path.realpath(out)) in lines
+
+
+def _folder_list_file(paths: Paths) -> Path:
+    return paths.agent_dir / "batch-folders.jsonl"
+
+
+def read_batch_results(folder: Path) -> list[BatchResult]:
+    """Returns the results of a finished or running batch. Raises `BatchError` for another folder."""
+    if not (folder / "batch.json").is_file():
+        raise BatchError(f"{folder} is not a batch folder. Name the folder given to `bayou batch` as --out.")
+    return read_results(folder)
 
 
 def read_results(folder: Path) -> list[BatchResult]:

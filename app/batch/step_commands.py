@@ -31,7 +31,7 @@ async def run_step(
     effective_settings = EffectiveSettings(paths)
     workspace = Workspace(
         folder,
-        artifacts=Artifacts(working=paths.working_dir),
+        artifacts=Artifacts(working=paths.temporary_dir),
         shell=lambda: shell_settings(effective_settings),
         cache_dir=paths.cache_dir,
     )

@@ -12,17 +12,23 @@ from app.resources.text_files import read_text
 from app.values.user_errors import FileError, UserError
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    place: str
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
+    location: str
     """The file's name and the row's number, for messages."""
     fields: Mapping[str, Any]
     is_text: bool = False
     """Whether numbers are written as text, as in CSV."""
 
 
-def read_rows(file: Path) -> list[Row]:
+def read_rows(file: Path) -> list[TaskRow]:
     """Returns the rows. Raises `UserError`."""
-    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv, ".yaml": _yaml, ".yml": _yaml}
+    readers = {
+        ".jsonl": _json_rows,
+        ".ndjson": _json_rows,
+        ".csv": _csv_rows,
+        ".yaml": _yaml_rows,
+        ".yml": _yaml_rows,
+    }
     read = readers.get(file.suffix.lower())
     if read is None:
         raise UserError(f"{file}: tasks are read from files that end in .jsonl, .yaml or .csv.")
@@ -32,7 +38,7 @@ def read_rows(file: Path) -> list[Row]:
     return list(read(file, text))
 
 
-def _json_lines(file: Path, text: str) -> Iterator[Row]:
+def _json_rows(file: Path, text: str) -> Iterator[TaskRow]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -41,10 +47,10 @@ def _json_lines(file: Path, text: str) -> Iterator[Row]:
             fields = msgspec.json.decode(line)
         except msgspec.DecodeError as problem:
             raise UserError(f"{place}: this is not JSON: {problem}. Write one object a line.") from None
-        yield Row(place=place, fields=_fields(fields, place))
+        yield TaskRow(location=place, fields=_row_fields(fields, place))
 
 
-def _yaml(file: Path, text: str) -> Iterator[Row]:
+def _yaml_rows(file: Path, text: str) -> Iterator[TaskRow]:
     # Imported here because only this kind of file needs it.
     import yaml  # noqa: PLC0415
 
@@ -58,10 +64,10 @@ def _yaml(file: Path, text: str) -> Iterator[Row]:
         raise UserError(f"{file.name}: write a list of tasks, each beginning with a dash.")
     for number, fields in enumerate(data, 1):
         place = f"{file.name}, task {number}"
-        yield Row(place=place, fields=_fields(fields, place))
+        yield TaskRow(location=place, fields=_row_fields(fields, place))
 
 
-def _csv(file: Path, text: str) -> Iterator[Row]:
+def _csv_rows(file: Path, text: str) -> Iterator[TaskRow]:
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         for fields in reader:
@@ -71,12 +77,12 @@ def _csv(file: Path, text: str) -> Iterator[Row]:
                     f"{place}: there are more values than columns. Quote values that have commas."
                 )
             given = {name: value for name, value in fields.items() if value not in (None, "")}
-            yield Row(place=place, fields=given, is_text=True)
+            yield TaskRow(location=place, fields=given, is_text=True)
     except csv.Error as problem:
         raise UserError(f"{file.name}, line {reader.line_num}: this is not CSV: {problem}.") from None
 
 
-def _fields(data: Any, place: str) -> Mapping[str, Any]:
+def _row_fields(data: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(data, dict) or not all(isinstance(name, str) for name in data):
         raise UserError(f"{place}: a task is an object with fields such as id and prompt.")
     return data

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from app.batch.task_files import Row
+from app.batch.task_files import TaskRow
 from app.values.user_errors import UserError
 from tools.patterns import late
 
@@ -17,7 +17,8 @@ Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 Count = Annotated[int, Meta(ge=1, le=999_999_999)]
 Amount = Annotated[float, Meta(gt=0, le=999_999_999)]
 
-_ID = late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_ADDRESS_PATTERN = late(r"(?:https?|ssh|git|file)://\S+|[\w.-]+@[\w.-]+:\S+")
+_ID_PATTERN = late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLACEHOLDER = late(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")
 
 
@@ -49,13 +50,13 @@ class TaskFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 class Task(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One row of the file."""
+    """A task of a batch: one row of the file of tasks."""
 
     id: str
     repeat: Count | None = None
 
 
-class Defaults(msgspec.Struct, frozen=True, kw_only=True):
+class BatchDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """The defaults that the command line gives for all rows."""
 
     fields: TaskFields = TaskFields()
@@ -63,7 +64,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 1
     options: tuple[str, ...] = ()
     """Further options of bayou for each run."""
-    base: Path
+    base_folder: Path
     """The folder that relative paths of rows start at."""
 
 
@@ -93,24 +94,31 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...]
 
 
-def plan_batch(rows: Sequence[Row], defaults: Defaults) -> Batch:
+def is_address(repo: str) -> bool:
+    """Whether a task names its repository by an address instead of a folder: `https://…`, `ssh://…`, `file://…`,
+    `git@host:path`."""
+    return _ADDRESS_PATTERN.fullmatch(repo) is not None
+
+
+def plan_batch(rows: Sequence[TaskRow], defaults: BatchDefaults) -> Batch:
     """Makes the runs of all rows, in order. Raises `BatchError` for the first row that cannot be run."""
     if not rows:
         raise BatchError("There are no tasks in the file. Write one row for each task.")
-    seen: dict[str, Row] = {}
+    seen: dict[str, TaskRow] = {}
     runs: list[Run] = []
     for row in rows:
-        task = _task(row, defaults)
+        task = _make_task(row, defaults)
         if (other := seen.get(task.id)) is not None:
             raise BatchError(
-                f"{row.place}: the id {task.id} is that of {other.place} too. Give each task its own id."
+                f"{row.location}: the id {task.id} is already used in {other.location}. Give each task a "
+                f"different id."
             )
         seen[task.id] = row
-        runs += _runs(task, defaults)
+        runs += _task_runs(task, defaults)
     return Batch(runs=tuple(runs), options=defaults.options)
 
 
-def _runs(task: Task, defaults: Defaults) -> Iterator[Run]:
+def _task_runs(task: Task, defaults: BatchDefaults) -> Iterator[Run]:
     models = (task.model,) if task.model is not None else defaults.models or (None,)
     for number in range(1, (task.repeat or defaults.repeat) + 1):
         for model in models:
@@ -119,7 +127,7 @@ def _runs(task: Task, defaults: Defaults) -> Iterator[Run]:
             yield Run(task=one, number=number, hash=hashlib.sha256(identity).hexdigest()[:32])
 
 
-def _task(row: Row, defaults: Defaults) -> Task:
+def _make_task(row: TaskRow, defaults: BatchDefaults) -> Task:
     own = {name: value for name, value in row.fields.items() if value is not None}
     template = own.get("prompt", defaults.fields.prompt)
     words = set(_PLACEHOLDER.findall(template)) if isinstance(template, str) else set[str]()
@@ -128,17 +136,19 @@ def _task(row: Row, defaults: Defaults) -> Task:
     try:
         task = msgspec.convert(given, Task, strict=not row.is_text)
     except msgspec.ValidationError as problem:
-        raise BatchError(f"{row.place}: {_validation_error_text(problem, words)}") from None
-    if not _ID.fullmatch(task.id):
+        raise BatchError(f"{row.location}: {_validation_error_text(problem, words)}") from None
+    if not _ID_PATTERN.fullmatch(task.id):
         raise BatchError(
-            f"{row.place}: the id {task.id!r} names files: use up to 100 letters, digits, dots, dashes and "
+            f"{row.location}: the id {task.id!r} is not valid: use up to 100 letters, digits, dots, dashes and "
             "underscores, beginning with a letter or digit."
         )
     task = _with_defaults(task, defaults.fields)
     if task.prompt is None or not task.prompt.strip():
-        raise BatchError(f"{row.place}: there is no prompt. Add the field prompt, or --prompt for all rows.")
-    prompt = _filled(task.prompt, own, row, must_be_there="prompt" not in own)
-    return _placed(msgspec.structs.replace(task, prompt=prompt), row, defaults.base)
+        raise BatchError(
+            f"{row.location}: there is no prompt. Add the field prompt, or --prompt for all rows."
+        )
+    prompt = _fill_template(task.prompt, own, row, must_be_there="prompt" not in own)
+    return _resolve_paths(msgspec.structs.replace(task, prompt=prompt), row, defaults.base_folder)
 
 
 def _with_defaults(task: Task, defaults: TaskFields) -> Task:
@@ -153,34 +163,34 @@ def _with_defaults(task: Task, defaults: TaskFields) -> Task:
     return msgspec.structs.replace(task, **missing)
 
 
-def _filled(template: str, fields: Mapping[str, Any], row: Row, *, must_be_there: bool) -> str:
+def _fill_template(template: str, fields: Mapping[str, Any], row: TaskRow, *, must_be_there: bool) -> str:
     """Replaces `{{field}}`. In a row's own prompt unknown fields stay; in a template for all rows they are an
     error."""
     lacking = [name for name in _PLACEHOLDER.findall(template) if name not in fields]
     if lacking and must_be_there:
         raise BatchError(
-            f"{row.place}: the prompt needs the field {lacking[0]}, which the row does not have."
+            f"{row.location}: the prompt needs the field {lacking[0]}, which the row does not have."
         )
     return _PLACEHOLDER.sub(lambda found: str(fields[found[1]]) if found[1] in fields else found[0], template)
 
 
-def _placed(task: Task, row: Row, base: Path) -> Task:
+def _resolve_paths(task: Task, row: TaskRow, base: Path) -> Task:
     """Makes paths absolute, and refuses contradictory ones."""
     if task.folder is not None and task.repo is not None:
-        raise BatchError(f"{row.place}: folder and repo cannot be used together. Keep one of them.")
+        raise BatchError(f"{row.location}: folder and repo cannot be used together. Keep one of them.")
     if task.rev is not None and task.repo is None:
-        raise BatchError(f"{row.place}: rev needs repo: it is a revision of a repository.")
+        raise BatchError(f"{row.location}: rev needs repo: it is a revision of a repository.")
     if task.folder is None and task.repo is None:
         raise BatchError(
-            f"{row.place}: there is neither folder nor repo. Add one, or --folder or --repo for all."
+            f"{row.location}: there is neither folder nor repo. Add one, or --folder or --repo for all."
         )
     for name in ("folder", "repo"):
         value = getattr(task, name)
-        if value is None:
+        if value is None or (name == "repo" and is_address(value)):
             continue
         place = base / Path(value).expanduser()
         if not place.is_dir():
-            raise BatchError(f"{row.place}: {name} {value}: there is no such folder.")
+            raise BatchError(f"{row.location}: {name} {value}: there is no such folder.")
         task = msgspec.structs.replace(task, **{name: str(place.resolve())})
     return task
 

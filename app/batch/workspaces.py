@@ -5,60 +5,63 @@ import os
 import shutil
 import stat
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 
-from app.batch.tasks import BatchError, Run, Task
+from app.batch.remote_repositories import clone_folder, commit_of_address
+from app.batch.tasks import BatchError, Run, Task, is_address
 from app.copies.repository_copies import Baseline, Git, GitFailed, RepositoryCopies
-from app.resources.paths import state_folder
-from tools.files.presence import is_dir
+from app.resources.paths import Paths, state_folder
+from tools.files.existence import is_dir
 
-_PREFIX = "bayou-batch-"
-_GITS_AT_A_TIME = 8
+_FOLDER_PREFIX = "bayou-batch-"
+_MAX_PARALLEL_GIT = 8
 
 
 class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder that one run works in."""
+    """The folder that one run of a batch works in, and the state that its patch is compared with."""
 
     path: Path
-    above: Path
+    parent_folder: Path
     """The folder that is removed after the run."""
     baseline: Baseline
 
     async def after_setup(self) -> "RunFolder":
         """Returns the folder with its present state as the base of patches."""
-        return msgspec.structs.replace(self, baseline=await self.baseline.renewed(self.path))
+        return msgspec.structs.replace(self, baseline=await self.baseline.record_present_state(self.path))
 
     async def patch(self) -> str:
         return await self.baseline.patch(self.path)
 
     async def remove(self) -> None:
-        await asyncio.to_thread(_remove, self.above)
+        await asyncio.to_thread(_remove_folder, self.parent_folder)
 
 
 class Workspaces:
     """Creates the folders of runs in one temporary folder of the batch."""
 
-    def __init__(self, home: Path, above: Path | None, out: Path) -> None:
+    def __init__(self, paths: Paths, above: Path | None, out: Path) -> None:
         """`above`: where the temporary folder is made; by default not in `/tmp`, which commands in any sandbox may
         write. `out`, the batch's results, is in no copy. Raises `BatchError`."""
-        above = above or state_folder(home, os.environ) / "batches"
+        above = above or state_folder(paths.home, os.environ) / "batches"
         try:
             above.mkdir(parents=True, exist_ok=True)
-            self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above)).resolve()
+            self.root = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=above)).resolve()
         except OSError as problem:
             raise BatchError(f"{above}: {problem.strerror}. Name another folder with --work.") from None
         self._left_out = frozenset((str(self.root), str(out)))
         self.rate_limits = self.root / "rate-limits"
         """Where the runs tell each other which provider is to be left alone, and how long."""
-        self._git = Git(home)
+        self._cache = paths.cache_dir
+        self._git = Git(paths.home)
         self._copies = RepositoryCopies(self._git, self.root / "repositories")
 
-    async def make(self, run: Run, commit: str | None) -> RunFolder:
+    async def make_run_folder(self, run: Run, commit: str | None) -> RunFolder:
         """Creates the folder of a run. Raises `BatchError`."""
         task = run.task
-        source = Path(task.repo or task.folder or "")
+        source = source_folder(task, self._cache)
         above = self.root / run.name
         folder, index = above / source.name, above / "index"
         try:
@@ -66,61 +69,88 @@ class Workspaces:
             if task.repo is not None and commit is not None:
                 baseline = await self._copies.check_out(source, commit, folder, index)
             else:
-                await asyncio.to_thread(shutil.copytree, source, folder, symlinks=True, ignore=self._ignored)
-                store = await self._copies.empty()
-                baseline = await Baseline.of_folder(self._git, store, index, folder)
+                await asyncio.to_thread(self.copy_folder, source, folder)
+                store = await self._copies.empty_store()
+                baseline = await Baseline.record_folder(self._git, store, index, folder)
         except (OSError, shutil.Error) as problem:
-            await asyncio.to_thread(_remove, above)
+            await asyncio.to_thread(_remove_folder, above)
             raise BatchError(f"The folder of the run cannot be made: {_copy_error_text(problem)}.") from None
         except BaseException:
-            await asyncio.to_thread(_remove, above)
+            await asyncio.to_thread(_remove_folder, above)
             raise
-        return RunFolder(path=folder, above=above, baseline=baseline)
+        return RunFolder(path=folder, parent_folder=above, baseline=baseline)
+
+    def copy_folder(self, source: Path, place: Path) -> None:
+        """Copies a folder of a task, without what belongs to the batch. Blocks."""
+        shutil.copytree(source, place, symlinks=True, ignore=self._ignored_names)
 
     def close(self) -> None:
-        _remove(self.root)
+        _remove_folder(self.root)
 
-    def _ignored(self, folder: str, names: list[str]) -> list[str]:
-        """Returns what is not copied: the batch's own folders, and pipes, sockets and devices."""
+    def _ignored_names(self, folder: str, names: list[str]) -> list[str]:
+        """Returns the names that a copy of a task's folder leaves out: the batch's own folders, and pipes, sockets
+        and devices."""
         places = ((name, f"{folder.rstrip(os.sep)}{os.sep}{name}") for name in names)
         return [name for name, place in places if place in self._left_out or _is_special(place)]
 
 
 def remove_left_over(work: str) -> None:
     """Removes the temporary folder left behind by a killed batch."""
-    if work and Path(work).name.startswith(_PREFIX):
-        _remove(Path(work))
+    if work and Path(work).name.startswith(_FOLDER_PREFIX):
+        _remove_folder(Path(work))
 
 
-async def find_commits(runs: tuple[Run, ...], known: dict[str, str], home: Path) -> dict[str, str]:
-    """Returns the commit of each repository and revision, by `commit_key`. Raises `BatchError` for a missing one."""
+async def find_commits(runs: tuple[Run, ...], known: dict[str, str], paths: Paths) -> dict[str, str]:
+    """Returns the commit of each repository and revision, by `commit_key`, which is there to be copied. Raises
+    `UserError` for a missing one."""
     wanted: dict[str, Task] = {}
     for run in runs:
-        if run.task.repo is not None and (key := commit_key(run.task)) not in known:
-            wanted.setdefault(key, run.task)
-    git, turn = Git(home), asyncio.Semaphore(_GITS_AT_A_TIME)
+        if run.task.repo is None:
+            continue
+        if is_address(run.task.repo) or commit_key(run.task) not in known:
+            wanted.setdefault(commit_key(run.task), run.task)
+    turn, turns = asyncio.Semaphore(_MAX_PARALLEL_GIT), defaultdict[str | None, asyncio.Lock](asyncio.Lock)
 
-    async def find(task: Task) -> str:
-        async with turn:
-            return await _commit(git, task)
+    async def find(key: str, task: Task) -> str:
+        async with turns[task.repo], turn:  # a repository is fetched by one git at a time
+            if task.repo is not None and is_address(task.repo):
+                return await _commit_of_address(task, known.get(key), paths)
+            return await _resolve_commit(Git(paths.home), task)
 
-    found = await asyncio.gather(*map(find, wanted.values()), return_exceptions=True)
+    found = await asyncio.gather(*(find(*one) for one in wanted.items()), return_exceptions=True)
     for one in found:
         if isinstance(one, BaseException):
             raise one
     return {**known, **{key: one for key, one in zip(wanted, found, strict=True) if isinstance(one, str)}}
 
 
+def source_folder(task: Task, cache: Path) -> Path:
+    """Returns the folder that a run gets a copy of."""
+    if task.repo is not None and is_address(task.repo):
+        return clone_folder(task.repo, cache)
+    return Path(task.repo or task.folder or "")
+
+
+async def _commit_of_address(task: Task, known: str | None, paths: Paths) -> str:
+    address = task.repo or ""
+    commit = await commit_of_address(address, known or task.rev, paths)
+    if commit is None:
+        raise BatchError(
+            f"Task {task.id}: {address} has no revision {task.rev or 'HEAD'}. Push or correct it."
+        )
+    return commit
+
+
 def commit_key(task: Task) -> str:
     return f"{task.repo} {task.rev or 'HEAD'}"
 
 
-async def _commit(git: Git, task: Task) -> str:
+async def _resolve_commit(git: Git, task: Task) -> str:
     repository = Path(task.repo or "")
     if not is_dir(repository / ".git") and await git.resolve(repository, "HEAD") is None:
         raise BatchError(
-            f"Task {task.id}: {repository} is not the top of a git repository with a commit. "
-            "Name one, or use folder, which copies the files."
+            f"Task {task.id}: {repository} is not the root of a git repository with a commit. Name such a "
+            f"folder, or use folder, which copies the files."
         )
     commit = await git.resolve(repository, task.rev or "HEAD")
     if commit is None:
@@ -129,13 +159,14 @@ async def _commit(git: Git, task: Task) -> str:
         )
     if task.rev is None:
         try:
-            is_dirty = await git.has_changes(repository)
+            is_dirty = await git.has_uncommitted_changes(repository)
         except GitFailed:
             is_dirty = False  # a bare repository has no files that could differ
         if is_dirty:
             raise BatchError(
-                f"Task {task.id}: {repository} has changes that are not committed, which its runs would not have. "
-                "Commit them, name a revision (rev: HEAD), or use folder, which copies the files as they are."
+                f"Task {task.id}: {repository} has uncommitted changes, which its runs would not have. "
+                f"Commit them, set rev: HEAD to leave them out, or use folder, which copies the files as "
+                f"they are."
             )
     return commit
 
@@ -145,7 +176,7 @@ def _is_special(place: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 

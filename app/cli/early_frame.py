@@ -20,7 +20,7 @@ _FLAGS_WITH_VALUE = frozenset(
 
 def show_launch_frame(words: "Sequence[str]") -> "EarlyTerminal | None":
     """Shows the matching frame, if there is one. The caller must end the returned terminal."""
-    if sys.platform == "win32" or not _opens_the_screen(words):
+    if sys.platform == "win32" or not _opens_full_screen(words):
         return None
     # Print, JSON and RPC mode draw no frame.
     from app.resources import launch_frame  # noqa: PLC0415
@@ -40,10 +40,10 @@ def show_launch_frame(words: "Sequence[str]") -> "EarlyTerminal | None":
     held = EarlyTerminal()
     end_on_signals()
     try:
-        held.hold()
-        held.draw(frame.content, EchoLine(frame.row, frame.column, frame.room, frame.style))
+        held.take_over()
+        held.show_launch_frame(frame.content, EchoLine(frame.row, frame.column, frame.room, frame.style))
     except BaseException:  # a signal, while no other code knows of the terminal
-        held.end()
+        held.restore_terminal()
         raise
     return held
 
@@ -54,7 +54,7 @@ def end_on_signals() -> None:
         signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
-def _opens_the_screen(words: "Sequence[str]") -> bool:
+def _opens_full_screen(words: "Sequence[str]") -> bool:
     left = iter(words)
     for word in left:
         flag, separator, _ = word.partition("=")

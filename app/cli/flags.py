@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.subcommands import HELP
+from app.cli.subcommands import SUBCOMMAND_HELP
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,14 +15,14 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The long name without dashes; the option's field is the same with underscores."""
     short: str = ""
-    value: str = ""
+    value_placeholder: str = ""
     """The argument's name in the help; empty: the flag takes none."""
     help: str
     is_repeatable: bool = False
     choices: tuple[str, ...] = ()
 
     @property
-    def field(self) -> str:
+    def field_name(self) -> str:
         return self.name.replace("-", "_")
 
 
@@ -41,19 +41,26 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
         flags=(
             Flag(
                 name="model",
-                value="PATTERN",
+                value_placeholder="PATTERN",
                 help="model id, provider/id or part of a name; add :LEVEL to set thinking",
             ),
-            Flag(name="provider", value="NAME", help="search --model only among this provider's models"),
+            Flag(
+                name="provider",
+                value_placeholder="NAME",
+                help="search --model only among this provider's models",
+            ),
             Flag(
                 name="api-key",
-                value="KEY",
+                value_placeholder="KEY",
                 help="key for this run; not stored (prefer the environment or /login)",
             ),
             Flag(
-                name="thinking", value="LEVEL", help="how much the model thinks", choices=THINKING_LEVEL_NAMES
+                name="thinking",
+                value_placeholder="LEVEL",
+                help="how much the model thinks",
+                choices=THINKING_LEVEL_NAMES,
             ),
-            Flag(name="models", value="PATTERNS", help="comma-separated models to cycle through"),
+            Flag(name="models", value_placeholder="PATTERNS", help="comma-separated models to cycle through"),
             Flag(name="list-models", help="list the models (a search word may follow) and exit"),
         ),
     ),
@@ -62,15 +69,17 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
         flags=(
             Flag(name="continue", short="c", help="continue this folder's latest session"),
             Flag(name="resume", short="r", help="choose a session to resume"),
-            Flag(name="session", value="FILE|ID", help="open this session"),
-            Flag(name="session-id", value="ID", help="open the session with this id, or start it"),
-            Flag(name="fork", value="FILE|ID", help="copy a session and continue in the copy"),
-            Flag(name="session-dir", value="DIR", help="store session files in this folder"),
+            Flag(name="session", value_placeholder="FILE|ID", help="open this session"),
+            Flag(
+                name="session-id", value_placeholder="ID", help="open the session with this id, or start it"
+            ),
+            Flag(name="fork", value_placeholder="FILE|ID", help="copy a session and continue in the copy"),
+            Flag(name="session-dir", value_placeholder="DIR", help="store session files in this folder"),
             Flag(name="no-session", help="do not save the session"),
-            Flag(name="name", short="n", value="NAME", help="name the session"),
+            Flag(name="name", short="n", value_placeholder="NAME", help="name the session"),
             Flag(
                 name="export",
-                value="FILE",
+                value_placeholder="FILE",
                 help="write a session as HTML (an output name may follow) and exit",
             ),
         ),
@@ -81,18 +90,18 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
             Flag(name="print", short="p", help="answer the prompt on standard output and exit"),
             Flag(
                 name="mode",
-                value="MODE",
+                value_placeholder="MODE",
                 help="output format: text, json (one event a line), rpc, or acp (for editors)",
                 choices=("text", "json", "rpc", "acp"),
             ),
             Flag(
                 name="output-schema",
-                value="FILE",
+                value_placeholder="FILE",
                 help="require an answer that matches the JSON Schema in this file (text and json output)",
             ),
             Flag(
                 name="result",
-                value="DIR",
+                value_placeholder="DIR",
                 help="write answer, patch, usage, trajectory and session into this folder (text and json output)",
             ),
             Flag(
@@ -106,21 +115,25 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
     FlagGroup(
         title="Limits",
         flags=(
-            Flag(name="max-turns", value="N", help="make at most N requests to the model"),
-            Flag(name="max-cost", value="USD", help="stop before the next request once this much is spent"),
+            Flag(name="max-turns", value_placeholder="N", help="make at most N requests to the model"),
+            Flag(
+                name="max-cost",
+                value_placeholder="USD",
+                help="stop before the next request once this much is spent",
+            ),
             Flag(
                 name="max-tokens",
-                value="N",
+                value_placeholder="N",
                 help="stop before the next request once this many tokens were sent and received",
             ),
             Flag(
                 name="time-limit",
-                value="SECONDS",
+                value_placeholder="SECONDS",
                 help="stop after this many seconds, running tools too",
             ),
             Flag(
                 name="goal-check",
-                value="COMMAND",
+                value_placeholder="COMMAND",
                 is_repeatable=True,
                 help="the prompt is a goal: continue until this command exits with 0 (text and json output)",
             ),
@@ -129,30 +142,30 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
     FlagGroup(
         title="Prompt and tools",
         flags=(
-            Flag(name="system-prompt", value="TEXT|FILE", help="replace the system prompt"),
+            Flag(name="system-prompt", value_placeholder="TEXT|FILE", help="replace the system prompt"),
             Flag(
                 name="append-system-prompt",
-                value="TEXT|FILE",
+                value_placeholder="TEXT|FILE",
                 is_repeatable=True,
                 help="add to the system prompt",
             ),
             Flag(
                 name="tools",
                 short="t",
-                value="NAMES",
+                value_placeholder="NAMES",
                 help="use only these tools, or +name,-name to change the default",
             ),
             Flag(
                 name="exclude-tools",
                 short="xt",
-                value="NAMES",
+                value_placeholder="NAMES",
                 help="do not use these tools (patterns with *)",
             ),
             Flag(name="no-tools", short="nt", help="use no tools"),
             Flag(name="no-builtin-tools", short="nbt", help="use none of bayou's built-in tools"),
             Flag(
                 name="permissions",
-                value="MODE",
+                value_placeholder="MODE",
                 help="permission mode: what runs without approval",
                 choices=("read-only", "ask", "auto-edit", "full"),
             ),
@@ -166,24 +179,31 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
             Flag(
                 name="extension",
                 short="e",
-                value="PATH",
+                value_placeholder="PATH",
                 is_repeatable=True,
                 help="load an extension (builtin:NAME for a built-in one)",
             ),
             Flag(name="no-extensions", short="ne", help="load only extensions given with -e"),
             Flag(name="safe", help="start without extensions"),
-            Flag(name="skill", value="PATH", is_repeatable=True, help="load a skill"),
+            Flag(name="skill", value_placeholder="PATH", is_repeatable=True, help="load a skill"),
             Flag(name="no-skills", short="ns", help="load only skills given with --skill"),
-            Flag(name="prompt-template", value="PATH", is_repeatable=True, help="load a prompt template"),
+            Flag(
+                name="prompt-template",
+                value_placeholder="PATH",
+                is_repeatable=True,
+                help="load a prompt template",
+            ),
             Flag(
                 name="no-prompt-templates",
                 short="np",
                 help="load only templates given with --prompt-template",
             ),
-            Flag(name="theme", value="PATH", is_repeatable=True, help="load a theme file or folder"),
-            Flag(name="use-theme", value="NAME", help="start with this theme"),
+            Flag(
+                name="theme", value_placeholder="PATH", is_repeatable=True, help="load a theme file or folder"
+            ),
+            Flag(name="use-theme", value_placeholder="NAME", help="start with this theme"),
             Flag(name="no-themes", help="load only built-in themes and those given with --theme"),
-            Flag(name="mcp-config", value="FILE", help="also use the MCP servers in this file"),
+            Flag(name="mcp-config", value_placeholder="FILE", help="also use the MCP servers in this file"),
             Flag(name="no-mcp", help="use no MCP servers"),
             Flag(name="approve", short="a", help="trust this project for this run"),
             Flag(name="no-approve", short="na", help="do not trust this project for this run"),
@@ -192,10 +212,10 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
     FlagGroup(
         title="Other",
         flags=(
-            Flag(name="cwd", value="DIR", help="use this working folder"),
+            Flag(name="cwd", value_placeholder="DIR", help="use this working folder"),
             Flag(
                 name="add-dir",
-                value="DIR",
+                value_placeholder="DIR",
                 is_repeatable=True,
                 help="also read and change files in this folder",
             ),
@@ -218,7 +238,7 @@ class ParsedCommandLine(msgspec.Struct, frozen=True, kw_only=True):
     """The words that are neither flags nor values of flags."""
     unknown: Mapping[str, str | bool] = {}
     """Long flags that are not in the table; an extension may define them."""
-    follows: Mapping[str, int] = {}
+    unknown_flag_positions: Mapping[str, int] = {}
     """For each unknown flag, the index of the word behind it, which is its value if the extension expects
     one."""
 
@@ -252,24 +272,26 @@ def parse_command_line(arguments: list[str]) -> ParsedCommandLine:
                 follows[name[2:]] = len(words)
             continue
         _read_value(flag, inline if separator else None, rest, values)
-    return ParsedCommandLine(values=values, words=tuple(words), unknown=unknown, follows=follows)
+    return ParsedCommandLine(
+        values=values, words=tuple(words), unknown=unknown, unknown_flag_positions=follows
+    )
 
 
 def _read_value(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
-    if not flag.value:
+    if not flag.value_placeholder:
         if inline is not None:
             raise UsageError(f"--{flag.name} takes no value.")
-        values[flag.field] = True
+        values[flag.field_name] = True
         return
     if inline is None and not rest:
-        raise UsageError(f"--{flag.name} needs a value: {flag.value}.")
+        raise UsageError(f"--{flag.name} needs a value: {flag.value_placeholder}.")
     value = rest.pop(0) if inline is None else inline
     if flag.choices and value not in flag.choices:
         raise UsageError(f"--{flag.name} {value}: not one of {', '.join(flag.choices)}.")
     if flag.is_repeatable:
-        values.setdefault(flag.field, []).append(value)
+        values.setdefault(flag.field_name, []).append(value)
     else:
-        values[flag.field] = value
+        values[flag.field_name] = value
 
 
 def help_text() -> str:
@@ -281,7 +303,7 @@ def help_text() -> str:
         "",
         "Without a message bayou opens full screen. The text of each @file is put before the first message.",
     ]
-    lines += ["", "Commands:", *(f"  {name:<34}{text}" for name, text in HELP.items())]
+    lines += ["", "Commands:", *(f"  {name:<34}{text}" for name, text in SUBCOMMAND_HELP.items())]
     for group in FLAG_GROUPS:
         lines += ["", f"{group.title}:"]
         lines += [_help_line(flag) for flag in group.flags]
@@ -290,7 +312,7 @@ def help_text() -> str:
 
 def _help_line(flag: Flag) -> str:
     short = f"-{flag.short}, " if flag.short else ""
-    name = f"  {short}--{flag.name}{' ' + flag.value if flag.value else ''}"
+    name = f"  {short}--{flag.name}{' ' + flag.value_placeholder if flag.value_placeholder else ''}"
     if len(name) > 34:
         return f"{name}\n{'':36}{flag.help}"
     return f"{name:<36}{flag.help}"

@@ -3,16 +3,16 @@ writes it."""
 
 from pathlib import Path
 
-from app.cli.commands.man_command import manual
+from app.cli.commands.man_command import manual_page
 from app.cli.flags import FLAG_GROUPS, Flag
-from app.cli.subcommands import HELP
-from app.exit_codes import MEANINGS
+from app.cli.subcommands import SUBCOMMAND_HELP
+from app.exit_codes import EXIT_CODE_MEANINGS
 from app.resources.text_files import write_text
 
-MANUAL = Path("docs/bayou.1")
-PAGE = Path("docs/command-line.md")
+MANUAL_FILE = Path("docs/bayou.1")
+PAGE_FILE = Path("docs/command-line.md")
 
-_BEGINNING = """# The command line
+_INTRODUCTION = """# The command line
 
 All flags and subcommands of `bayou`, for looking them up.
 
@@ -42,54 +42,56 @@ _LIMITS = """\
 The limits are checked before each request: the running request finishes, and no further one is sent. When the time of
 `--time-limit` is over, running tools, jobs and the request are stopped too. Turns are requests of the agent, retries
 included; summaries count towards cost and tokens only. `--max-cost` is refused for a model without prices: limit its
-tokens or turns. With `--output-schema` standard output is JSON that fits the schema; bayou asks up to two more times
-if an answer does not fit. It does not fetch a `$ref` to an address. With `--goal-check` the agent goes on until
+tokens or turns. With `--output-schema` standard output is JSON that matches the schema; bayou asks up to two more times
+if an answer does not match. It does not fetch a `$ref` to an address. With `--goal-check` the agent continues until
 that command exits with 0 ([goals.md](goals.md)).
 
     bayou -p --max-turns 20 --max-cost 0.50 --output-schema review.json "review the last commit"
 
-`--result DIR` keeps of a run, also of one that failed or was stopped:
+`--result DIR` stores these files of a run, also if it failed or was stopped:
 
 | File | Contains |
 | --- | --- |
 | `answer.md` | the last answer |
 | `changes.patch` | what the session changed in files, for `git apply` |
 | `usage.json` | exit code, turns, model, tokens and cost |
-| `trajectory.json` | all steps in Harbor's format ATIF 1.7; pictures are only named |
+| `trajectory.json` | all steps in Harbor's format ATIF 1.7; images are named but not included |
 | `session.jsonl` | the session, which `bayou --session FILE` opens |
 
-A file without content is not written, and those of an earlier run are removed first.
+Empty files are not written. Files of an earlier run are removed first.
 """
 
 
-def page() -> str:
-    parts = [_BEGINNING, "## Commands\n", "| Command | Meaning |\n| --- | --- |"]
-    parts += [f"| `bayou {name}` | {_cell(text)} |" for name, text in HELP.items()]
+def page_text() -> str:
+    parts = [_INTRODUCTION, "## Commands\n", "| Command | Meaning |\n| --- | --- |"]
+    parts += [f"| `bayou {name}` | {_escape_cell(text)} |" for name, text in SUBCOMMAND_HELP.items()]
     parts += ["\n## Exit codes\n", "| Code | Meaning |\n| --- | --- |"]
-    parts += [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
+    parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODE_MEANINGS.items()]
     parts += [f"\n{_LIMITS}"]
     for group in FLAG_GROUPS:
         parts += [f"\n## {group.title}\n", "| Option | Meaning |\n| --- | --- |"]
-        parts += [_row(flag) for flag in group.flags]
+        parts += [_flag_row(flag) for flag in group.flags]
     return "\n".join(parts) + "\n"
 
 
-def _row(flag: Flag) -> str:
+def _flag_row(flag: Flag) -> str:
     names = [f"`-{flag.short}`"] if flag.short else []
-    names.append(f"`--{flag.name}{' ' + _cell(flag.value) if flag.value else ''}`")
+    names.append(
+        f"`--{flag.name}{' ' + _escape_cell(flag.value_placeholder) if flag.value_placeholder else ''}`"
+    )
     choices = f" One of {', '.join(f'`{choice}`' for choice in flag.choices)}." if flag.choices else ""
     again = " Repeatable." if flag.is_repeatable else ""
-    return f"| {', '.join(names)} | {_cell(flag.help)}.{choices}{again} |"
+    return f"| {', '.join(names)} | {_escape_cell(flag.help)}.{choices}{again} |"
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
 def main() -> None:
     root = Path(__file__).resolve().parents[2]
-    write_text(root / PAGE, page())
-    write_text(root / MANUAL, manual())
+    write_text(root / PAGE_FILE, page_text())
+    write_text(root / MANUAL_FILE, manual_page())
 
 
 if __name__ == "__main__":

@@ -10,18 +10,18 @@ from pathlib import Path
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.extensions.startup_summary import startup_summary
-from app.assembly.first_prompt import FirstInput, read_input, read_piped
+from app.assembly.first_prompt import CommandLineInput, combine_input, read_piped_text
 from app.assembly.live_trust import untrusted_notice
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session, ending_signal
 from app.assembly.trust_prompt import RpcTrustPrompt
 from app.engine.session import Session
-from app.exit_codes import FAILED, INTERRUPTED, USAGE
+from app.exit_codes import FAILED, INTERRUPTED, USAGE_ERROR
 from app.extensions.headless_ui import EventUi, SilentUi
 from app.extensions.ui_protocol import Mode
 from app.modes.answer_schema import read_schema
-from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure, with_goal
+from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure, set_goal
 from app.printing import print_note, print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError, SessionWriteError
@@ -41,18 +41,20 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     stood_in = paths.cwd
     try:
         assembled = assemble_session(options, paths, ends_with_answer=face != "rpc")
-        piped = "" if face == "rpc" else read_piped()
+        piped = "" if face == "rpc" else read_piped_text()
     except SessionError as problem:
-        return print_failure(str(problem), FAILED if isinstance(problem, SessionWriteError) else USAGE)
+        return print_failure(str(problem), FAILED if isinstance(problem, SessionWriteError) else USAGE_ERROR)
     for problem in assembled.problems:
         print_problem(problem)
-    if assembled.left is not None:
-        print_problem(f"This session belongs to {paths.cwd}: bayou works there, not in {assembled.left}.")
-    _warm_up(assembled)
+    if assembled.start_folder is not None:
+        print_problem(
+            f"This session belongs to {paths.cwd}: bayou works there, not in {assembled.start_folder}."
+        )
+    _preload_request_modules(assembled)
     if face != "rpc":
-        _collect_later(assembled.session)
+        _delay_garbage_collection(assembled.session)
     stopped = ending_signal()
-    read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
+    read = partial(combine_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
     work = asyncio.ensure_future(_run_session(options, paths, assembled, face, read, stood_in))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
@@ -65,15 +67,15 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     return work.result()
 
 
-def _warm_up(assembled: AssembledSession) -> None:
+def _preload_request_modules(assembled: AssembledSession) -> None:
     """Loads what the first request needs on a thread while extensions start, so that the request is not
     delayed."""
-    if assembled.choice.model is not None:
+    if assembled.model_choice.model is not None:
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, assembled.registry.warm, assembled.choice.model)
+        loop.run_in_executor(None, assembled.registry.load_modules_for, assembled.model_choice.model)
 
 
-def _collect_later(session: Session) -> None:
+def _delay_garbage_collection(session: Session) -> None:
     """Delays garbage collection, since short runs end before it pays off. It begins with the first tool
     results."""
 
@@ -95,32 +97,34 @@ async def _run_session(
     paths: Paths,
     assembled: AssembledSession,
     face: Mode,
-    read: Callable[[Options], FirstInput],
+    read: Callable[[Options], CommandLineInput],
     stood_in: Path,
 ) -> int:
     session = assembled.session
-    given: FirstInput | None = None
+    given: CommandLineInput | None = None
     ending = EndRequest()
 
-    async def prepare() -> FirstInput:
+    async def prepare() -> CommandLineInput:
         """Prepares the session once the mode listens, so that questions of starting extensions are heard."""
         ui = (
             EventUi(session.events.publish_now)
             if face == "rpc"
             else SilentUi(session.events.publish_now, face)
         )
-        extended = await connect_extensions(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
-        if (left_out := untrusted_notice(assembled.project.decision)) is not None:
+        extended = await connect_extensions(
+            assembled, options, paths, mode=face, ui=ui, shutdown=ending.request_end
+        )
+        if (left_out := untrusted_notice(assembled.project_trust.decision)) is not None:
             print_problem(left_out)
         if options.verbose:
             print_note(startup_summary(assembled, extended.extensions))
         if face == "rpc":
-            RpcTrustPrompt(assembled, paths, extended.trust).begin()
+            RpcTrustPrompt(assembled, paths, extended.trust).ask_in_background()
             for problem in assembled.problems:  # a reader of JSON lines does not read standard error
                 session.events.notify(problem, "warning")
-            return FirstInput()
+            return CommandLineInput()
         # Only now is it known which words are values of extensions' flags.
-        return await with_goal(
+        return await set_goal(
             session, given if given is not None else read(extended.options), options.goal_check
         )
 
@@ -137,11 +141,11 @@ async def _run_session(
     if not options.extension_flags:
         given = read(options)  # reads once: a pipe cannot be read again
         if not given.prompts:
-            return print_failure(NO_PROMPT_ERROR, USAGE)
+            return print_failure(NO_PROMPT_ERROR, USAGE_ERROR)
     before = session.last_answer
     folder = _result_folder(options, stood_in)
     try:
-        code = await _run(options, assembled, face, prepare, ending)
+        code = await _run_print_or_json(options, assembled, face, prepare, ending)
     except asyncio.CancelledError:
         if folder is not None:
             await _write_result(folder, session, INTERRUPTED)
@@ -167,7 +171,7 @@ async def _write_result(folder: Path, session: Session, code: int) -> int:
     return await write_result(folder, session, code)
 
 
-async def _run(
+async def _run_print_or_json(
     options: Options, assembled: AssembledSession, face: Mode, prepare: PrepareSession, ending: EndRequest
 ) -> int:
     """Runs print or JSON mode to its end."""
@@ -191,7 +195,7 @@ async def _run(
 
 def _is_guide_by_default(options: Options, assembled: AssembledSession) -> bool:
     """Whether the offline guide answers only because no other model can, rather than by choice."""
-    model = assembled.choice.model
+    model = assembled.model_choice.model
     is_wished = (
         options.model is not None or assembled.effective_settings.settings.model.default_model is not None
     )
@@ -206,4 +210,4 @@ def _next_step(assembled: AssembledSession, message: AssistantMessage) -> str:
         choose_model="--model chooses",
         show_context="Send less: a shorter prompt, fewer files, or start a new session",
     )
-    return NextSteps(assembled.choice, ways, os.environ).of(message)
+    return NextSteps(assembled.model_choice, ways, os.environ).next_step(message)

@@ -12,12 +12,13 @@ from contextlib import redirect_stdout
 
 from app.assembly.options import Options
 from app.printing import print_line, print_problem, safe_text
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.thinking import supported_levels
-from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.values.models import Model
+from tools.columns import aligned_lines
 
 
 def list_models(
@@ -30,7 +31,7 @@ def list_models(
     catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
     credentials = Credentials(paths.agent_dir, os.environ)
     with redirect_stdout(sys.stderr):  # an extension may print while it is loaded
-        problems = asyncio.run(_complete(options, paths, catalogue, credentials, is_offline))
+        problems = asyncio.run(_complete_catalogue(options, paths, catalogue, credentials, is_offline))
     rows = models_table(catalogue, credentials, search)
     print_line("\n".join(rows))
     for problem in (*catalogue.problems, *problems):
@@ -38,7 +39,7 @@ def list_models(
     return 0
 
 
-async def _complete(
+async def _complete_catalogue(
     options: Options, paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, is_offline: bool
 ) -> tuple[str, ...]:
     from app.assembly.extensions.extension_providers import load_extension_providers  # noqa: PLC0415  (with what extensions stand on)
@@ -64,10 +65,10 @@ async def _query_servers(
             print_problem(f"{provider}: {told}")
 
     await asyncio.gather(*map(ask, catalogue.unlisted_providers))
-    await Registry().close()
+    await AdapterRegistry().close()
 
 
-_HEADER = ("provider", "model", "context", "max output", "thinking", "images", "$/M in", "$/M out")
+_TABLE_HEADER = ("provider", "model", "context", "max output", "thinking", "images", "$/M in", "$/M out")
 
 
 def matching_models(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
@@ -81,7 +82,9 @@ def matching_models(models: tuple[Model, ...], search: str) -> tuple[Model, ...]
 def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: str = "") -> list[str]:
     """Formats a table with one line per model that has a key; with a search, one per match."""
     models = matching_models(catalogue.models(), search)
-    paid = tuple(model for model in models if model.api == "offline" or credentials.has(model.provider))
+    paid = tuple(
+        model for model in models if model.api == "offline" or credentials.has_credential(model.provider)
+    )
     shown = models if search else paid
     if not shown:
         return [
@@ -89,32 +92,28 @@ def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: st
             if search
             else "No provider is connected, because no API key is configured. See /login."
         ]
-    rows = [_HEADER, *(tuple(map(safe_text, _row(model))) for model in shown)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return aligned_lines([_TABLE_HEADER, *(tuple(map(safe_text, _model_row(model))) for model in shown)])
 
 
-def _row(model: Model) -> tuple[str, ...]:
+def _model_row(model: Model) -> tuple[str, ...]:
     levels = supported_levels(model)
     return (
         model.provider,
         model.id,
-        _tokens(model.context_window),
-        _tokens(model.max_tokens),
+        _format_tokens(model.context_window),
+        _format_tokens(model.max_tokens),
         "-" if levels == ("off",) else f"{levels[0]}…{levels[-1]}",
         "yes" if model.reads_images else "-",
-        _price(model.cost.input),
-        _price(model.cost.output),
+        _format_price(model.cost.input),
+        _format_price(model.cost.output),
     )
 
 
-def _tokens(count: int) -> str:
+def _format_tokens(count: int) -> str:
     if count >= 1_000_000:
         return f"{count / 1_000_000:.2g}M" if count % 1_000_000 else f"{count // 1_000_000}M"
     return f"{count // 1000}k" if count >= 1000 else str(count)
 
 
-def _price(dollars: float) -> str:
+def _format_price(dollars: float) -> str:
     return f"{dollars:g}" if dollars else "-"

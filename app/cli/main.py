@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from app.exit_codes import FAILED, INTERRUPTED, USAGE
+from app.exit_codes import FAILED, INTERRUPTED, USAGE_ERROR
 from app.printing import print_line, print_problem
 from app.version import VERSION
 
@@ -23,8 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     if words in (["--version"], ["-v"]):
         print_line(f"bayou {VERSION}")
-        return _written_out(0)
-    code = _written_out(_run(words))
+        return _flush_output(0)
+    code = _flush_output(_run_with_launch_frame(words))
     if arguments is None:  # run as the program: nothing follows
         from app.cli.process_exit import exit_process  # noqa: PLC0415  (the version needs none of it)
 
@@ -54,28 +54,28 @@ def _make_process_private(words: list[str]) -> None:
     hide_key(words)
 
 
-def _run(words: list[str]) -> int:
+def _run_with_launch_frame(words: list[str]) -> int:
     from app.cli.early_frame import show_launch_frame  # noqa: PLC0415  (knows the system and nothing else)
 
     try:
         held = show_launch_frame(words)
         try:
-            return _started(words, held)
+            return _start_program(words, held)
         finally:
             if held is not None:
-                held.end()
+                held.restore_terminal()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:  # noqa: BLE001  (the last boundary: no traceback reaches a person)
         from app.assembly.options import UsageError  # noqa: PLC0415  (a screen may have to be left first)
 
         if not isinstance(problem, UsageError):
-            return _crashed(problem)
+            return _report_crash(problem)
         print_problem(str(problem))
-        return USAGE
+        return USAGE_ERROR
 
 
-def _started(words: list[str], held: "EarlyTerminal | None") -> int:
+def _start_program(words: list[str], held: "EarlyTerminal | None") -> int:
     # Imports create many objects and free none, so collection is off. Longer runs turn it on in time.
     gc.disable()
     _make_process_private(words)
@@ -83,7 +83,7 @@ def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     from app.cli.flags import help_text  # noqa: PLC0415
     from app.cli.options import options_from, reject_misspelled_command  # noqa: PLC0415
 
-    subcommand = _subcommand(words)
+    subcommand = _find_subcommand(words)
     if subcommand is not None:
         gc.enable()
         return subcommand(words[1:])
@@ -101,13 +101,13 @@ def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     return start_interface(options, held)
 
 
-def _subcommand(words: list[str]):
+def _find_subcommand(words: list[str]):
     from app.cli.subcommands import SUBCOMMANDS  # noqa: PLC0415  (only names; each imports its own needs)
 
     return SUBCOMMANDS.get(words[0]) if words else None
 
 
-def _crashed(problem: Exception) -> int:
+def _report_crash(problem: Exception) -> int:
     # Imported here because only an internal error needs these.
     from pathlib import Path  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def _crashed(problem: Exception) -> int:
     return print_crash(report_crash(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
 
 
-def _written_out(code: int) -> int:
+def _flush_output(code: int) -> int:
     """Flushes the output while a failure can still be reported.
 
     When Python flushes at its end, a reader or a terminal that has gone would turn any exit code into 120,

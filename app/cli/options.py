@@ -4,30 +4,30 @@ import msgspec
 
 from app.assembly.options import Options, UsageError, split_words
 from app.cli.flags import FLAGS, ParsedCommandLine, parse_command_line
-from app.cli.subcommands import HELP
+from app.cli.subcommands import SUBCOMMAND_HELP
 from tools.patterns import late
 
-_COUNT = late(r"^[1-9][0-9]{0,8}\Z")
+_COUNT_PATTERN = late(r"^[1-9][0-9]{0,8}\Z")
 _AMOUNT_PATTERN = late(r"^[0-9]{1,9}(?:\.[0-9]{1,9})?\Z")
 _COMMAND_LIKE_WORD = late(r"^[a-z][a-z-]{2,}\Z")
-_SESSION_ID = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
+_SESSION_ID_PATTERN = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
 
 
 def options_from(arguments: list[str]) -> Options:
     """Parses the command line. Raises `UsageError`."""
     parsed = parse_command_line(arguments)
-    options = msgspec.convert(_fields(parsed), Options)
+    options = msgspec.convert(_option_values(parsed), Options)
     _refuse_contradictions(options)
     return options
 
 
-def _fields(parsed: ParsedCommandLine) -> dict[str, object]:
+def _option_values(parsed: ParsedCommandLine) -> dict[str, object]:
     fields: dict[str, object] = dict(parsed.values)
     if "continue" in fields:
         fields["continue_"] = fields.pop("continue")
     for name, read in (
-        ("max-turns", _count),
-        ("max-tokens", _count),
+        ("max-turns", _parse_count),
+        ("max-tokens", _parse_count),
         ("max-cost", _parse_amount),
         ("time-limit", _parse_amount),
     ):
@@ -37,12 +37,12 @@ def _fields(parsed: ParsedCommandLine) -> dict[str, object]:
     fields["files"], fields["messages"] = split_words(parsed.words)
     fields["words"] = parsed.words
     fields["extension_flags"] = dict(parsed.unknown)
-    fields["follows"] = dict(parsed.follows)
+    fields["value_positions"] = dict(parsed.unknown_flag_positions)
     return fields
 
 
-def _count(flag: str, text: str) -> int:
-    if not _COUNT.match(text):
+def _parse_count(flag: str, text: str) -> int:
+    if not _COUNT_PATTERN.match(text):
         raise UsageError(f"--{flag} {text}: use a whole number from 1 to 999999999.")
     return int(text)
 
@@ -61,11 +61,11 @@ def _refuse_contradictions(options: Options) -> None:
         "--no-session": options.no_session,
     }
     if options.fork is not None:
-        _refuse("--fork", places)
+        _refuse_flag("--fork", places)
     if options.session_id is not None:
         del places["--no-session"]
-        _refuse("--session-id", places)
-        if not _SESSION_ID.match(options.session_id):
+        _refuse_flag("--session-id", places)
+        if not _SESSION_ID_PATTERN.match(options.session_id):
             raise UsageError(
                 f"--session-id {options.session_id}: use letters, digits, dots, dashes and underscores, "
                 "beginning and ending with a letter or digit."
@@ -105,7 +105,7 @@ def _refuse_goal_checks(options: Options) -> None:
         raise UsageError("--goal-check and --plan cannot be used together: in plan mode nothing changes.")
 
 
-def _refuse(flag: str, places: dict[str, object]) -> None:
+def _refuse_flag(flag: str, places: dict[str, object]) -> None:
     for other, value in places.items():
         if value:
             raise UsageError(f"{flag} and {other} cannot be used together.")
@@ -120,7 +120,7 @@ def reject_misspelled_command(words: list[str]) -> None:
 
     near = {
         **{flag.name: f"bayou --{flag.name}" for flag in FLAGS},
-        **{name: f"bayou {name}" for name in HELP},
+        **{name: f"bayou {name}" for name in SUBCOMMAND_HELP},
     }
     close = get_close_matches(words[0], near, n=1, cutoff=0.85)
     if close and words[0] not in near:  # `help` is no slip, and the guide knows it

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-_SET_DUMPABLE = 4
+_PR_SET_DUMPABLE = 4
 _KEY_FLAG = "--api-key"
 _ARGUMENTS_START, _ARGUMENTS_END = 45, 46
 """Fields of `/proc/PID/stat`, counted behind the process's name."""
@@ -18,7 +18,7 @@ def forbid_process_inspection() -> None:
 
     Linux denies this to all but the superuser for a process without core dumps."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def hide_key(words: Sequence[str]) -> None:
@@ -27,10 +27,10 @@ def hide_key(words: Sequence[str]) -> None:
     keys += [word for flag, word in pairwise(words) if flag == _KEY_FLAG]
     if sys.platform == "linux":
         for key in filter(None, keys):
-            _overwrite(key.encode("utf-8", "surrogateescape"))
+            _overwrite_argument(key.encode("utf-8", "surrogateescape"))
 
 
-def _overwrite(key: bytes) -> None:
+def _overwrite_argument(key: bytes) -> None:
     try:
         stat = Path("/proc/self/stat").read_bytes()
         line = Path("/proc/self/cmdline").read_bytes()

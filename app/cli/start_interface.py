@@ -61,12 +61,12 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
         held = held or EarlyTerminal()
         end_on_signals()
         try:
-            held.hold()
+            held.take_over()
             from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
 
             return run_tui(options, paths, held)
         finally:
-            held.end()
+            held.restore_terminal()
     if face == "rpc":
         # the full screen enables collection after its first paint, the other modes when a run takes long
         gc.enable()

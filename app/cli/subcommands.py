@@ -9,7 +9,7 @@ from app.printing import print_line, print_problem
 Subcommand = Callable[[list[str]], int]
 
 
-def _of(module: str) -> Subcommand:
+def _late_command(module: str) -> Subcommand:
     """Returns a command that imports its module when it runs."""
 
     def run(words: list[str]) -> int:
@@ -20,11 +20,11 @@ def _of(module: str) -> Subcommand:
     return run
 
 
-def _packages(name: str) -> Subcommand:
+def _package_command(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
         from app.cli.change_folder import current_folder  # noqa: PLC0415
         from app.cli.confirm import confirm  # noqa: PLC0415
-        from app.extensions.packages.package_commands import run as run_command  # noqa: PLC0415
+        from app.extensions.packages.package_commands import run_package_command as run_command  # noqa: PLC0415
         from app.resources.paths import Paths  # noqa: PLC0415
 
         paths = Paths.from_env(os.environ, current_folder())
@@ -34,59 +34,71 @@ def _packages(name: str) -> Subcommand:
     return run
 
 
-_PLUGIN_VERBS = {"add": "install", "list": "list", "update": "update", "remove": "remove"}
+_PLUGIN_VERBS = {
+    "add": "install",
+    "list": "list",
+    "update": "update",
+    "remove": "remove",
+    "marketplace": "marketplace",
+}
 
 
-def _plugin(words: list[str]) -> int:
+def _run_plugin_command(words: list[str]) -> int:
     """Runs a package command under the name that other agents have for it: a plugin is a package."""
     verb = _PLUGIN_VERBS.get(words[0]) if words else None
     if verb is None:
-        usage = "Usage: bayou plugin add SOURCE [--yes] | list | update [NAME] [--yes] | remove NAME"
+        usage = (
+            "Usage: bayou plugin add SOURCE|NAME@MARKET [--yes] | list | update [NAME] [--yes] | remove "
+            "NAME\n"
+            "       bayou plugin marketplace add SOURCE | list [NAME] | update [NAME] | remove NAME"
+        )
         if {"-h", "--help"} & set(words):
             print_line(usage)
             return 0
         print_problem(usage)
         return 2
-    return _packages(verb)(words[1:])
+    return _package_command(verb)(words[1:])
 
 
 SUBCOMMANDS: dict[str, Subcommand] = {
-    "acp": _of("acp_command"),
-    "auth": _of("auth_command"),
-    "batch": _of("batch_command"),
-    "completions": _of("completions_command"),
-    "doctor": _of("doctor_command"),
-    "export": _of("export"),
-    "import-pi": _of("import_command"),
-    "install": _packages("install"),
-    "list": _packages("list"),
-    "man": _of("man_command"),
-    "map": _of("map_command"),
-    "mcp": _of("mcp_command"),
-    "permissions": _of("permissions_command"),
-    "plugin": _plugin,
-    "remove": _packages("remove"),
-    "sandbox": _of("sandbox_command"),
-    "secrets": _of("secrets_command"),
-    "undo": _of("undo_command"),
-    "update": _packages("update"),
-    "usage": _of("usage_command"),
+    "acp": _late_command("acp_command"),
+    "auth": _late_command("auth_command"),
+    "batch": _late_command("batch_command"),
+    "completions": _late_command("completions_command"),
+    "doctor": _late_command("doctor_command"),
+    "export": _late_command("export"),
+    "import": _late_command("imports.import_command"),
+    "import-pi": _late_command("imports.import_pi_command"),
+    "install": _package_command("install"),
+    "list": _package_command("list"),
+    "man": _late_command("man_command"),
+    "map": _late_command("map_command"),
+    "mcp": _late_command("mcp_command"),
+    "permissions": _late_command("permissions_command"),
+    "plugin": _run_plugin_command,
+    "remove": _package_command("remove"),
+    "sandbox": _late_command("sandbox_command"),
+    "secrets": _late_command("secrets_command"),
+    "undo": _late_command("undo_command"),
+    "update": _package_command("update"),
+    "usage": _late_command("usage_command"),
 }
-HELP = {
+SUBCOMMAND_HELP = {
     "acp": "[--login] [--log FILE]: serve an editor that speaks the Agent Client Protocol",
-    "auth": "login|logout|check PROVIDER: keys and accounts",
+    "auth": "login|logout|check|list PROVIDER: keys and accounts",
     "batch": "TASKS --out DIR [--models A,B] [--repeat N] [--dry-run] …: run many tasks, each in its own folder",
     "completions": "bash|zsh|fish: print the shell script that completes flags, models and sessions",
     "doctor": "[--json]: check terminal, programs, sandbox, network, credentials, servers and settings",
     "export": "SESSION [FILE]: write a session as HTML, Markdown or JSONL",
+    "import": "claude|codex|opencode|pi [--only KIND,…] [--dry-run] [--yes]: import sessions, rules, servers, …",
     "import-pi": "[--from DIR] [--yes]: copy sessions, models and settings from pi",
     "install": "SOURCE: install a package of extensions, skills, prompts, themes",
     "list": "list installed packages",
     "man": "print the manual page",
-    "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
+    "map": "FILE…|FOLDER [--about TEXT] [--json]: print outlines of files and folders",
     "mcp": "list|get|add|remove|enable|disable|test|login|logout|logs|import …: MCP servers",
     "permissions": "check [--json] [COMMAND …]: show how commands are judged, without running them",
-    "plugin": "add|list|update|remove …: plugins in Claude Code's form, which are packages",
+    "plugin": "add|list|update|remove|marketplace …: plugins in Claude Code's format",
     "remove": "NAME: remove a package",
     "sandbox": "[--json] | explain PATH … | try COMMAND: what sandboxed commands can access",
     "secrets": "mask|list [FILE…]: mask secrets in files, or list where they are",

@@ -12,22 +12,22 @@ from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, 
 
 
 class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
-    """The messages of a branch that are summarised."""
+    """The messages of a session branch that are summarised."""
 
     messages: tuple[Message, ...]
     """The messages, oldest first."""
-    left_out: int = 0
+    omitted_count: int = 0
     """The number of older messages that did not fit."""
 
 
 def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
-    """Selects from `entries`, which reach from below the common ancestor to the old leaf. Tool results are
-    left out, their calls are not.
-
-    An earlier summary may exceed the budget, if at least a tenth of the budget was left, since it
-    stands for many messages."""
+    """Selects the messages of a branch for its summary from `entries`, which reach from below the common
+    ancestor to the old leaf. Tool results are omitted, their calls are not. An earlier summary may exceed the
+    budget, if at least a tenth of the budget was left, since it stands for many messages."""
     messages = [
-        message for entry in apply_context_edits(entries) if (message := _message_of(entry)) is not None
+        message
+        for entry in apply_context_edits(entries)
+        if (message := _summarised_message(entry)) is not None
     ]
     kept: list[Message] = []
     total = 0
@@ -39,9 +39,9 @@ def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchConten
         kept.append(message)
         total += size
     kept.reverse()
-    return BranchContent(messages=tuple(kept), left_out=len(messages) - len(kept))
+    return BranchContent(messages=tuple(kept), omitted_count=len(messages) - len(kept))
 
 
-def _message_of(entry: Entry) -> Message | None:
+def _summarised_message(entry: Entry) -> Message | None:
     message = message_from_entry(entry) if isinstance(entry, CompactionEntry) else message_of(entry)
     return None if isinstance(message, ToolResultMessage) else message

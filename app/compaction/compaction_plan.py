@@ -9,7 +9,7 @@ import msgspec
 
 from app.compaction.context_meter import ContextLimits, estimate_tokens
 from app.compaction.touched_files import FileLists
-from app.sessions.context_projection import apply_edit, in_call_order, message_from_entry
+from app.sessions.context_projection import apply_context_edit, in_call_order, message_from_entry
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -30,12 +30,12 @@ from app.values.messages import (
 )
 from app.values.user_errors import UserError
 
-_LEFT_OUT_TYPE = "bayou.left-out"
+_OMITTED_ENTRY_TYPE = "bayou.left-out"
 _SUMMARY_TOKENS = 1_500
 """The usual size of a summary."""
 
 
-TOO_SMALL = "Nothing to compact (session too small)"
+TOO_SMALL_TEXT = "Nothing to compact (session too small)"
 
 
 class NothingToCompact(UserError):
@@ -43,7 +43,7 @@ class NothingToCompact(UserError):
 
 
 class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The plan of a compaction."""
+    """The plan of a compaction: which messages are summarised and which are kept."""
 
     to_summarise: tuple[Message, ...]
     """Whole turns that the summary replaces."""
@@ -96,11 +96,11 @@ def plan_compaction(
         cut = _requested_position(edited_path, start, first_kept_entry_id)
     turn_start = _turn_start(edited_path, start, cut)
     is_split = turn_start < cut and turn_start >= start
-    history = _messages(edited_path[start : turn_start if is_split else cut])
-    prefix = _messages(edited_path[turn_start:cut]) if is_split else ()
+    history = _messages_in_order(edited_path[start : turn_start if is_split else cut])
+    prefix = _messages_in_order(edited_path[turn_start:cut]) if is_split else ()
     if not history and not prefix:
-        raise NothingToCompact(TOO_SMALL)
-    kept = _messages(edited_path[cut:])
+        raise NothingToCompact(TOO_SMALL_TEXT)
+    kept = _messages_in_order(edited_path[cut:])
     first_kept = edited_path[cut].id
     return CompactionPlan(
         to_summarise=history,
@@ -108,20 +108,20 @@ def plan_compaction(
         kept=kept,
         first_kept_entry_id=first_kept,
         previous_summary=previous.summary if previous else None,
-        recorded_entries=_between(path, edited_path[start].id, first_kept),
+        recorded_entries=_entries_between(path, edited_path[start].id, first_kept),
         previous_details=previous.details if previous else None,
         tokens_before=tokens_before,
     )
 
 
-def _between(path: Sequence[Entry], first_id: str, end_id: str) -> tuple[Entry, ...]:
+def _entries_between(path: Sequence[Entry], first_id: str, end_id: str) -> tuple[Entry, ...]:
     ids = [entry.id for entry in path]
     return tuple(path[ids.index(first_id) : ids.index(end_id)])
 
 
 def apply_context_edits(path: Sequence[Entry]) -> Sequence[Entry]:
-    """Returns a branch as the model read it, so that removed or shortened content does not return through
-    a summary."""
+    """Returns the entries of a branch as the model read them, so that removed or shortened content does not
+    return through a summary."""
     edits = {entry.target_id: entry for entry in path if isinstance(entry, ContextEditEntry)}
     if not edits:
         return path
@@ -135,34 +135,36 @@ def apply_context_edits(path: Sequence[Entry]) -> Sequence[Entry]:
         elif isinstance(entry, CompactionEntry):  # it still stands for what is before it, if without words
             found.append(msgspec.structs.replace(entry, summary=""))
         else:  # its place stays: what a compaction kept may begin with it
-            found.append(CustomEntry(id=entry.id, parent_id=entry.parent_id, custom_type=_LEFT_OUT_TYPE))
+            found.append(CustomEntry(id=entry.id, parent_id=entry.parent_id, custom_type=_OMITTED_ENTRY_TYPE))
     return found
 
 
 def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
     if isinstance(entry, MessageEntry):
-        changed = apply_edit(entry.message, edit)
+        changed = apply_context_edit(entry.message, edit)
         return entry if changed is None else msgspec.structs.replace(entry, message=changed)
     if isinstance(entry, CustomMessageEntry):
-        message = apply_edit(CustomMessage(custom_type=entry.custom_type, content=entry.content), edit)
+        message = apply_context_edit(
+            CustomMessage(custom_type=entry.custom_type, content=entry.content), edit
+        )
         if isinstance(message, CustomMessage):
             return msgspec.structs.replace(entry, content=message.content)
     return entry
 
 
 def message_of(entry: Entry) -> Message | None:
-    """Returns the message of an entry, if the entry is part of the conversation."""
+    """Returns the conversation message of an entry; None if the entry is not part of the conversation."""
     if isinstance(entry, MessageEntry):
         return None if isinstance(entry.message, SystemMessage) else entry.message
     return None if isinstance(entry, CompactionEntry) else message_from_entry(entry)
 
 
-def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
+def _messages_in_order(entries: Sequence[Entry]) -> tuple[Message, ...]:
     return tuple(in_call_order([message for entry in entries if (message := message_of(entry)) is not None]))
 
 
 def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
-    """Returns the last compaction and the position of the first entry that it kept."""
+    """Returns the last compaction of a branch and the position of the first entry that it kept."""
     for index in range(len(path) - 1, -1, -1):
         entry = path[index]
         if isinstance(entry, CompactionEntry):
@@ -172,8 +174,8 @@ def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | Non
 
 
 def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
-    """Finds the first entry to keep: goes back from the newest until enough is kept, then to the next
-    position for a cut."""
+    """Finds the first entry that a compaction keeps: goes back from the newest until enough is kept, then to the
+    next position for a cut."""
     total = 0
     reached = start
     for index in range(len(path) - 1, start - 1, -1):
@@ -189,11 +191,11 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
         return start
     # One batch of results may be too large for the budget: it stays whole, with its calls.
     place = next((index for index in places if index >= reached), places[-1])
-    return _with_state_before(path, place, start)
+    return _move_above_state_entries(path, place, start)
 
 
 def _requested_position(path: Sequence[Entry], start: int, entry_id: str) -> int:
-    """Returns the position that an extension requested; entries that are already summarised stay so."""
+    """Returns the position at which an extension requested to cut; entries that are already summarised stay so."""
     at = next((index for index, entry in enumerate(path) if entry.id == entry_id), None)
     if at is None:
         raise NothingToCompact(
@@ -237,7 +239,7 @@ def _can_start_context(entry: Entry) -> bool:
     )
 
 
-def _with_state_before(path: Sequence[Entry], cut: int, start: int) -> int:
+def _move_above_state_entries(path: Sequence[Entry], cut: int, start: int) -> int:
     """Moves the cut up over changes of model and other state directly before it, which belong to the
     messages behind."""
     while (
@@ -248,16 +250,16 @@ def _with_state_before(path: Sequence[Entry], cut: int, start: int) -> int:
 
 
 def _turn_start(path: Sequence[Entry], start: int, cut: int) -> int:
-    """Returns the start of the turn that the cut splits, or the cut if it is between turns."""
+    """Returns the start of the turn that the compaction's cut splits, or the cut itself if it is between turns."""
     first = next((index for index in range(cut, len(path)) if message_of(path[index]) is not None), cut)
-    if first >= len(path) or _opens_turn(path[first]):
+    if first >= len(path) or _starts_turn(path[first]):
         return cut
     for index in range(first, start - 1, -1):
-        if _opens_turn(path[index]):
+        if _starts_turn(path[index]):
             return index
     return cut
 
 
-def _opens_turn(entry: Entry) -> bool:
+def _starts_turn(entry: Entry) -> bool:
     message = message_of(entry)
     return message is not None and not isinstance(message, AssistantMessage | ToolResultMessage)

@@ -8,7 +8,7 @@ import msgspec
 
 from app.values.codec import encode_json
 from app.values.content import (
-    IMAGE_CHARACTERS,
+    ESTIMATED_IMAGE_CHARACTERS,
     Content,
     Image,
     Text,
@@ -32,7 +32,8 @@ from app.values.messages import (
 
 
 class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The tokens to reserve for the answer, and the tokens of recent messages to keep verbatim."""
+    """The tokens of the window to reserve for the answer, and the tokens of recent messages that a compaction
+    keeps verbatim."""
 
     reserve_tokens: int = 16_384
     keep_recent_tokens: int = 20_000
@@ -42,11 +43,12 @@ class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimate_tokens(message: Message) -> int:
-    """Estimates a quarter of a token per character, which is exact enough to decide when to compact."""
-    return math.ceil(_characters(message) / 4)
+    """Estimates the tokens of a message as a quarter of its characters, which is exact enough to decide when to
+    compact."""
+    return math.ceil(_count_characters(message) / 4)
 
 
-def _characters(message: Message) -> int:
+def _count_characters(message: Message) -> int:
     match message:
         case AssistantMessage() | UserMessage() | CustomMessage() | ToolResultMessage():
             return _content_characters(message.content)
@@ -82,7 +84,7 @@ def _block_characters(block: Content) -> int:
         case Thinking():
             return len(block.thinking)
         case Image():
-            return IMAGE_CHARACTERS
+            return ESTIMATED_IMAGE_CHARACTERS
         case ToolCall():
             return len(block.name) + len(encode_json(block.arguments))
         case UnknownContent():
@@ -92,7 +94,7 @@ def _block_characters(block: Content) -> int:
 
 
 class ContextMeter:
-    """Measures the context in tokens: the count of the last answer plus an estimate for the messages
+    """Measures the context in tokens: the provider's count at the last answer plus an estimate for the messages
     behind it."""
 
     def __init__(self) -> None:
@@ -100,18 +102,18 @@ class ContextMeter:
         self._estimated = 0
 
     def reset(self, messages: Sequence[Message], *, trusted: Container[str] | None = None) -> None:
-        """Measures the messages anew; counts of answers whose ids are not in `trusted` (None: all are) are
+        """Measures the given messages anew; counts of answers whose ids are not in `trusted` (None: all are) are
         ignored."""
         self._counted = None
         self._estimated = 0
         for message in reversed(messages):  # what stands above the last count is in it
-            if (tokens := _counted(message)) and (trusted is None or message.id in trusted):
+            if (tokens := _reported_context_size(message)) and (trusted is None or message.id in trusted):
                 self._counted = tokens
                 return
             self._estimated += estimate_tokens(message)
 
     def add(self, message: Message) -> None:
-        if tokens := _counted(message):
+        if tokens := _reported_context_size(message):
             self._counted = tokens
             self._estimated = 0
         else:
@@ -126,8 +128,8 @@ class ContextMeter:
         return self._counted is not None
 
 
-def _counted(message: Message) -> int:
-    """Returns the size of the context that the provider reported with this answer; 0: it reported none."""
+def _reported_context_size(message: Message) -> int:
+    """Returns the size of the context that the provider reported with an answer; 0: it reported none."""
     if isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted"):
         usage = message.usage
         return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write

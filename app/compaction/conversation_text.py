@@ -22,26 +22,26 @@ _MAX_RESULT_CHARS = 2_000
 
 
 def conversation_text(messages: Iterable[Message]) -> str:
-    """Writes messages as text without thinking and system messages; long tool results are cut, with their
-    length stated."""
-    parts = [part for message in messages for part in _parts(message) if part]
+    """Writes messages as text for a summary, without thinking and system messages; long tool results are cut,
+    with their length stated."""
+    parts = [part for message in messages for part in _message_texts(message) if part]
     return "\n\n".join(parts)
 
 
-def _parts(message: Message) -> list[str]:
+def _message_texts(message: Message) -> list[str]:
     match message:
         case UserMessage() | CustomMessage():
             return [f"[User]: {text_of(message.content)}"]
         case AssistantMessage():
             text = f"[Assistant]: {message.text}" if message.text else ""
-            calls = "; ".join(_call(call.name, call.arguments) for call in message.tool_calls)
+            calls = "; ".join(_call_text(call.name, call.arguments) for call in message.tool_calls)
             return [text, f"[Assistant tool calls]: {calls}" if calls else ""]
         case ToolResultMessage():
-            return [f"[Tool result]: {_cut(text_of(message.content))}"]
+            return [f"[Tool result]: {_truncate(text_of(message.content))}"]
         case BashExecutionMessage():
             if message.exclude_from_context:
                 return []
-            return [f"[User]: Ran `{message.command}`\n{_cut(message.output)}"]
+            return [f"[User]: Ran `{message.command}`\n{_truncate(message.output)}"]
         case BranchSummaryMessage() | CompactionSummaryMessage():
             return [f"[User]: {message.summary}"]
         case SystemMessage() | UnknownMessage():
@@ -50,14 +50,14 @@ def _parts(message: Message) -> list[str]:
             assert_never(message)
 
 
-def _call(name: str, arguments: dict[str, object]) -> str:
+def _call_text(name: str, arguments: dict[str, object]) -> str:
     fields = ", ".join(
         f"{key}={encode_json(value).decode('utf-8', 'replace')}" for key, value in arguments.items()
     )
-    return f"{name}({_cut(fields)})"
+    return f"{name}({_truncate(fields)})"
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     if len(text) <= _MAX_RESULT_CHARS:
         return text
     return f"{text[:_MAX_RESULT_CHARS]}\n[... {len(text) - _MAX_RESULT_CHARS} more characters truncated]"

@@ -12,13 +12,13 @@ from app.compaction.conversation_text import conversation_text
 from app.values.messages import Message
 from app.values.usage import Usage
 
-SYSTEM_PROMPT = (
+SUMMARY_SYSTEM_PROMPT = (
     "You write summaries of conversations between a person and a coding agent, so that the agent can go on "
     "with nothing but your summary. Do not continue the conversation and do not answer anything in it. Write "
     "the summary in the structure that you are given, and nothing else."
 )
 
-_STRUCTURE = """\
+_SUMMARY_TEMPLATE = """\
 ## Goal
 What the person wants to reach; several goals as a list.
 
@@ -44,13 +44,13 @@ What the person asked for or ruled out; "(none)" if there is nothing.
 
 _NEW_SUMMARY_REQUEST = (
     "Summarise the conversation above in this structure. Keep exact file paths, names and error messages."
-    "\n\n" + _STRUCTURE
+    "\n\n" + _SUMMARY_TEMPLATE
 )
 _UPDATE_REQUEST = (
     "The conversation above is what happened since the summary in <previous-summary> was written. Write the "
     "summary anew so that it covers both: keep everything of the old one that still matters, move what was "
     "finished to Done, and bring Next Steps up to date. Use this structure, with exact file paths, names and "
-    "error messages.\n\n" + _STRUCTURE
+    "error messages.\n\n" + _SUMMARY_TEMPLATE
 )
 _PREFIX_REQUEST = (
     "The conversation above is the first part of a turn whose later part is kept word for word. Summarise "
@@ -60,12 +60,12 @@ _PREFIX_REQUEST = (
 _BRANCH_REQUEST = (
     "The conversation above is a branch that the person has left to go back to an earlier point. Summarise it "
     "for the agent that goes on there, in this structure, with exact file paths, names and error messages.\n\n"
-    + _STRUCTURE.split("\n\n## Critical Context")[0]
+    + _SUMMARY_TEMPLATE.split("\n\n## Critical Context")[0]
 )
 BRANCH_PREAMBLE = (
     "The user explored a different conversation branch before returning here. Summary of that branch:\n\n"
 )
-_NO_HISTORY = "No prior history."
+_NO_HISTORY_TEXT = "No prior history."
 _TURN_HEADING = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 
 
@@ -79,37 +79,39 @@ class WrittenSummary(msgspec.Struct, frozen=True, kw_only=True):
 SUMMARY_SHARE, PREFIX_SHARE = 0.8, 0.5
 """Shares of the reserved answer tokens: for a summary, and for the summary of a split turn's beginning."""
 
-WriteSummary = Callable[[str, float], Awaitable[WrittenSummary]]
-"""Sends a request with `SYSTEM_PROMPT`; the answer may take the given share of the reserved tokens.
+RequestSummary = Callable[[str, float], Awaitable[WrittenSummary]]
+"""Sends a request with `SUMMARY_SYSTEM_PROMPT`; the answer may take the given share of the reserved tokens.
 Returns the whole answer."""
 
 
 async def write_summary(
-    preparation: CompactionPlan, write: WriteSummary, instructions: str | None = None
+    preparation: CompactionPlan, write: RequestSummary, instructions: str | None = None
 ) -> WrittenSummary:
-    """Writes one summary of all removed messages, with the files they touched."""
+    """Writes one summary of all messages that a compaction removes, with the files that they touched."""
     usage = Usage()
-    history = preparation.previous_summary or _NO_HISTORY
+    history = preparation.previous_summary or _NO_HISTORY_TEXT
     if preparation.to_summarise:
         previous = preparation.previous_summary
         wanted = _UPDATE_REQUEST if previous else _NEW_SUMMARY_REQUEST
-        request = _request(preparation.to_summarise, wanted, instructions, previous=previous)
+        request = _summary_request(preparation.to_summarise, wanted, instructions, previous=previous)
         written = await write(request, SUMMARY_SHARE)
         history, usage = written.text, usage + written.usage
     if preparation.turn_prefix:
-        written = await write(_request(preparation.turn_prefix, _PREFIX_REQUEST, instructions), PREFIX_SHARE)
+        written = await write(
+            _summary_request(preparation.turn_prefix, _PREFIX_REQUEST, instructions), PREFIX_SHARE
+        )
         history, usage = f"{history}{_TURN_HEADING}{written.text}", usage + written.usage
     return WrittenSummary(text=history.strip() + preparation.files.as_text(), usage=usage)
 
 
 def branch_request(branch: BranchContent, instructions: str | None = None, *, replace: bool = False) -> str:
-    """Returns the request for a branch summary. `replace`: the user's instructions replace the default
-    ones."""
+    """Returns the request for a summary of a session branch. `replace`: the user's instructions replace the
+    default ones."""
     wanted, focus = (instructions, None) if replace and instructions else (_BRANCH_REQUEST, instructions)
-    return _request(branch.messages, wanted, focus, left_out=branch.left_out)
+    return _summary_request(branch.messages, wanted, focus, left_out=branch.omitted_count)
 
 
-def _request(
+def _summary_request(
     messages: Sequence[Message],
     wanted: str,
     instructions: str | None,

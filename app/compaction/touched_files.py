@@ -1,4 +1,5 @@
-"""Lists the files that the summarised part read and changed; each compaction passes the lists to the next."""
+"""Lists the files that the summarised part of a conversation read and changed; each compaction passes the lists
+to the next."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -11,18 +12,18 @@ from app.values.messages import AssistantMessage
 from tools.effects import CallFiles
 
 FilesOfCall = Callable[[ToolCall], CallFiles]
-_SUMMARIES = (BranchSummaryEntry, CompactionEntry)
+_SUMMARY_ENTRIES = (BranchSummaryEntry, CompactionEntry)
 
 
 class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The files read and the files changed in the summarised part."""
+    """The files that the summarised part of a conversation read, and those that it changed."""
 
     read_files: tuple[str, ...] = ()
     """Files that were read and not changed."""
     modified_files: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """Returns the lists as they are added to a summary; empty without files."""
+        """Returns the lists of files as they are added to a summary; empty without files."""
         blocks = []
         if self.read_files:
             blocks.append("<read-files>\n" + "\n".join(self.read_files) + "\n</read-files>")
@@ -31,14 +32,14 @@ class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return "".join(f"\n\n{block}" for block in blocks)
 
 
-def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any = None) -> FileLists:
-    """Collects files from the calls in `entries`, from summaries of other branches, and from `carried`
-    details. For a thread, since `of_call` may read files."""
+def touched_files(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any = None) -> FileLists:
+    """Collects the read and changed files from the tool calls in `entries`, from summaries of other branches,
+    and from `carried` details. For a thread, since `of_call` may read files."""
     read, changed = set[str](), set[str]()
-    for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARIES))):
+    for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARY_ENTRIES))):
         if isinstance(details, dict):
-            read |= _text_set(details.get("readFiles"))
-            changed |= _text_set(details.get("modifiedFiles"))
+            read |= _texts_in_list(details.get("readFiles"))
+            changed |= _texts_in_list(details.get("modifiedFiles"))
     for entry in entries:
         for call in _calls_made(entry):
             files = of_call(call)
@@ -48,7 +49,7 @@ def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any =
 
 
 def _calls_made(entry: Entry) -> Sequence[ToolCall]:
-    """Returns the calls of an answer; none if the answer failed or was stopped, since they were not
+    """Returns the tool calls of an answer; none if the answer failed or was stopped, since its calls were not
     executed."""
     message = entry.message if isinstance(entry, MessageEntry) else None
     if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
@@ -57,11 +58,11 @@ def _calls_made(entry: Entry) -> Sequence[ToolCall]:
 
 
 def extension_details(details: Any) -> dict[str, Any]:
-    """Returns the details that an extension added, without the file lists."""
+    """Returns the summary details that an extension added, without the file lists."""
     if isinstance(details, dict):
         return details
     return {"extension": details} if details is not None else {}
 
 
-def _text_set(value: Any) -> set[str]:
+def _texts_in_list(value: Any) -> set[str]:
     return {item for item in value if isinstance(item, str)} if isinstance(value, list | tuple) else set()

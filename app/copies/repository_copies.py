@@ -16,10 +16,10 @@ from app.values.user_errors import UserError
 from tools.git.command import GitCommand, git_command
 from tools.git.config import Configuration
 
-_GIT_SECONDS = 600.0
-_LOCAL = ("-c", "protocol.file.allow=always")
+_GIT_TIMEOUT = 600.0
+_ALLOW_LOCAL_CLONE = ("-c", "protocol.file.allow=always")
 _MAX_PATCH_BYTES = 64 << 20
-_DIFF = (
+_DIFF_COMMAND = (
     *("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
@@ -30,29 +30,33 @@ class GitFailed(UserError):
 
 
 class Git(msgspec.Struct, frozen=True):
-    """Runs git commands for copies of repositories."""
+    """Runs git commands for copies of repositories, without hooks and without the repository's configuration."""
 
     home: Path
 
-    async def ask(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
-        """Returns the output as a text. Raises `GitFailed`."""
-        return (await self.read(folder, *words, env=env)).decode("utf-8", "surrogateescape")
+    async def read_text(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+        """Runs a git command and returns its output as text. Raises `GitFailed`."""
+        return (await self.read_bytes(folder, *words, env=env)).decode("utf-8", "surrogateescape")
 
-    async def read(
+    async def read_bytes(
         self, folder: Path, *words: str, env: Mapping[str, str] | None = None, given: bytes = b""
     ) -> bytes:
-        """Returns the output; `given` is git's input. Raises `GitFailed`."""
+        """Runs a git command and returns its output; `given` is git's input. Raises `GitFailed`."""
         command = self._command(folder, words, env or {})
         try:
-            code, told = await command.ask(_GIT_SECONDS, given)
+            code, told = await command.run_async(_GIT_TIMEOUT, given)
         except TimeoutError:
-            raise GitFailed(f"git {_verb(words)} in {folder} took longer than {_GIT_SECONDS:g} s.") from None
+            raise GitFailed(
+                f"git {_git_subcommand(words)} in {folder} took longer than {_GIT_TIMEOUT:g} s."
+            ) from None
         except OSError as problem:
             raise GitFailed(f"git cannot be started: {problem.strerror}.") from None
         if code:
-            raise GitFailed(f"git {_verb(words)} in {folder} ended with {code}.")
+            raise GitFailed(f"git {_git_subcommand(words)} in {folder} ended with {code}.")
         if len(told) > _MAX_PATCH_BYTES:
-            raise GitFailed(f"git {_verb(words)} in {folder} printed more than {_MAX_PATCH_BYTES >> 20} MB.")
+            raise GitFailed(
+                f"git {_git_subcommand(words)} in {folder} printed more than {_MAX_PATCH_BYTES >> 20} MB."
+            )
         return told
 
     def _command(self, folder: Path, words: tuple[str, ...], env: Mapping[str, str]) -> GitCommand:
@@ -62,16 +66,18 @@ class Git(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(command, environment={**command.environment, **env})
 
     async def resolve(self, repository: Path, revision: str) -> str | None:
-        """Returns the commit of a revision; None if there is none."""
+        """Returns the commit id of a revision; None if there is none."""
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         try:
-            return (await self.ask(repository, *words)).strip()
+            return (await self.read_text(repository, *words)).strip()
         except GitFailed:
             return None
 
-    async def has_changes(self, repository: Path) -> bool:
-        """Whether files differ from the last commit, or are new."""
-        return bool(await self.ask(repository, "status", "--porcelain", "-z", "--untracked-files=normal"))
+    async def has_uncommitted_changes(self, repository: Path) -> bool:
+        """Whether files of the folder differ from the last commit, or are new."""
+        return bool(
+            await self.read_text(repository, "status", "--porcelain", "-z", "--untracked-files=normal")
+        )
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,91 +85,95 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
     git: Git
     store: Path
-    """A git folder elsewhere, whose configuration nobody who works in the folder can change."""
+    """A git folder elsewhere, whose configuration cannot be changed from the folder."""
     index: Path
     tree: str
 
     @classmethod
-    async def of_folder(cls, git: Git, store: Path, index: Path, folder: Path) -> "Baseline":
-        """Records all files of the folder that git would not ignore."""
-        return await cls(git=git, store=store, index=index, tree="").renewed(folder)
+    async def record_folder(cls, git: Git, store: Path, index: Path, folder: Path) -> "Baseline":
+        """Records all files of a folder that git would not ignore, and returns them as a baseline."""
+        return await cls(git=git, store=store, index=index, tree="").record_present_state(folder)
 
-    async def renewed(self, folder: Path) -> "Baseline":
-        """Records the present state of the folder."""
-        await self.ask(folder, "add", "--all")
-        tree = (await self.ask(folder, "write-tree")).strip()
+    async def record_present_state(self, folder: Path) -> "Baseline":
+        """Records the present state of the folder, and returns it as a new baseline."""
+        await self.read_text(folder, "add", "--all")
+        tree = (await self.read_text(folder, "write-tree")).strip()
         return msgspec.structs.replace(self, tree=tree)
 
     async def patch(self, folder: Path) -> str:
-        """Returns the changes since then, including new files, in the form that `git apply` reads."""
-        await self.ask(folder, "add", "--all")
-        return await self.ask(folder, *_DIFF, self.tree)
+        """Returns the changes since the baseline, including new files, in the form that `git apply` reads."""
+        await self.read_text(folder, "add", "--all")
+        return await self.read_text(folder, *_DIFF_COMMAND, self.tree)
 
-    async def ask(self, folder: Path, *words: str) -> str:
-        """Returns the output of git for this folder, store and index."""
-        return (await self.read(folder, *words)).decode("utf-8", "surrogateescape")
+    async def read_text(self, folder: Path, *words: str) -> str:
+        """Runs a git command with the baseline's store and index, and returns its output as text."""
+        return (await self.read_bytes(folder, *words)).decode("utf-8", "surrogateescape")
 
-    async def read(self, folder: Path, *words: str, given: bytes = b"") -> bytes:
+    async def read_bytes(self, folder: Path, *words: str, given: bytes = b"") -> bytes:
         places = (f"--git-dir={self.store}", f"--work-tree={folder}", "-c", "core.bare=false")
         env = {"GIT_INDEX_FILE": str(self.index)}
-        return await self.git.read(folder, *places, *words, env=env, given=given)
+        return await self.git.read_bytes(folder, *places, *words, env=env, given=given)
 
 
 class RepositoryCopies:
-    """Copies each repository once, when its first clone is made."""
+    """Copies each repository once into a store, when the first clone of it is made."""
 
     def __init__(self, git: Git, folder: Path, *, shares_objects: bool = False) -> None:
         """`shares_objects`: the copies read the objects of their repositories, which costs no time and no space, but
         needs the repository to stay."""
         self._git = git
         self._folder = folder
-        self._how = ("--shared",) if shares_objects else ("--no-hardlinks", "--dissociate")
-        self._made: dict[str, asyncio.Task[Path]] = {}
+        self._clone_options = ("--shared",) if shares_objects else ("--no-hardlinks", "--dissociate")
+        self._stores: dict[str, asyncio.Task[Path]] = {}
 
-    async def of(self, repository: Path) -> Path:
+    async def store_for(self, repository: Path) -> Path:
         name = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
-        if name not in self._made:
-            self._made[name] = asyncio.ensure_future(self._make(repository, self._folder / name))
-        return await asyncio.shield(self._made[name])
+        if name not in self._stores:
+            self._stores[name] = asyncio.ensure_future(
+                self._clone_repository(repository, self._folder / name)
+            )
+        return await asyncio.shield(self._stores[name])
 
-    async def empty(self) -> Path:
-        """Returns a store for folders that are no repositories."""
-        if "" not in self._made:
-            self._made[""] = asyncio.ensure_future(self._make_empty(self._folder / "folders.git"))
-        return await asyncio.shield(self._made[""])
+    async def empty_store(self) -> Path:
+        """Returns an empty git store for folders that are no repositories."""
+        if "" not in self._stores:
+            self._stores[""] = asyncio.ensure_future(self._make_empty_store(self._folder / "folders.git"))
+        return await asyncio.shield(self._stores[""])
 
     async def stop(self) -> None:
-        """Ends what is still being copied."""
-        for making in self._made.values():
+        """Cancels the copying that is still in progress."""
+        for making in self._stores.values():
             making.cancel()
-        await asyncio.gather(*self._made.values(), return_exceptions=True)
+        await asyncio.gather(*self._stores.values(), return_exceptions=True)
 
-    async def _make(self, repository: Path, place: Path) -> Path:
+    async def _clone_repository(self, repository: Path, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
-        words = ("clone", "--quiet", "--no-checkout", *self._how, "--template=")
+        words = ("clone", "--quiet", "--no-checkout", *self._clone_options, "--template=")
         env = {"GIT_ALLOW_PROTOCOL": "file"}
-        await self._git.ask(place.parent, *_LOCAL, *words, "--", str(repository), str(place), env=env)
-        await self._git.ask(place, "remote", "remove", "origin")
+        await self._git.read_text(
+            place.parent, *_ALLOW_LOCAL_CLONE, *words, "--", str(repository), str(place), env=env
+        )
+        await self._git.read_text(place, "remote", "remove", "origin")
         return place / ".git"
 
-    async def _make_empty(self, place: Path) -> Path:
+    async def _make_empty_store(self, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
-        await self._git.ask(place.parent, "init", "--quiet", "--bare", str(place))
+        await self._git.read_text(place.parent, "init", "--quiet", "--bare", str(place))
         return place
 
     async def check_out(self, repository: Path, commit: str, folder: Path, index: Path) -> Baseline:
-        """Makes `folder` a clone at that commit, on no branch and without a remote."""
-        store = await self.of(repository)
+        """Makes `folder` a clone of the store at that commit, on no branch and without a remote."""
+        store = await self.store_for(repository)
         await asyncio.to_thread(
-            shutil.copytree, store, folder / ".git", symlinks=True, copy_function=_link_object
+            shutil.copytree, store, folder / ".git", symlinks=True, copy_function=_link_or_copy
         )
-        await self._git.ask(folder, "checkout", "--quiet", "--detach", commit)
+        await self._git.read_text(folder, "checkout", "--quiet", "--detach", commit)
         await asyncio.to_thread(shutil.copyfile, folder / ".git" / "index", index)
         return Baseline(git=self._git, store=store, index=index, tree=commit)
 
 
-def _link_object(source: str, place: str) -> None:
-    """Objects never change, so clones share them, as those of `git clone` do; everything else is copied."""
+def _link_or_copy(source: str, place: str) -> None:
+    """Hard-links git objects, which never change, so that clones share them, and copies every other file."""
     if f"{os.sep}objects{os.sep}" in source:
         try:
             os.link(source, place)
@@ -173,5 +183,5 @@ def _link_object(source: str, place: str) -> None:
     shutil.copy2(source, place)
 
 
-def _verb(words: tuple[str, ...]) -> str:
+def _git_subcommand(words: tuple[str, ...]) -> str:
     return next((word for word in words if not word.startswith("-") and "=" not in word), "")

@@ -11,7 +11,7 @@ import msgspec
 
 from app.agent.abort import Abort
 from app.agent.loop_ports import LoopPorts
-from app.agent.queues import Aside
+from app.agent.queues import AsideMessage
 from app.agent.tool_results import describe_error
 from app.engine.context.compactor import Compactor
 from app.engine.core.retry_policy import RetryDelay
@@ -48,7 +48,7 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
 
-RunContinuation = Literal["continue", "stop"]
+NextStep = Literal["continue", "stop"]
 
 
 class AgentRunner:
@@ -80,19 +80,21 @@ class AgentRunner:
         self._shell = shell
         self._todos = todos
         self._settings_watch = settings_watch
-        self.goal = SessionGoal(core, requests=requests, permits=permits, tools=tools, files=files)
+        self.goal = SessionGoal(
+            core, requests=requests, permits=permits, tools=tools, files=files, todos=todos
+        )
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
-        self._begun = OpenRunEvents()
-        self._attempt = 0
+        self._open_events = OpenRunEvents()
+        self._retry_attempt = 0
         self.interruption = AnswerInterruption(
             core,
             requests,
-            is_answering=lambda: self._begun.is_answering and not self._abort.is_set,
+            is_answering=lambda: self._open_events.is_answering and not self._abort.is_set,
         )
-        self._pending: list[Message] = []
+        self._pending_messages: list[Message] = []
         """The messages that the next run of the loop delivers."""
-        self._last_end: AgentEnd | None = None
+        self._last_run_end: AgentEnd | None = None
 
     @property
     def is_running(self) -> bool:
@@ -104,26 +106,26 @@ class AgentRunner:
         return self._abort
 
     def start(self, prompts: Sequence[Message]) -> None:
-        """Starts a run with `prompts`; without prompts it continues the conversation."""
+        """Starts an agent run with `prompts`; without prompts it continues the conversation."""
         if self.is_running:
             raise RuntimeError("A run is already in progress.")
         self._abort = Abort()
-        self._begun = OpenRunEvents()
-        self._attempt = 0
-        self._core.next_run.begin()
-        self._pending = []
-        self._last_end = None
+        self._open_events = OpenRunEvents()
+        self._retry_attempt = 0
+        self._core.run_start.call_all()
+        self._pending_messages = []
+        self._last_run_end = None
         self._task = asyncio.get_running_loop().create_task(self._run_prompts(list(prompts)))
         # Without a limit nothing is timed, and without time left no request is sent.
         if self._requests.budget.seconds_left:
-            watch = asyncio.get_running_loop().create_task(self._stop_in_time(self._abort))
+            watch = asyncio.get_running_loop().create_task(self._stop_at_time_limit(self._abort))
             self._task.add_done_callback(lambda _: watch.cancel())
 
-    async def _stop_in_time(self, abort: Abort) -> None:
-        """Stops the run when the time of its limit is over."""
+    async def _stop_at_time_limit(self, abort: Abort) -> None:
+        """Stops the run when its time limit is reached."""
         while left := self._requests.budget.seconds_left:  # noqa: ASYNC110  (a clock has no event)
             await asyncio.sleep(left)
-        self._requests.budget.run_out()
+        self._requests.budget.note_time_over()
         abort.set()
         self.countdown.cancel()
 
@@ -160,10 +162,10 @@ class AgentRunner:
             await self._finish_run()
 
     async def _close_open_events(self, why: str) -> None:
-        """Publishes the end of every event that has started and not ended."""
-        for event in self._begun.endings(self._requests.partial(), why):
+        """Publishes an end event for every event of the run that has started and not ended."""
+        for event in self._open_events.end_events(self._requests.partial_answer(), why):
             if isinstance(event, MessageEnd) and not self._conversation.log.is_read_only:
-                event = self._recorded(event)
+                event = self._record_message(event)
             await self._event_bus.publish(event)
 
     async def _run_until_idle(self, prompts: list[Message]) -> None:
@@ -172,14 +174,14 @@ class AgentRunner:
         pending: list[Message] = prompts
         is_queued = False
         while True:
-            self._settings_watch.look()  # every run begins with the present settings
-            ports = self._ports()
+            self._settings_watch.reload_if_changed()  # every run begins with the present settings
+            ports = self._loop_ports()
             if pending:
-                await self._consume(loop.run_loop(pending, ports, is_from_queue=is_queued))
+                await self._consume_events(loop.run_loop(pending, ports, is_from_queue=is_queued))
             else:
-                await self._consume(loop.resume_loop(self._conversation.messages, ports))
+                await self._consume_events(loop.resume_loop(self._conversation.messages, ports))
             if await self._next_step() == "continue":
-                pending, self._pending = self._pending, []
+                pending, self._pending_messages = self._pending_messages, []
                 continue
             if self._abort.is_set:
                 return
@@ -191,28 +193,28 @@ class AgentRunner:
             if not pending:
                 return
 
-    def _ports(self) -> LoopPorts:
+    def _loop_ports(self) -> LoopPorts:
         """Returns the loop's ports for one run."""
         return LoopPorts(
-            ask=self._requests.ask,
-            tools=self._core.toolbox.callable,
-            why_missing=self._core.toolbox.why_withheld,
+            request_answer=self._requests.ask,
+            tools=self._core.toolbox.callable_tools,
+            reason_unavailable=self._core.toolbox.why_withheld,
             tool_context=self._tools.nested.tool_context,
             queues=self._queues,
             abort=self._abort,
             hooks=self._core.hooks,
-            gate=self._permissions.check,
-            masks=self._tools.masks,
-            watch=self._tools.live_edits,
+            gate=self._permissions.check_call,
+            secret_masks=self._tools.masks,
+            call_watch=self._tools.live_edits,
             interrupt_mode=self._core.options.interrupt_mode,
-            system_update=self._requests.system_update,
-            before_request=self._compactor.check,
+            system_update=self._requests.prompt_update,
+            before_request=self._compactor.compact_if_full,
             will_retry=self.will_retry,
-            is_interrupted=lambda: self.interruption.is_wished,
-            report=self._event_bus.warn,
+            is_interrupted=lambda: self.interruption.is_requested,
+            report_problem=self._event_bus.warn,
         )
 
-    async def _consume(self, events: AsyncGenerator[RunEvent]) -> None:
+    async def _consume_events(self, events: AsyncGenerator[RunEvent]) -> None:
         async with aclosing(events) as stream:
             async for event in stream:
                 await self._record_and_publish(event)
@@ -222,21 +224,21 @@ class AgentRunner:
         files: EntryAppended | None = None
         match event:
             case MessageUpdate():
-                self._conversation.keep_partial(self._requests.partial)
+                self._conversation.save_partial(self._requests.partial_answer)
             case MessageEnd(message=ToolResultMessage()):
                 pass  # recorded when its tool ended
             case MessageEnd():
-                event = self._recorded(event)
+                event = self._record_message(event)
                 if isinstance(event.message, AssistantMessage):
                     self._conversation.discard_partial()
             case ToolExecutionEnd(message=ToolResultMessage() as result):
-                self._conversation.record(result)
-                files = self._files.kept.call_ended(result.tool_call_id, result.tool_name)
+                self._conversation.record_message(result)
+                files = self._files.session_files.record_call_changes(result.tool_call_id, result.tool_name)
             case ToolExecutionStart():
-                self._files.kept.call_began(event.tool_call_id, event.tool_name)
+                self._files.session_files.note_call_start(event.tool_call_id, event.tool_name)
             case AgentEnd():
-                self._last_end = event
-                await self._end_turn()
+                self._last_run_end = event
+                await self._sync_log()
             case (
                 ToolExecutionUpdate()
                 | ToolExecutionEnd()
@@ -255,66 +257,66 @@ class AgentRunner:
             self._stop_when_disk_full()
         try:
             if is_of_answer:
-                await self._requests.note(event)
+                await self._requests.handle_event(event)
         finally:
-            self._begun.note(event)
+            self._open_events.track_event(event)
             await self._event_bus.publish(event)
             if files is not None:
                 await self._event_bus.publish(files)
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
-            await self._note_success(event.message)
+            await self._reset_retries(event.message)
         elif isinstance(event, TurnEnd):
-            await self._shell.record_held_back()
+            await self._shell.record_held_messages()
             if event.tool_results:
-                await self._check_after_calls()
+                await self._queue_diagnostics_report()
 
-    def _recorded(self, event: MessageEnd) -> MessageEnd:
+    def _record_message(self, event: MessageEnd) -> MessageEnd:
         """Records the event's message; returns the event with the message as stored."""
-        stored = self._conversation.record(event.message)
+        stored = self._conversation.record_message(event.message)
         return msgspec.structs.replace(event, message=stored, message_id=stored.id)
 
     def _stop_when_disk_full(self) -> None:
         """Stops the run after the current answer when the disk is full."""
-        if self._conversation.log.unwritten is not None:
+        if self._conversation.log.unwritten_error is not None:
             self._abort.set()
 
-    async def _end_turn(self) -> None:
+    async def _sync_log(self) -> None:
         try:
             self._conversation.log.end_turn()
         except SessionWriteError as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
 
-    async def _note_success(self, message: AssistantMessage) -> None:
-        if self._attempt and message.stop_reason not in ("error", "aborted"):
-            attempt, self._attempt = self._attempt, 0
+    async def _reset_retries(self, message: AssistantMessage) -> None:
+        if self._retry_attempt and message.stop_reason not in ("error", "aborted"):
+            attempt, self._retry_attempt = self._retry_attempt, 0
             await self._event_bus.publish(AutoRetryEnd(success=True, attempt=attempt))
 
     def will_retry(self, message: AssistantMessage) -> bool:
-        """Whether the run continues after this failure."""
-        if self.interruption.is_wished and not self._abort.is_set:
+        """Whether the run continues after this failed answer."""
+        if self.interruption.is_requested and not self._abort.is_set:
             return True
-        if message.stop_reason != "error" or self._abort.is_set or self._requests.budget.has_refused:
+        if message.stop_reason != "error" or self._abort.is_set or self._requests.budget.has_refused_request:
             return False
         failure = self._core.failure_of(message)
-        policy = self._core.options.retry
+        policy = self._core.options.retry_policy
         return (
             failure.is_retryable
             and policy.is_enabled
-            and self._attempt < policy.max_attempts
-            and policy.delay_ms(self._attempt + 1, failure.retry_after_ms) is not None
+            and self._retry_attempt < policy.max_attempts
+            and policy.delay_ms(self._retry_attempt + 1, failure.retry_after_ms) is not None
         )
 
-    async def _next_step(self) -> RunContinuation:
+    async def _next_step(self) -> NextStep:
         message = self._conversation.last_assistant
-        if message is None or self._last_end is None:
+        if message is None or self._last_run_end is None:
             return "stop"
-        if self._last_end.will_retry and self.interruption.is_wished:
-            self._pending = [await self.interruption.leave_out(message)]
+        if self._last_run_end.will_retry and self.interruption.is_requested:
+            self._pending_messages = [await self.interruption.drop_answer(message)]
             return "stop" if self._abort.is_set else "continue"
-        if self._last_end.will_retry:
+        if self._last_run_end.will_retry:
             return await self._retry(message)
-        if message.stop_reason in ("error", "aborted") and self._attempt:
-            attempt, self._attempt = self._attempt, 0
+        if message.stop_reason in ("error", "aborted") and self._retry_attempt:
+            attempt, self._retry_attempt = self._retry_attempt, 0
             await self._event_bus.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=message.error_message)
             )
@@ -322,17 +324,17 @@ class AgentRunner:
             return "continue"
         return "stop"
 
-    async def _retry(self, message: AssistantMessage) -> RunContinuation:
-        policy = self._core.options.retry
+    async def _retry(self, message: AssistantMessage) -> NextStep:
+        policy = self._core.options.retry_policy
         failure = self._core.failure_of(message)
-        self._attempt += 1
-        delay = policy.delay_ms(self._attempt, failure.retry_after_ms)
+        self._retry_attempt += 1
+        delay = policy.delay_ms(self._retry_attempt, failure.retry_after_ms)
         assert delay is not None, "checked by will_retry"
         error = message.error_message or "unknown error"
-        with self.countdown.announced():
+        with self.countdown.accept_early_end():
             await self._event_bus.publish(
                 AutoRetryStart(
-                    attempt=self._attempt,
+                    attempt=self._retry_attempt,
                     max_attempts=policy.max_attempts,
                     delay_ms=delay,
                     error_message=error,
@@ -340,102 +342,102 @@ class AgentRunner:
             )
             how = "cancelled" if self._abort.is_set else await self.countdown.wait(delay)
         if how == "cancelled":
-            attempt, self._attempt = self._attempt, 0
+            attempt, self._retry_attempt = self._retry_attempt, 0
             await self._event_bus.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=f"Retry cancelled. {error}")
             )
             return "stop"  # the failure ends the run, and the user can retry it
-        await self.leave_out(message)
+        await self.drop_failed_answer(message)
         return "continue"
 
-    async def leave_out(self, message: AssistantMessage) -> None:
-        """Removes a failed answer from the context; it stays in the file."""
-        await self._event_bus.publish(EntryAppended(entry=self._conversation.omit(message.id)))
+    async def drop_failed_answer(self, message: AssistantMessage) -> None:
+        """Removes a failed answer from the context; the answer stays in the session file."""
+        await self._event_bus.publish(EntryAppended(entry=self._conversation.remove_entry(message.id)))
 
     async def _should_continue(self) -> bool:
-        if self._requests.budget.has_refused:
+        if self._requests.budget.has_refused_request:
             return False
         last = self._conversation.last_assistant
         wanted = await self._core.hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
             return True
         reminder = self._files.pending.reminder(last) or self._todos.reminder(last)
-        reminder = reminder or await self._files.diagnostics.at_the_end(last, self._abort)
+        reminder = reminder or await self._files.diagnostics.check_at_run_end(last, self._abort)
         if reminder is not None:
-            await self.append(reminder)
+            await self.record_custom_message(reminder)
             return True
-        step = await self.goal.at_the_end(last, self._abort) if self.goal.is_set else None
+        step = await self.goal.check_at_run_end(last, self._abort) if self.goal.is_set else None
         if step is not None:
-            await self.append(step.message)
-        return step is not None and step.goes_on
+            await self.record_custom_message(step.message)
+        return step is not None and step.continues
 
-    async def _check_after_calls(self) -> None:
+    async def _queue_diagnostics_report(self) -> None:
         told = await self._files.diagnostics.check_after_calls(self._abort)
         if told is not None:
-            self._queues.add_aside(Aside(message=told))
+            self._queues.add_aside(AsideMessage(message=told))
 
     def _late_messages(self) -> list[Message]:
         """Returns messages queued while the last run was ending."""
-        return [*(self._queues.take("steering") or self._queues.take("follow_up"))]
+        return [*(self._queues.take_next("steering") or self._queues.take_next("follow_up"))]
 
     async def _finish_run(self) -> None:
-        for note in (*await self._jobs.looked_at(), *await self._permissions.boxes.notes_between_calls()):
+        for note in (*await self._jobs.take_warnings(), *await self._permissions.boxes.notes_between_calls()):
             await self._event_bus.publish(Notice(level="warning", text=note))
         try:
             for aside in self._queues.take_asides():
-                await self.append(aside)
+                await self.record_custom_message(aside)
         except SessionWriteError as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
-        await self._end_turn()
+        await self._sync_log()
         if self.goal.is_set:
-            await self._end_goal()
+            await self._note_run_end_for_goal()
         await self._event_bus.publish(AgentSettled(aborted=self._abort.is_set))
 
-    async def _end_goal(self) -> None:
+    async def _note_run_end_for_goal(self) -> None:
         try:
-            await self.goal.run_ended(is_aborted=self._abort.is_set)
+            await self.goal.note_run_end(is_aborted=self._abort.is_set)
         except SessionWriteError as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
 
-    async def append(self, message: CustomMessage) -> None:
-        """Adds a message without asking the model."""
-        stored = self._conversation.record(message)
+    async def record_custom_message(self, message: CustomMessage) -> None:
+        """Records and publishes a message of bayou or an extension without asking the model."""
+        stored = self._conversation.record_message(message)
         await self._event_bus.publish(MessageStart(message=stored, message_id=stored.id))
         await self._event_bus.publish(MessageEnd(message=stored, message_id=stored.id))
 
 
 class AnswerInterruption(msgspec.Struct, eq=False):
-    """Stops an answer because of its content: it leaves the context, and the run continues after a message
-    that says why."""
+    """Stops an arriving answer because of its content: the answer leaves the context, and the run continues
+    after a message that says why."""
 
     core: SessionCore
     requests: ModelRequests
     is_answering: Callable[[], bool]
-    _message: CustomMessage | None = None
+    _reason_message: CustomMessage | None = None
 
     @property
-    def is_wished(self) -> bool:
-        return self._message is not None
+    def is_requested(self) -> bool:
+        return self._reason_message is not None
 
-    def wish(self, why: CustomMessage) -> bool:
-        """Interrupts the arriving answer. Returns False if none is arriving, or it is stopped already."""
-        if self.is_wished or not self.is_answering():
+    def interrupt_answer(self, why: CustomMessage) -> bool:
+        """Interrupts the arriving answer. Returns False if no answer is arriving, or it is stopped already."""
+        if self.is_requested or not self.is_answering():
             return False
-        self._message = why
-        self.core.next_run.calls(self._forget)
+        self._reason_message = why
+        self.core.run_start.register(self._forget)
         if self.requests.stream is not None:
             self.requests.stream.cancel()
         return True
 
     def _forget(self) -> None:
-        self._message = None
+        self._reason_message = None
 
-    async def leave_out(self, answer: AssistantMessage) -> CustomMessage:
-        """Removes the answer from the context; returns the message to deliver instead."""
-        assert self._message is not None
-        why, self._message = self._message, None
+    async def drop_answer(self, answer: AssistantMessage) -> CustomMessage:
+        """Removes the interrupted answer from the context; returns the message to deliver instead."""
+        assert self._reason_message is not None
+        why, self._reason_message = self._reason_message, None
         await self.core.event_bus.publish(
             AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
         )
-        await self.core.event_bus.publish(EntryAppended(entry=self.core.conversation.omit(answer.id)))
+        await self.core.event_bus.publish(EntryAppended(entry=self.core.conversation.remove_entry(answer.id)))
         return why

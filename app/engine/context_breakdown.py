@@ -10,9 +10,9 @@ import msgspec
 from app.compaction.context_meter import estimate_tokens
 from app.compaction.conversation_text import conversation_text
 from app.engine.core.toolbox import tool_declarations
-from app.engine.repository.repository_maps import FOLDER_MAP
+from app.engine.repository.repository_maps import FOLDER_MAP_MESSAGE_TYPE
 from app.engine.session import Session
-from app.sessions.context_projection import merged_system
+from app.sessions.context_projection import merge_system_messages
 from app.values.codec import encode_json
 from app.values.content import Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import ContextEditEntry, CustomMessageEntry, Entry, MessageEntry
@@ -32,20 +32,20 @@ from app.values.wire import to_wire
 
 BreakdownGroup = Literal["prompt", "files", "skills", "tools", "messages", "results"]
 BREAKDOWN_GROUPS: tuple[BreakdownGroup, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
-_SECTION_GROUPS: Mapping[str, BreakdownGroup] = {
+_GROUP_BY_SECTION: Mapping[str, BreakdownGroup] = {
     "project_context": "files",
     "skills": "skills",
     "active_skills": "skills",
     "tools": "tools",
     "mcp_servers": "tools",
 }
-_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
+_TEXT_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
 LARGE_RESULT_TOKENS = 500
 """Results of at least this many tokens are listed one by one."""
 
 
 class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the breakdown."""
+    """One line of the context breakdown: a group of content with its tokens."""
 
     group: BreakdownGroup
     title: str
@@ -65,24 +65,24 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[ContextPart, ...]
-    large: tuple[LargeResult, ...]
+    large_results: tuple[LargeResult, ...]
     tokens: int
     window: int
-    reserve: int
-    freed: int
+    reserved_tokens: int
+    tokens_freed: int
     """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
     is_exact: bool
     """Whether the provider has counted the whole context."""
 
-    def of(self, group: BreakdownGroup) -> int:
+    def item_count(self, group: BreakdownGroup) -> int:
         return sum(part.tokens for part in self.parts if part.group == group)
 
 
 def context_breakdown(session: Session) -> ContextBreakdown:
-    messages, room = session.messages, session.room()
-    sizes = _sizes(messages)
+    messages, room = session.messages, session.context_room()
+    sizes = _message_sizes(messages)
     for group, title, text in _prompt_parts(session):
-        _add(sizes, group, title, len(text) // 4)
+        _add_size(sizes, group, title, len(text) // 4)
     estimated = sum(tokens for tokens, _ in sizes.values())
     scale = room.tokens / estimated if estimated and room.is_exact else 1.0
     log = session.log
@@ -93,41 +93,41 @@ def context_breakdown(session: Session) -> ContextBreakdown:
                 sizes.items(), key=lambda item: (BREAKDOWN_GROUPS.index(item[0][0]), -item[1][0])
             )
         ),
-        large=tuple(_large_results(log.path_to(), {message.id for message in messages})),
+        large_results=tuple(_large_results(log.path_to(), {message.id for message in messages})),
         tokens=room.tokens or estimated,
         window=room.window,
-        reserve=room.reserve,
-        freed=room.freed,
+        reserved_tokens=room.reserved_tokens,
+        tokens_freed=room.tokens_freed,
         is_exact=room.is_exact,
     )
 
 
-GroupSizes = dict[tuple[BreakdownGroup, str], tuple[int, int]]
+SizeByGroup = dict[tuple[BreakdownGroup, str], tuple[int, int]]
 
 
-def _add(sizes: GroupSizes, group: BreakdownGroup, title: str, tokens: int) -> None:
+def _add_size(sizes: SizeByGroup, group: BreakdownGroup, title: str, tokens: int) -> None:
     if tokens:
         before, count = sizes.get((group, title), (0, 0))
         sizes[group, title] = before + tokens, count + 1
 
 
 def _prompt_parts(session: Session) -> Iterator[tuple[BreakdownGroup, str, str]]:
-    """Yields prompt and tools as the next request has them."""
-    system = merged_system(session.messages)
+    """Yields the parts of the system prompt and the tools as the next request has them."""
+    system = merge_system_messages(session.messages)
     sections = system.sections or dict(session.requests.sections())
     for name, text in sections.items():
-        yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
-    for tool in system.tools or tool_declarations(session.tools.active()):
+        yield _GROUP_BY_SECTION.get(name, "prompt"), _SECTION_TITLES.get(name, name), text
+    for tool in system.tools or tool_declarations(session.tools.active_tools()):
         yield "tools", _tool_group_title(tool.name), encode_json(to_wire(tool)).decode()
 
 
 def _tool_group_title(name: str) -> str:
-    """Returns the title of the tool's line; the tools of an MCP server share one line."""
+    """Returns the title under which the breakdown lists a tool; the tools of an MCP server share one line."""
     server = name.removeprefix("mcp__").partition("__")[0] if name.startswith("mcp__") else ""
     return f"tools of MCP server {server}" if server else "tool descriptions"
 
 
-_SECTIONS = {
+_SECTION_TITLES = {
     "preamble": "agent role",
     "tools": "tool list",
     "rules": "rules",
@@ -141,24 +141,24 @@ _SECTIONS = {
 }
 
 
-def _sizes(messages: Iterable[Message]) -> GroupSizes:
-    sizes: GroupSizes = {}
+def _message_sizes(messages: Iterable[Message]) -> SizeByGroup:
+    sizes: SizeByGroup = {}
     for message in messages:
         if not isinstance(message, AssistantMessage | SystemMessage):
-            _add(sizes, *_group_and_title(message), estimate_tokens(message))
+            _add_size(sizes, *_group_and_title(message), estimate_tokens(message))
         for title, text in _texts_by_kind(message).items():
-            _add(sizes, "messages", title, -(-len(text) // 4))
+            _add_size(sizes, "messages", title, -(-len(text) // 4))
     return sizes
 
 
 def _group_and_title(message: Message) -> tuple[BreakdownGroup, str]:
     if isinstance(message, ToolResultMessage):
-        return "results", "maps" if _is_map(message) else f"{message.tool_name} results"
+        return "results", "maps" if _is_map_result(message) else f"{message.tool_name} results"
     return "messages", _message_kind(message)
 
 
-def _is_map(message: ToolResultMessage) -> bool:
-    """Whether the message is a map, which says where something is in a file, a folder or the repository."""
+def _is_map_result(message: ToolResultMessage) -> bool:
+    """Whether a tool result is a map, which says where something is in a file, a folder or the repository."""
     match message.details:
         case {"outline": True}:
             return True
@@ -167,7 +167,7 @@ def _is_map(message: ToolResultMessage) -> bool:
 
 
 def _texts_by_kind(message: Message) -> dict[str, str]:
-    """Splits an answer into one text for each kind of content."""
+    """Splits an answer of the model into one text for each kind of content."""
     found: dict[str, str] = {}
     for block in message.content if isinstance(message, AssistantMessage) else ():
         match block:
@@ -186,7 +186,7 @@ def _texts_by_kind(message: Message) -> dict[str, str]:
 
 
 def text_of_part(session: Session, part: ContextPart) -> str:
-    """Returns the text behind a line of the breakdown, the latest messages first."""
+    """Returns the text behind one line of the context breakdown, the latest messages first."""
     texts = [
         text for group, title, text in _prompt_parts(session) if (group, title) == (part.group, part.title)
     ]
@@ -198,12 +198,12 @@ def text_of_part(session: Session, part: ContextPart) -> str:
             part.title,
         ):
             texts.append(conversation_text([message]))
-    return _SEPARATOR.join(text.strip() for text in texts)
+    return _TEXT_SEPARATOR.join(text.strip() for text in texts)
 
 
 _CUSTOM_MESSAGE_NAMES = {
     "file-map": "file maps",
-    FOLDER_MAP: "repository maps",
+    FOLDER_MAP_MESSAGE_TYPE: "repository maps",
     "background-result": "job results",
 }
 
@@ -235,7 +235,7 @@ def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[Larg
     titles = _call_titles(entries)
     found: list[LargeResult] = []
     for entry in entries:
-        message = is_droppable_result(entry)
+        message = droppable_result(entry)
         if message is None or (entry.id not in in_context and entry.id not in dropped):
             continue
         tokens = estimate_tokens(message)
@@ -251,7 +251,7 @@ def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[Larg
     return sorted(found, key=lambda large: -large.tokens)
 
 
-def is_droppable_result(entry: Entry) -> ToolResultMessage | CustomMessage | None:
+def droppable_result(entry: Entry) -> ToolResultMessage | CustomMessage | None:
     if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
         return entry.message
     if isinstance(entry, CustomMessageEntry):
@@ -282,19 +282,18 @@ _DROPPED_TEXT = "[Taken out of the context by the user"
 
 
 async def drop_or_restore(session: Session, entry_id: str) -> bool:
-    """Drops a large result from the context, or restores it; returns True if it is dropped now.
-
-    A short text stays in its place, so that the model knows of the result and can call the tool again."""
+    """Drops a large tool result from the context, or restores it; returns True if it is dropped now. A short
+    text stays in its place, so that the model knows of the result and can call the tool again."""
     log = session.log
-    message = is_droppable_result(log.entry(entry_id))
+    message = droppable_result(log.entry(entry_id))
     assert message is not None, "only large results in the list can be dropped"
     is_out = entry_id in _dropped_ids(log.path_to())
     word = f"{_DROPPED_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
     content = to_wire(message.content) if is_out else word
-    await session.record.change_context(entry_id, {"content": content})
+    await session.notes.change_context(entry_id, {"content": content})
     return not is_out
 
 
-def text_of_large(session: Session, entry_id: str) -> str:
-    message = is_droppable_result(session.log.entry(entry_id))
+def text_of_large_result(session: Session, entry_id: str) -> str:
+    message = droppable_result(session.log.entry(entry_id))
     return text_of(message.content) if message is not None else ""

@@ -8,41 +8,41 @@ import msgspec
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.request_budget import RequestBudget
-from app.engine.core.session_core import Classify
+from app.engine.core.session_core import ClassifyFailure
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.helpers.helper_run import HelperSource
 from app.engine.mcp.session_servers import ServerSources
-from app.engine.models.model_requests import Sections
+from app.engine.models.model_requests import BuildSections
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.tree.session_paths import SessionPaths
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
 from app.sessions.session_log import SessionLog
 from app.undo.content_store import UndoConfig
 
 
-async def _keep_folder(folder: Path) -> None:
-    """Does nothing, for a front end that works in one folder only."""
+async def _do_not_enter_folder(folder: Path) -> None:
+    """Does nothing, for a front end whose session stays in one folder."""
 
 
 class Dependencies(msgspec.Struct, kw_only=True):
     """The dependencies of a session: its record and model, and the sources of everything else."""
 
     log: SessionLog
-    places: SessionPaths
-    registry: Registry
-    choice: ModelChoice
+    session_paths: SessionPaths
+    registry: AdapterRegistry
+    model_choice: ModelChoice
     toolbox: Toolbox
-    sections: Sections
-    classify: Classify
+    sections: BuildSections
+    classify_failure: ClassifyFailure
     options: SessionOptions
     budget: RequestBudget = msgspec.field(default_factory=RequestBudget)
     """Limits on the usage of its requests."""
     hooks: Hooks = msgspec.field(default_factory=Hooks)
-    standing: PermissionContext = msgspec.field(default_factory=PermissionContext)
+    permission_context: PermissionContext = msgspec.field(default_factory=PermissionContext)
     """Whether a user or a program can approve calls, and whether the project is trusted."""
-    enter: Callable[[Path], Awaitable[None]] = _keep_folder
+    enter_folder: Callable[[Path], Awaitable[None]] = _do_not_enter_folder
     """Changes the session's working folder."""
     secrets: SecretSources = msgspec.field(default_factory=SecretSources)
     """The sources of known secrets."""

@@ -1,4 +1,4 @@
-"""Preconditions of operations: what may not be running, what has to be configured, and the errors otherwise."""
+"""Checks the preconditions of session operations: what may not be running and what has to be configured."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from app.sessions.errors import SessionWriteError
 
 class Preconditions(msgspec.Struct, frozen=True):
     conversation: Conversation
-    choice: ModelChoice
+    model_choice: ModelChoice
     runner: AgentRunner
     context: ContextParts
 
@@ -20,16 +20,16 @@ class Preconditions(msgspec.Struct, frozen=True):
         log = self.conversation.log
         if log.is_read_only:
             raise RequestRefused("This session is open read-only. Continue in a copy with /clone.")
-        self._require_context_space()
-        model = self.choice.model
+        self._require_saved_messages()
+        model = self.model_choice.model
         if model is None:
-            raise RequestRefused(self.choice.missing_model_text)
-        if not self.choice.is_available(model):
+            raise RequestRefused(self.model_choice.missing_model_text)
+        if not self.model_choice.is_available(model):
             raise MissingApiKey(model.provider)
 
-    def _require_context_space(self) -> None:
+    def _require_saved_messages(self) -> None:
         try:
-            self.conversation.log.write_kept()
+            self.conversation.log.write_held_entries()
         except SessionWriteError as problem:
             raise RequestRefused(
                 f"{problem} No requests are sent until then; your messages are kept in memory."

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.queues import Aside, QueueName, Queues
+from app.agent.queues import AsideMessage, QueueName, Queues
 from app.engine.agent_runner import AgentRunner
 from app.engine.context.context_parts import ContextParts
 from app.engine.core.delivery import DeliverAs
@@ -18,7 +18,7 @@ from app.engine.core.session_options import SessionOptions
 from app.engine.mcp.session_servers import McpServers
 from app.engine.models.model_selection import ModelSelection
 from app.engine.preconditions import Preconditions
-from app.engine.repository.first_prompt_hint import FirstQuestionHint
+from app.engine.repository.first_prompt_hint import FirstPromptHint
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.settings_watch import SettingsWatch
 from app.sessions.errors import SessionWriteError
@@ -29,7 +29,7 @@ PromptDisposition = Literal["started", "queued", "handled"]
 
 
 class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
-    """Takes the prompts and messages of one session."""
+    """Accepts the prompts and messages of one session."""
 
     queues: Queues
     outcomes: PromptOutcomes
@@ -42,9 +42,9 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     event_bus: EventBus
     settings_watch: SettingsWatch
     servers: McpServers
-    first_question: FirstQuestionHint
+    first_question_hint: FirstPromptHint
     options: SessionOptions
-    _last_masked: PromptInput | None = None
+    _last_masked_prompt: PromptInput | None = None
     """The last prompt in which a secret was masked, unmasked."""
     _is_closed: bool = False
     _delayed_start: asyncio.Task[None] | None = None
@@ -60,45 +60,48 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
                 "to queue the message."
             )
         if not is_running:
-            self.settings_watch.look()  # before extensions are asked about the run that this prompt begins
+            self.settings_watch.reload_if_changed()  # before extensions are asked about the run that this prompt begins
         taken = await self._preprocess(words, expand=expand)
         if taken is None:
-            self.outcomes.handled(words.request_id)
+            self.outcomes.publish_handled(words.request_id)
             return "handled"
-        message = await self._message(taken)
+        message = await self._masked_user_message(taken)
         if self.runner.is_running:
-            return self._queue(words, [message])
+            return self._queue_messages(words, [message])
         if self.context.compactor.running_task.is_running:
             raise RequestRefused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self.preconditions.require_model()
-        if self.servers.may_be_there:
+        if self.servers.may_have_servers:
             await self.servers.before_prompt()
         is_first_told = self.options.effective_settings.settings.repository_maps.first_question != "off"
-        asides = await self.first_question.asides(taken.text) if is_first_told else ()
+        asides = await self.first_question_hint.hint_messages(taken.text) if is_first_told else ()
         companions = [
-            *(self.masking.said(one, "an extension") for one in await self.hooks.companions(taken)),
-            *(self.masking.said(one, "the map") for one in asides),
+            *(
+                self.masking.mask_message(one, "an extension")
+                for one in await self.hooks.messages_before_prompt(taken)
+            ),
+            *(self.masking.mask_message(one, "the map") for one in asides),
         ]
         if self.runner.is_running:  # something else started while extensions were asked
-            return self._queue(words, [*companions, message])
-        self._start([*self.queues.take_next_turn(), *companions, message])
-        self._expect_outcome(words, message)
+            return self._queue_messages(words, [*companions, message])
+        self._start_run([*self.queues.take_for_next_prompt(), *companions, message])
+        self._track_outcome(words, message)
         return "started"
 
     async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
-        """Returns the prompt to send; None: a command or an extension handled it."""
+        """Expands a prompt and passes it to hooks; None: a command or an extension handled it."""
         if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
             return None
         if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
             self.event_bus.notify(await self._run_mcp_command(words.text.removeprefix("/mcp")))
             return None
-        changed = await self.hooks.change_words(words)
+        changed = await self.hooks.change_prompt(words)
         if changed is None or not expand:
             return changed
         expanded = msgspec.structs.replace(changed, text=await self.hooks.expand(changed.text))
-        return await self.servers.meant(expanded) if ":" in expanded.text else expanded
+        return await self.servers.expand_prompt(expanded) if ":" in expanded.text else expanded
 
     async def _run_mcp_command(self, text: str) -> str:
         """Runs `/mcp` where no page opens: in print mode and over RPC."""
@@ -106,13 +109,13 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
 
         return await run_mcp_command(self.servers, text)
 
-    def _queue(self, words: PromptInput, messages: Sequence[Message]) -> PromptDisposition:
+    def _queue_messages(self, words: PromptInput, messages: Sequence[Message]) -> PromptDisposition:
         for message in messages:
             self.queues.add(
                 "follow_up" if words.while_running == "follow_up" else "steering",
                 message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
             )
-        self._expect_outcome(words, messages[-1])
+        self._track_outcome(words, messages[-1])
         return "queued"
 
     async def queue(self, queue: QueueName, words: PromptInput) -> PromptDisposition:
@@ -124,29 +127,29 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             )
         taken = await self._preprocess(words)
         if taken is None:
-            self.outcomes.handled(words.request_id)
+            self.outcomes.publish_handled(words.request_id)
             return "handled"
-        message = await self._message(taken)
+        message = await self._masked_user_message(taken)
         self.queues.add(queue, message)
-        self._expect_outcome(words, message)
+        self._track_outcome(words, message)
         return "queued"
 
-    def _expect_outcome(self, words: PromptInput, message: Message) -> None:
+    def _track_outcome(self, words: PromptInput, message: Message) -> None:
         if words.request_id is not None:
-            self.outcomes.expect(words, message)
+            self.outcomes.track_prompt(words, message)
 
-    async def _message(self, words: PromptInput) -> UserMessage:
+    async def _masked_user_message(self, words: PromptInput) -> UserMessage:
         """Returns the user's message, with secrets masked unless they are to be sent."""
         said = user_message(words.text, words.images)
         if words.sends_secrets or self.masking.mask() is None:
             return said
         async with self._masking_lock:
-            await asyncio.to_thread(self.masking.look, words.text)
-        masked = self.masking.said(said, "your prompt")
+            await asyncio.to_thread(self.masking.search_files, words.text)
+        masked = self.masking.mask_message(said, "your prompt")
         if masked.content == said.content:
             return said
-        self._last_masked = words
-        marks = self.masking.marks_in(text_of(masked.content))
+        self._last_masked_prompt = words
+        marks = self.masking.placeholders_in(text_of(masked.content))
         count = f"{len(marks)} secret{'s' if len(marks) > 1 else ''}"
         self.event_bus.warn(
             f"{count} in your prompt masked: {', '.join(marks)}. /unmask sends it anyway, /secrets marks false alarms."
@@ -155,24 +158,26 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
 
     async def unmask(self) -> PromptDisposition:
         """Sends the last masked prompt again, unmasked."""
-        if self._last_masked is None:
+        if self._last_masked_prompt is None:
             raise RequestRefused("No prompt of this session was masked, so there is nothing to unmask.")
         words = msgspec.structs.replace(
-            self._last_masked, sends_secrets=True, while_running=self._last_masked.while_running or "steer"
+            self._last_masked_prompt,
+            sends_secrets=True,
+            while_running=self._last_masked_prompt.while_running or "steer",
         )
         done = await self.prompt(words, expand=False)
-        self._last_masked = None
+        self._last_masked_prompt = None
         return done
 
     def resume(self) -> None:
         self.preconditions.require_idle("Continuing")
         self.preconditions.require_model()
-        self._start([])
+        self._start_run([])
 
     async def retry(self, failed: AssistantMessage | None) -> bool:
         if failed is None or failed.stop_reason not in ("error", "aborted"):
             return False
-        await self.runner.leave_out(failed)
+        await self.runner.drop_failed_answer(failed)
         self.resume()
         return True
 
@@ -184,12 +189,12 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         trigger: bool = False,
         call_id: str | None = None,
     ) -> str:
-        message = self.masking.said(message, message.custom_type)
+        message = self.masking.mask_message(message, message.custom_type)
         if deliver_as == "next_turn":
-            self.queues.hold_for_next_turn(message)
+            self.queues.hold_for_next_prompt(message)
             return message.id
         if self.runner.is_running and deliver_as == "aside":
-            self.queues.add_aside(Aside(message=message, call_id=call_id))
+            self.queues.add_aside(AsideMessage(message=message, call_id=call_id))
         elif self.runner.is_running:
             self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
         elif trigger and not self._is_closed:
@@ -198,30 +203,30 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
                 self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
                 self._delayed_start = asyncio.ensure_future(self._start_after_summary())
             else:
-                self._start([message])
+                self._start_run([message])
         else:
-            await self.runner.append(message)
+            await self.runner.record_custom_message(message)
         return message.id
 
     async def _start_after_summary(self) -> None:
         await self.context.wait_for_summary()
         if not self.runner.is_running:
-            waiting = self.queues.take("steering") or self.queues.take("follow_up")
+            waiting = self.queues.take_next("steering") or self.queues.take_next("follow_up")
             if waiting:
-                self._start(list(waiting))
+                self._start_run(list(waiting))
 
     def close(self) -> None:
-        """Prevents further runs, also of prompts that still wait for a server."""
+        """Prevents further runs, also of prompts that still wait for an MCP server."""
         self._is_closed = True
         if self._delayed_start is not None:
             self._delayed_start.cancel()
 
-    def _start(self, messages: Sequence[Message]) -> None:
+    def _start_run(self, messages: Sequence[Message]) -> None:
         if self._is_closed:
             raise RequestRefused("The session is closing; no further prompts are accepted.")
-        self.context.compactor.on_prompt()
+        self.context.compactor.allow_recovery()
         try:
-            self.models.record_choice()
+            self.models.record_thinking_level()
         except SessionWriteError:
             pass  # the run reports it, with advice
         self.runner.start(messages)

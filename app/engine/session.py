@@ -13,12 +13,12 @@ from app.agent.queues import QueueName
 from app.engine.core.context_usage import ContextUsage
 from app.engine.core.delivery import DeliverAs, DeliveryReceipt
 from app.engine.core.event_bus import Backpressure, Listener
-from app.engine.core.prompt_intake import PromptInput, PromptSource, WhileRunning
+from app.engine.core.prompt_intake import PromptInput, PromptSource, QueueWhileRunning
 from app.engine.dependencies import Dependencies
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session_parts import SessionParts
-from app.engine.session_state import ContextRoom, SessionState, room_from, state_from
-from app.engine.tree.session_export import export_session, masked_entries
+from app.engine.session_state import ContextRoom, SessionState, context_room, session_state
+from app.engine.tree.session_export import entry_masker, export_session
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
@@ -35,9 +35,9 @@ class Session:
     """A conversation with a model that can use tools."""
 
     def __init__(self, given: Dependencies) -> None:
-        self._given = given
-        self._made = made = SessionParts(given)
-        self._closers: list[Callable[[], None]] = []
+        self._dependencies = given
+        self._parts = made = SessionParts(given)
+        self._close_callbacks: list[Callable[[], None]] = []
         self.events = made.core.event_bus
         self.queues = made.core.queues
         self.outcomes = made.core.outcomes
@@ -46,7 +46,7 @@ class Session:
         self.requests = made.models.requests
         self.budget = made.core.budget
         """Limits of the session's usage."""
-        self.record = made.record
+        self.notes = made.notes
         """Names, notes and context edits, as entries of the session."""
         self.settings = made.settings_watch
         self.compaction = made.compaction
@@ -65,25 +65,26 @@ class Session:
         """The user's goal, and its check."""
         self.pending = made.files.pending
         """Staged changes that wait to be applied or discarded."""
-        self.files = made.files.kept
+        self.files = made.files.session_files
         self.memory = made.files.notes
         """Notes of the user in context files."""
-        self.restoring = made.files.restoring
+        self.file_restorer = made.files.file_restorer
         """Restores files to earlier states."""
         self.repository = made.repository
-        self.permissions = made.permits
-        self.folders = made.permits.folders
+        self.permissions = made.permission_gate
+        self.folders = made.permission_gate.folders
         """The folders that the session works in besides its own."""
         self.secrets = made.masking
         self.mcp = made.servers
         self.forms = made.forms
         """Forms that the user fills in."""
-        self.shell = made.runs.shell
+        self.shell = made.user_runs.shell
         """Commands that the user runs."""
         self.own_shell = ShellSnapshotSource(given.toolbox.workspace)
-        self.cells = made.runs.cells
+        self.cells = made.user_runs.cells
         """Python cells that the user runs, and the kernel."""
-        self.side_questions = made.models.beside
+        self.side_questions = made.models.side_questions
+        self.provider_search = made.models.search
         self.retry_countdown = made.runner.countdown
 
     # State
@@ -91,74 +92,75 @@ class Session:
     @property
     def state(self) -> SessionState:
         """A frozen snapshot of settings and activity, cheap to read often."""
-        return state_from(self._given, self._made)
+        return session_state(self._dependencies, self._parts)
 
     @property
     def log(self) -> SessionLog:
         """The open session log."""
-        return self._made.core.conversation.log
+        return self._parts.core.conversation.log
 
     @property
     def cwd(self) -> Path:
-        return self._given.toolbox.workspace.cwd
+        return self._dependencies.toolbox.workspace.cwd
 
     @property
     def is_running(self) -> bool:
-        return self._made.runner.is_running
+        return self._parts.runner.is_running
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages that the model reads with the next request."""
-        return tuple(self._made.core.conversation.messages)
+        return tuple(self._parts.core.conversation.messages)
 
     @property
     def stats(self) -> SessionCounts:
-        return self._made.core.usage_totals.stats
+        return self._parts.core.usage_totals.stats
 
     @property
     def model(self) -> Model | None:
-        return self._given.choice.model
+        return self._dependencies.model_choice.model
 
     @property
     def last_answer(self) -> AssistantMessage | None:
-        return self._made.core.conversation.last_assistant
+        return self._parts.core.conversation.last_assistant
 
     @property
     def last_answer_text(self) -> str | None:
-        return self._made.core.conversation.last_answer_text
+        return self._parts.core.conversation.last_answer_text
 
     @property
     def abort_signal(self) -> Abort | None:
-        return self._made.runner.abort_signal if self.is_running else None
+        return self._parts.runner.abort_signal if self.is_running else None
 
     def context_usage(self) -> ContextUsage | None:
-        return self._made.core.usage_totals.context_usage(self.model) if self.model else None
+        return self._parts.core.usage_totals.context_usage(self.model) if self.model else None
 
-    def room(self) -> ContextRoom:
+    def context_room(self) -> ContextRoom:
         """Returns the context usage and what a compaction would free; slower than `context_usage`."""
-        return room_from(self._given, self._made)
+        return context_room(self._dependencies, self._parts)
 
     def commands(self) -> Sequence[Any]:
         """Returns the `/name` commands of extensions, prompts and skills, as `get_commands` lists them."""
-        return [*self._given.hooks.commands(), *self.mcp.commands()]
+        return [*self._dependencies.hooks.commands(), *self.mcp.commands()]
 
     def shown_text(self, message: CustomMessage) -> str:
         """Returns the text of a message for a text-only interface."""
-        return self._given.hooks.shown_text(message)
+        return self._dependencies.hooks.shown_text(message)
 
     def subscribe(
         self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
-        """Calls `listener` with every event, or with the types in `hears`; returns a function that stops it."""
+        """Calls `listener` with every event of the session, or with the types in `hears`; returns a function
+        that stops it."""
         return self.events.subscribe(listener, pace=pace, hears=hears)
 
     @property
     def review(self) -> "ChangeReview":
-        """What a person decides about changes, hunk by hunk."""
+        """A person's review of the session's file changes, hunk by hunk."""
         from app.engine.files.change_review import ChangeReview  # noqa: PLC0415  (when it is first used)
 
-        core = self._made.core
-        return ChangeReview(core.conversation, core.event_bus, self.files, self.restoring, self.secrets)
+        core = self._parts.core
+        return ChangeReview(core.conversation, core.event_bus, self.files, self.file_restorer, self.secrets)
 
     # Prompts
 
@@ -167,14 +169,14 @@ class Session:
         text: str,
         images: Sequence[Image] = (),
         *,
-        while_running: WhileRunning | None = None,
+        while_running: QueueWhileRunning | None = None,
         source: PromptSource = "interactive",
         expand: bool = True,
         as_it_is: bool = False,
         request_id: Any = None,
     ) -> PromptDisposition:
-        """Sends a prompt. Returns once it is accepted; the results arrive as events, the outcome as a
-        `prompt_result` with the `request_id`."""
+        """Sends a prompt. Returns once the session has accepted it; the results arrive as events, the outcome as
+        a `prompt_result` with the `request_id`."""
         words = PromptInput(
             text=text,
             images=tuple(images),
@@ -183,7 +185,7 @@ class Session:
             sends_secrets=as_it_is,
             request_id=request_id,
         )
-        return await self._made.prompts.prompt(words, expand=expand)
+        return await self._parts.prompts.prompt(words, expand=expand)
 
     async def queue(
         self,
@@ -194,25 +196,25 @@ class Session:
         source: PromptSource = "interactive",
         request_id: Any = None,
     ) -> PromptDisposition:
-        """Adds a message to a queue: delivered in the current run, or with the next one."""
+        """Adds a message to a queue: it is delivered in the current run, or with the next one."""
         how = "steer" if queue == "steering" else "follow_up"
         words = PromptInput(
             text=text, images=tuple(images), source=source, while_running=how, request_id=request_id
         )
-        return await self._made.prompts.queue(queue, words)
+        return await self._parts.prompts.queue(queue, words)
 
     def resume(self) -> None:
         """Continues the conversation without a new prompt."""
-        self._made.prompts.resume()
+        self._parts.prompts.resume()
 
     async def unmask(self) -> PromptDisposition:
         """Sends the last masked prompt again, unmasked. Raises `UserError`."""
-        return await self._made.prompts.unmask()
+        return await self._parts.prompts.unmask()
 
     async def retry(self) -> bool:
-        """Repeats the request after a failed or stopped answer, which leaves the context. Returns False if
-        there is none."""
-        return await self._made.prompts.retry(self.last_answer)
+        """Repeats the request after a failed or stopped answer, which leaves the context. Returns False if there
+        is no such answer."""
+        return await self._parts.prompts.retry(self.last_answer)
 
     async def send(
         self,
@@ -223,56 +225,58 @@ class Session:
         call_id: str | None = None,
     ) -> str:
         """Sends a message of bayou or an extension; returns its id for `wait_for_delivery`."""
-        return await self._made.prompts.send(message, deliver_as=deliver_as, trigger=trigger, call_id=call_id)
+        return await self._parts.prompts.send(
+            message, deliver_as=deliver_as, trigger=trigger, call_id=call_id
+        )
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> DeliveryReceipt:
         """Waits until a request with this message got response headers, or the message left the context."""
-        look = self._made.core.event_bus.forget_undeliverable
-        return await self._made.core.deliveries.wait(message_id, timeout, look=look)
+        look = self._parts.core.event_bus.forget_undeliverable
+        return await self._parts.core.deliveries.wait(message_id, timeout, look=look)
 
     async def abort(self) -> None:
-        """Stops the current run and all helpers, and waits until it has settled. Queued messages stay queued."""
-        await self._made.abort()
+        """Stops the current run and all helpers, and waits until the run has settled. Queued messages stay queued."""
+        await self._parts.abort()
 
     def interrupt(self, message: CustomMessage) -> bool:
-        """Drops the arriving answer; the run continues after `message`. Returns False if none is arriving."""
-        return self._made.runner.interruption.wish(message)
+        """Drops the arriving answer; the run continues after `message`. Returns False if no answer is arriving."""
+        return self._parts.runner.interruption.interrupt_answer(message)
 
     async def wait_until_idle(self) -> None:
-        await self._made.runner.wait()
+        await self._parts.runner.wait()
 
     def export(self, target: Path | None = None) -> Path:
         """Exports the session in the format of the file's ending, secrets masked. For a thread; raises
         `OSError`."""
-        change = masked_entries(self._made.masking, self.cwd)
-        return export_session(self.log, target, change=change, draw=self.tools.card, folder=self.cwd)
+        change = entry_masker(self._parts.masking, self.cwd)
+        return export_session(self.log, target, change=change, draw=self.tools.draw_card, folder=self.cwd)
 
     def use_terminal(self, host: PtyHost) -> None:
-        """Sets the terminal that shows commands which need one."""
-        self._given.toolbox.workspace.pty_host = host
+        """Sets the terminal in which commands that need one are shown."""
+        self._dependencies.toolbox.workspace.pty_host = host
 
     def warm_up(self) -> None:
-        """Loads tools, secrets, encoders and the model's client before the first request. Takes a while, so
-        call it in a thread."""
+        """Loads tools, secrets, encoders and the model's client before the first request. Takes a while, so it
+        is for a thread."""
         import_module("app.agent.loop")
         self.requests.sections()
-        self._made.core.conversation.warm_up()
-        choice = self._given.choice
+        self._parts.core.conversation.warm_up()
+        choice = self._dependencies.model_choice
         if choice.model is not None:
             choice.credentials.prepare(choice.model.provider)
-            self._given.registry.warm(choice.model)
+            self._dependencies.registry.load_modules_for(choice.model)
 
     async def announce_end(self) -> None:
         """Tells extensions that the program ends, while the session still works."""
-        await self._given.hooks.ended()
+        await self._dependencies.hooks.on_program_end()
 
     def on_close(self, call: Callable[[], None]) -> None:
         """Calls `call` when the session has been closed."""
-        self._closers.append(call)
+        self._close_callbacks.append(call)
 
     async def close(self) -> None:
         try:
-            await self._made.end()
+            await self._parts.end()
         finally:
-            while self._closers:
-                self._closers.pop()()
+            while self._close_callbacks:
+                self._close_callbacks.pop()()

@@ -13,7 +13,7 @@ from app.values.events import EntryAppended, SessionInfoChanged
 
 
 class SessionNotes(msgspec.Struct, frozen=True):
-    """Writes entries and publishes them."""
+    """Writes session entries that are no messages, and publishes them."""
 
     conversation: Conversation
     event_bus: EventBus
@@ -25,19 +25,19 @@ class SessionNotes(msgspec.Struct, frozen=True):
         self.conversation.rename(cleaned)
         await self.event_bus.publish(SessionInfoChanged(name=cleaned or None))
 
-    async def note(self, custom_type: str, data: Any) -> Entry:
-        return await self._masked_entry(self.conversation.note(custom_type, data))
+    async def append_custom_entry(self, custom_type: str, data: Any) -> Entry:
+        return await self._publish_entry(self.conversation.record_custom_entry(custom_type, data))
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> Entry:
         edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
-        return await self._masked_entry(self.conversation.record_state(edit))
+        return await self._publish_entry(self.conversation.record_entry(edit))
 
     async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
-        """Edits the context for the user: waits for a running summary, and warns about the prompt cache."""
+        """Edits the context for the user: waits for a summary in progress, and warns about the prompt cache."""
         self.preconditions.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)
         self.cache.warn_if_dropped("context")
 
-    async def _masked_entry(self, entry: Entry) -> Entry:
+    async def _publish_entry(self, entry: Entry) -> Entry:
         await self.event_bus.publish(EntryAppended(entry=entry))
         return entry

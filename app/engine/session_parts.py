@@ -11,7 +11,7 @@ from app.engine.core.session_core import SessionCore
 from app.engine.dependencies import Dependencies
 from app.engine.files.file_parts import FileParts
 from app.engine.helpers.helper_table import HelperTable
-from app.engine.jobs.job_notices import job_table
+from app.engine.jobs.job_notices import make_job_table
 from app.engine.mcp.session_servers import McpServers
 from app.engine.models.model_parts import ModelParts
 from app.engine.permissions.permission_gate import PermissionGate
@@ -19,9 +19,9 @@ from app.engine.planning.plan_mode import PlanningParts
 from app.engine.preconditions import Preconditions
 from app.engine.prompt_submission import PromptSubmission
 from app.engine.questions.form_questions import FormQuestions
-from app.engine.repository.first_prompt_hint import FirstQuestionHint
+from app.engine.repository.first_prompt_hint import FirstPromptHint
 from app.engine.repository.repository_maps import RepositoryMaps
-from app.engine.secrets.session_mask import masking_of
+from app.engine.secrets.session_mask import install_masking
 from app.engine.session_notes import SessionNotes
 from app.engine.settings_watch import SettingsWatch
 from app.engine.tools.tool_parts import ToolParts
@@ -37,68 +37,72 @@ STOP_TIMEOUT = 0.5
 
 
 class SessionParts:
-    """The parts of one session. Each part gets those above it, and none knows the session."""
+    """The parts of one session. Each part gets those built before it, and none knows the session."""
 
     def __init__(self, given: Dependencies) -> None:
         self.core = core = SessionCore(
             given.log,
-            choice=given.choice,
+            choice=given.model_choice,
             toolbox=given.toolbox,
             options=given.options,
             hooks=given.hooks,
-            classify=given.classify,
+            classify=given.classify_failure,
             budget=given.budget,
         )
-        self.masking = masking = masking_of(core.workspace, given.secrets, core.options)
+        self.masking = masking = install_masking(core.workspace, given.secrets, core.options)
         self.models = ModelParts(core, given.registry, given.sections, masking)
-        self.permits = PermissionGate(
+        self.permission_gate = PermissionGate(
             core,
-            given.standing,
+            given.permission_context,
             add_section=self.models.requests.add_section,
-            unheld=lambda paths, ignored: self.files.kept.unheld(paths, ignored=ignored),
+            unheld=lambda paths, ignored: self.files.session_files.unrestorable(paths, ignored=ignored),
         )
-        self.planning = PlanningParts(core, self.permits, self.models.requests, masking, send=self._send)
+        self.planning = PlanningParts(
+            core, self.permission_gate, self.models.requests, masking, send=self._send
+        )
         self.context = ContextParts(
-            core, given.registry, masking, self.models.cache, behind=self.planning.todos.behind
+            core, given.registry, masking, self.models.cache, behind=self.planning.todos.append_to_summary
         )
-        self.forms = FormQuestions(self.permits.standing, core.event_bus)
+        self.forms = FormQuestions(self.permission_gate.permission_context, core.event_bus)
         self.servers = McpServers(
-            core, given.servers, self.models.requests, self.permits, masking, self.forms
+            core, given.servers, self.models.requests, self.permission_gate, masking, self.forms
         )
         self.settings_watch = SettingsWatch(core.options.effective_settings, self.servers, core.event_bus)
-        self.jobs = job_table(core, self._send)
+        self.jobs = make_job_table(core, self._send)
         self.helpers = HelperTable(core, self.jobs, given.helpers)
         self.files = FileParts(
-            core, given.undo, self.permits, masking, send=self._send, require_idle=self._require_idle
+            core, given.undo, self.permission_gate, masking, send=self._send, require_idle=self._require_idle
         )
-        self.tools = ToolParts(core, self.jobs, self.permits, masking)
-        self.runs = UserRunParts(core, self.tools.nested, masking, has_turn=lambda: self.runner.is_running)
+        self.tools = ToolParts(core, self.jobs, self.permission_gate, masking)
+        self.user_runs = UserRunParts(
+            core, self.tools.nested, masking, has_turn=lambda: self.runner.is_running
+        )
         self.runner = AgentRunner(
             core,
             requests=self.models.requests,
             compactor=self.context.compactor,
-            permits=self.permits,
+            permits=self.permission_gate,
             tools=self.tools,
             files=self.files,
             jobs=self.jobs,
-            shell=self.runs.shell,
+            shell=self.user_runs.shell,
             todos=self.planning.todos,
             settings_watch=self.settings_watch,
         )
         self.preconditions = Preconditions(core.conversation, core.choice, self.runner, self.context)
-        self.record = SessionNotes(core.conversation, core.event_bus, self.models.cache, self.preconditions)
-        self.prompts = self._prompts()
+        self.notes = SessionNotes(core.conversation, core.event_bus, self.models.cache, self.preconditions)
+        self.prompts = self._build_prompts()
         self.repository = RepositoryMaps(core.workspace)
-        self.navigation = self._navigation(given)
+        self.navigation = self._build_navigation(given)
         self.compaction = CompactionActions(
             compactor=self.context.compactor,
             conversation=core.conversation,
             runner=self.runner,
             preconditions=self.preconditions,
-            branches=self.navigation,
+            navigation=self.navigation,
         )
 
-    def _prompts(self) -> PromptSubmission:
+    def _build_prompts(self) -> PromptSubmission:
         core = self.core
         return PromptSubmission(
             queues=core.queues,
@@ -112,28 +116,28 @@ class SessionParts:
             event_bus=core.event_bus,
             settings_watch=self.settings_watch,
             servers=self.servers,
-            first_question=FirstQuestionHint(core.conversation, core.workspace, core.options),
+            first_question_hint=FirstPromptHint(core.conversation, core.workspace, core.options),
             options=core.options,
         )
 
-    def _navigation(self, given: Dependencies) -> Navigation:
+    def _build_navigation(self, given: Dependencies) -> Navigation:
         return Navigation(
             core=self.core,
-            places=given.places,
+            session_paths=given.session_paths,
             context=self.context,
             files=self.files,
             jobs=self.jobs,
             planning=self.planning.plan,
             goal=self.runner.goal,
-            folders=self.permits.folders,
+            folders=self.permission_gate.folders,
             servers=self.servers,
             preconditions=self.preconditions,
-            stop=self.stop,
-            enter=given.enter,
+            stop_operations=self.stop,
+            enter_folder=given.enter_folder,
         )
 
     async def _send(self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False) -> str:
-        """Sends a message for parts that are made before `prompts`."""
+        """Sends a message on behalf of parts that are built before the prompt submission."""
         return await self.prompts.send(message, deliver_as=deliver_as, trigger=trigger)
 
     def _require_idle(self, what: str) -> None:
@@ -141,7 +145,7 @@ class SessionParts:
 
     async def stop(self) -> None:
         """Stops the running operations and waits until they have ended."""
-        self.runs.abort()
+        self.user_runs.abort()
         self.runner.goal.stop_check()
         self.context.stop()
         await self.runner.abort()
@@ -164,14 +168,16 @@ class SessionParts:
         self.core.outcomes.close()
         await self.jobs.close()
         self.helpers.close()
-        await self.servers.end()
-        for note in await self.permits.boxes.notes_between_calls():
+        await self.servers.close()
+        for note in await self.permission_gate.boxes.notes_between_calls():
             telling.warn(note)
-        await asyncio.wait([asyncio.ensure_future(telling.drain())], timeout=LISTENER_DRAIN_TIMEOUT)
+        await asyncio.wait(
+            [asyncio.ensure_future(telling.wait_until_delivered())], timeout=LISTENER_DRAIN_TIMEOUT
+        )
         telling.close()
         self.planning.todos.close()
-        self.files.kept.close()
-        self.permits.boxes.close()
+        self.files.session_files.close()
+        self.permission_gate.boxes.close()
         workspace.close()
         try:
             self.core.conversation.log.close()

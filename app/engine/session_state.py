@@ -94,29 +94,29 @@ class ContextRoom(msgspec.Struct, frozen=True, kw_only=True):
     is_exact: bool
     """Whether the provider has counted the whole context."""
     window: int
-    reserve: int
+    reserved_tokens: int
     """Tokens reserved for the answer."""
-    freed: int
+    tokens_freed: int
     """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
 
 
-def room_from(given: Dependencies, made: SessionParts) -> ContextRoom:
-    model = given.choice.model
+def context_room(given: Dependencies, made: SessionParts) -> ContextRoom:
+    model = given.model_choice.model
     try:
-        freed = made.context.compactor.preparation().freed_tokens
+        freed = made.context.compactor.plan().freed_tokens
     except NothingToCompact:
         freed = 0
     return ContextRoom(
         tokens=made.core.usage_totals.context_tokens,
         is_exact=made.core.usage_totals.is_exact,
         window=model.context_window if model else 0,
-        reserve=made.context.compactor.limits.reserve_tokens,
-        freed=freed,
+        reserved_tokens=made.context.compactor.limits.reserve_tokens,
+        tokens_freed=freed,
     )
 
 
-def state_from(given: Dependencies, made: SessionParts) -> SessionState:
-    log, choice, queues = made.core.conversation.log, given.choice, made.core.queues
+def session_state(given: Dependencies, made: SessionParts) -> SessionState:
+    log, choice, queues = made.core.conversation.log, given.model_choice, made.core.queues
     return SessionState(
         session_id=log.session_id,
         file=log.path,
@@ -126,22 +126,24 @@ def state_from(given: Dependencies, made: SessionParts) -> SessionState:
         is_on_disk=log.is_on_disk,
         model=choice.model,
         thinking=choice.thinking,
-        levels=choice.levels,
+        levels=choice.thinking_levels,
         scope=choice.scope,
         is_running=made.runner.is_running,
         is_compacting=made.context.is_summarising,
         is_waiting_to_retry=made.runner.countdown.is_running,
-        is_shell_running=made.runs.shell.running_task.is_running,
-        is_cell_running=made.runs.cells.running_task.is_running,
+        is_shell_running=made.user_runs.shell.running_task.is_running,
+        is_cell_running=made.user_runs.cells.running_task.is_running,
         is_checking_goal=made.runner.goal.is_checking,
         waiting_count=len(queues),
-        running_jobs=len(made.jobs.running()),
+        running_jobs=len(made.jobs.running_jobs()),
         context_tokens=made.core.usage_totals.context_tokens,
         is_full=made.context.compactor.is_full,
-        permission_mode=made.permits.rules.mode,
-        sandbox_warning=made.permits.boxes.missing if made.permits.asks_person else "",
+        permission_mode=made.permission_gate.rules.mode,
+        sandbox_warning=made.permission_gate.boxes.missing_sandbox_warning
+        if made.permission_gate.asks_person
+        else "",
         is_planning=made.planning.plan.is_on,
-        asks_person=made.permits.asks_person,
+        asks_person=made.permission_gate.asks_person,
         compaction_mode=given.options.effective_settings.settings.compaction.mode,
         steering_mode=given.options.queue_mode("steering"),
         follow_up_mode=given.options.queue_mode("follow_up"),

@@ -11,19 +11,20 @@ class SettingsWatch:
     def __init__(
         self, effective_settings: EffectiveSettings, servers: McpServers, event_bus: EventBus
     ) -> None:
-        self._in_force = effective_settings
+        self._effective_settings = effective_settings
         self._servers = servers
         self._event_bus = event_bus
 
-    def keep(self, name: str, value: object) -> None:
-        """Sets a value. Raises `SettingRefused` when it is invalid; reports a file that cannot be written."""
-        self._in_force.set(name, value)
+    def save_setting(self, name: str, value: object) -> None:
+        """Sets a setting's value and saves it. Raises `SettingRefused` when the value is invalid; reports a file
+        that cannot be written."""
+        self._effective_settings.set(name, value)
         try:
-            self._in_force.keep(name, value)
+            self._effective_settings.save_value(name, value)
         except SettingRefused as problem:
             self._event_bus.notify(f"{name} applies to this session only: {problem}", "warning")
 
-    def look(self) -> None:
-        self._event_bus.warn_of(self._in_force.follow())
+    def reload_if_changed(self) -> None:
+        self._event_bus.warn_of_each(self._effective_settings.reload_changed())
         if self._servers.files.any_changed():
-            self._servers.follow()
+            self._servers.reload_configuration()

@@ -22,11 +22,11 @@ from app.extensions.registrations import (
     Command,
     Extension,
     ExtensionFlag,
+    MarkdownTransform,
     Shortcut,
-    Transform,
-    require_bound,
+    require_binding,
 )
-from app.extensions.run_program import DEFAULT_TIMEOUT_SECONDS, ExecResult, run_in_sandbox, run_program
+from app.extensions.run_program import ExecResult, ProgramSandbox, run_program
 from app.extensions.session_binding import SessionBinding
 from app.extensions.ui_protocol import DeliverAs, ProviderSpec
 from app.values.content import Image
@@ -44,7 +44,7 @@ class ExtensionApi:
     version: str = API_VERSION
 
     def __init__(self, hooked: HookRegistry, extension: Extension) -> None:
-        self._all = hooked
+        self._all_hooks = hooked
         self._extension = extension
         self.context = Context(extension, hooked)
         """Reads the session as it is now."""
@@ -65,10 +65,10 @@ class ExtensionApi:
         if name not in HOOKS and name not in SESSION_EVENTS:
             raise ValueError(f"There is no hook {name!r}. docs/extensions.md lists all of them.")
         if handler is not None:
-            return self._all.on(self._extension, name, handler, self.context)
+            return self._all_hooks.on(self._extension, name, handler, self.context)
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._all.on(self._extension, name, function, self.context)
+            self._all_hooks.on(self._extension, name, function, self.context)
             return function
 
         return decorate
@@ -76,8 +76,8 @@ class ExtensionApi:
     def register_tool(self, tool: Tool) -> None:
         """Registers a tool for the model. A tool with the name of a built-in replaces it."""
         self._register("tool", self._extension.tools, tool.name, tool)
-        if self._all.bound is not None:
-            self._all.bound.registrations.add_tool(tool, self._extension.owner)
+        if self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.add_tool(tool, self._extension.owner_name)
 
     def tool(
         self,
@@ -95,7 +95,7 @@ class ExtensionApi:
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             def context_of(call: ToolContext) -> ToolCallContext:
-                return ToolCallContext(self._extension, self._all, call)
+                return ToolCallContext(self._extension, self._all_hooks, call)
 
             tool = make_tool(
                 function,
@@ -105,7 +105,7 @@ class ExtensionApi:
                 schema=schema,
                 context_of=context_of,
                 extension=self._extension,
-                limits=lambda: self._all.limits,
+                limits=lambda: self._all_hooks.limits,
                 **more,
             )
             self.register_tool(tool)
@@ -115,8 +115,8 @@ class ExtensionApi:
 
     def unregister_tool(self, name: str) -> None:
         self._extension.require_open()
-        if self._extension.tools.pop(name, None) is not None and self._all.bound is not None:
-            self._all.bound.registrations.remove_tool(name, self._extension.owner)
+        if self._extension.tools.pop(name, None) is not None and self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.remove_tool(name, self._extension.owner_name)
 
     def command(
         self, name: str, *, description: str = "", complete: Callable[[str], Any] | None = None
@@ -162,7 +162,7 @@ class ExtensionApi:
         """Returns the value that the command line gives to a flag of this extension, or the flag's
         default."""
         flag = self._extension.flags.get(name)
-        return self._all.value_of(flag) if flag else None
+        return self._all_hooks.flag_value(flag) if flag else None
 
     def message_renderer(self, custom_type: str, render: Callable[..., Any]) -> None:
         """Draws messages of a custom type: `render(message, expanded)` returns a `View`, blocks, a text, or a
@@ -184,31 +184,33 @@ class ExtensionApi:
     ) -> None:
         """Changes Markdown before it is drawn. Kinds: user, assistant, thinking, custom, summary."""
         self._extension.require_open()
-        self._extension.transforms.append(Transform(change=change, kinds=tuple(kinds)))
+        self._extension.transforms.append(MarkdownTransform(change=change, kinds=tuple(kinds)))
 
     def register_provider(self, spec: ProviderSpec) -> None:
         """Registers a provider's models and, where needed, the adapter that speaks to them."""
         self._register("provider", self._extension.providers, spec.name, spec)
-        if self._all.bound is not None:
-            self._all.bound.registrations.add_provider(spec, self._extension.owner_of(spec.name))
+        if self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.add_provider(
+                spec, self._extension.provider_owner_name(spec.name)
+            )
 
     def unregister_provider(self, name: str) -> None:
         self._extension.require_open()
-        if self._extension.providers.pop(name, None) is not None and self._all.bound is not None:
-            self._all.bound.registrations.remove_owner(self._extension.owner_of(name))
+        if self._extension.providers.pop(name, None) is not None and self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.remove_owner(self._extension.provider_owner_name(name))
 
     def register_mcp_server(self, name: str, config: Mapping[str, Any]) -> None:
         """Registers an MCP server, with the keys of a configuration file: `command` and `args`, or `url`. It
         precedes a server of that name in a file; the user's own settings for it (`enabled`, `exposure`,
         `tools`) still apply."""
         self._register("MCP server", self._extension.servers, name, dict(config))
-        if self._all.bound is not None:
-            self._all.bound.registrations.add_server(name, dict(config), self._extension.owner)
+        if self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.add_server(name, dict(config), self._extension.owner_name)
 
     def unregister_mcp_server(self, name: str) -> None:
         self._extension.require_open()
-        if self._extension.servers.pop(name, None) is not None and self._all.bound is not None:
-            self._all.bound.registrations.remove_server(name, self._extension.owner)
+        if self._extension.servers.pop(name, None) is not None and self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.remove_server(name, self._extension.owner_name)
 
     def mcp_servers(self) -> Sequence[ServerView]:
         """Lists all MCP servers of the session with their status and offers, without contacting any."""
@@ -222,9 +224,9 @@ class ExtensionApi:
         extension ends or calls this again."""
         self._extension.require_open()
         self._extension.operations = (files, processes)
-        if self._all.bound is not None:
-            self._all.bound.registrations.remove_operations(self._extension.owner)
-            self._all.bound.registrations.add_operations(files, processes, self._extension.owner)
+        if self._all_hooks.binding is not None:
+            self._all_hooks.binding.registrations.remove_operations(self._extension.owner_name)
+            self._all_hooks.binding.registrations.add_operations(files, processes, self._extension.owner_name)
 
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """Adds suggestions to the editor: `complete(text, cursor)` returns texts or `Completion`s, and may be
@@ -234,11 +236,11 @@ class ExtensionApi:
         return complete
 
     def _register(self, what: str, table: dict[str, Any], name: str, value: Any) -> None:
-        """Records a registration. The later one of one extension wins; between two extensions, the tables of
-        `runner` decide."""
+        """Records a registration. The later one of one extension wins; between two extensions,
+        `ExtensionCatalogue` and `RegistrationTables` decide."""
         self._extension.require_open()
         if name in table:
-            self._all.report(
+            self._all_hooks.report_once(
                 self._extension.source.path,
                 "register",
                 f"the {what} {name} is registered twice; the second counts",
@@ -248,13 +250,13 @@ class ExtensionApi:
     # Acting
 
     @property
-    def _bound(self) -> SessionBinding:
+    def _binding(self) -> SessionBinding:
         self._extension.require_open()
-        return require_bound(self._all.bound)
+        return require_binding(self._all_hooks.binding)
 
     @property
     def _session(self) -> Session:
-        return self._bound.session
+        return self._binding.session
 
     async def send_message(
         self,
@@ -305,50 +307,52 @@ class ExtensionApi:
 
     async def append_entry(self, custom_type: str, data: Any = None) -> str:
         """Stores data of this extension in the session file; the model never reads it."""
-        return (await self._session.record.note(custom_type, data)).id
+        return (await self._session.notes.append_custom_entry(custom_type, data)).id
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> str:
         """Leaves an entry out of the context (None) or replaces its content; the session file keeps the
         original."""
-        return (await self._session.record.edit_context(target_id, replacement)).id
+        return (await self._session.notes.edit_context(target_id, replacement)).id
 
     async def set_label(self, entry_id: str, label: str | None) -> None:
         self._session.log.set_label(entry_id, label)
 
     async def set_session_name(self, name: str) -> None:
-        await self._session.record.rename(name)
+        await self._session.notes.rename(name)
 
     def session_name(self) -> str | None:
         return self._session.state.name
 
     def commands(self) -> tuple[Command, ...]:
         """Returns the commands of all extensions."""
-        return tuple(command for extension in self._all.loaded for command in extension.commands.values())
+        return tuple(
+            command for extension in self._all_hooks.loaded for command in extension.commands.values()
+        )
 
     def all_tools(self) -> Sequence[Tool]:
-        return self._session.tools.all()
+        return self._session.tools.all_tools()
 
     def active_tools(self) -> Sequence[str]:
-        return tuple(self._session.tools.active())
+        return tuple(self._session.tools.active_tools())
 
     def set_active_tools(self, names: Sequence[str]) -> None:
         self._session.tools.set_active(names)
 
     async def set_model(self, model: Model) -> bool:
         """Switches the session to a model. Returns False when there are no credentials for it."""
-        if not self._session.models.choice.is_available(model):
+        if not self._session.models.model_choice.is_available(model):
             return False
-        await self._session.models.use(model)
+        await self._session.models.use_model(model)
         return True
 
     def thinking_level(self) -> ThinkingLevel:
         return self._session.state.thinking
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        await self._session.models.use_thinking(level)
+        await self._session.models.use_thinking_level(level)
 
     def settings(self) -> Mapping[str, Any]:
-        return self._bound.settings()
+        return self._binding.settings()
 
     @property
     def jobs(self) -> JobTable:
@@ -373,20 +377,20 @@ class ExtensionApi:
         ended with all its children; output beyond `max_bytes` ends it."""
         self._extension.require_open()
         if sandboxed:
-            return await run_in_sandbox(
-                self._session,
-                command,
-                arguments,
-                cwd=cwd,
-                env=env,
-                stdin=stdin,
-                timeout=timeout or DEFAULT_TIMEOUT_SECONDS,
-                max_bytes=max_bytes,
-            )
-        bound = self._all.bound
+            async with self.sandbox() as sandbox:
+                return await sandbox.exec(
+                    command, arguments, cwd=cwd, env=env, stdin=stdin, timeout=timeout, max_bytes=max_bytes
+                )
+        bound = self._all_hooks.binding
         if bound is not None:
             cwd = cwd or bound.session.cwd
             env = {**bound.passed_variables(), **(env or {})}
         return await run_program(
             command, arguments, cwd=cwd, env=env, stdin=stdin, timeout=timeout, max_bytes=max_bytes
         )
+
+    def sandbox(self) -> ProgramSandbox:
+        """`async with api.sandbox() as sandbox:` runs several programs with `await sandbox.exec(…)`, each as
+        `exec(sandboxed=True)` does. Files that they made and that run later are looked for once, after the last."""
+        self._extension.require_open()
+        return ProgramSandbox(self._session)

@@ -11,7 +11,7 @@ from app.resources.prompt_templates import PromptTemplate
 from app.resources.skills import Skill
 
 CommandScope = Literal["user", "project", "temporary"]
-_SCOPES: Mapping[str, CommandScope] = {"project": "project", "flag": "temporary"}
+_SCOPE_BY_ORIGIN: Mapping[str, CommandScope] = {"project": "project", "flag": "temporary"}
 
 
 def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
@@ -23,10 +23,12 @@ def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
             info = CommandSource(
                 path=source.path,
                 source=source.origin,
-                scope=_SCOPES.get(source.origin, "user"),
+                scope=_SCOPE_BY_ORIGIN.get(source.origin, "user"),
                 origin="package" if source.origin in ("package", "entry-point") else "top-level",
             )
-            found.setdefault(command.name, _info(command.name, command.description, "extension", info))
+            found.setdefault(
+                command.name, _command_info(command.name, command.description, "extension", info)
+            )
     return list(found.values())
 
 
@@ -34,8 +36,11 @@ def file_commands(
     templates: Iterable[PromptTemplate], skills: Iterable[Skill], paths: Paths
 ) -> list[CommandInfo]:
     return [
-        *(_info(t.name, t.description, "prompt", _file_source(t.path, paths)) for t in templates),
-        *(_info(f"skill:{s.name}", s.description, "skill", _file_source(s.path, paths)) for s in skills),
+        *(_command_info(t.name, t.description, "prompt", _file_source(t.path, paths)) for t in templates),
+        *(
+            _command_info(f"skill:{s.name}", s.description, "skill", _file_source(s.path, paths))
+            for s in skills
+        ),
     ]
 
 
@@ -50,7 +55,7 @@ def _file_source(path: Path, paths: Paths) -> CommandSource:
     return CommandSource(path=str(path), source="local", scope=scope, origin="top-level")
 
 
-def _info(
+def _command_info(
     name: str, description: str, source: Literal["extension", "prompt", "skill"], info: CommandSource
 ) -> CommandInfo:
     command = CommandInfo(name=name, source=source, sourceInfo=info)

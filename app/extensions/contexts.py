@@ -16,7 +16,7 @@ from app.engine.core.prompt_intake import RequestRefused
 from app.engine.files.pending_changes import RequestedChange
 from app.engine.session import Session
 from app.extensions.headless_ui import WatchedUi
-from app.extensions.registrations import Extension, require_bound
+from app.extensions.registrations import Extension, require_binding
 from app.extensions.session_binding import SessionBinding, SessionRecord
 from app.extensions.ui_protocol import Mode, Ui, WindowUsage
 from app.sessions.errors import SessionError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from app.extensions.hooks.hook_registry import HookRegistry
 
 
-async def ran_to_end(work: Awaitable[object], *unless: type[Exception]) -> bool:
+async def await_success(work: Awaitable[object], *unless: type[Exception]) -> bool:
     """Awaits the work. Returns False when it was cancelled or raised one of the exceptions in `unless`."""
     try:
         return await work is not False
@@ -42,26 +42,26 @@ class Context:
 
     def __init__(self, extension: Extension, hooked: "HookRegistry") -> None:
         self._extension = extension
-        self._hooked = hooked
-        self.ui: Ui = cast(Ui, WatchedUi(lambda: self._bound.ui, extension, hooked.emit))
+        self._hooks = hooked
+        self.ui: Ui = cast(Ui, WatchedUi(lambda: self._binding.ui, extension, hooked.emit))
         """The user interface: dialogs, notes, status, widgets."""
 
     @property
-    def _bound(self) -> SessionBinding:
+    def _binding(self) -> SessionBinding:
         self._extension.require_open()
-        return require_bound(self._hooked.bound)
+        return require_binding(self._hooks.binding)
 
     @property
     def _session(self) -> Session:
-        return self._bound.session
+        return self._binding.session
 
     @property
     def mode(self) -> Mode:
-        return self._bound.mode
+        return self._binding.mode
 
     @property
     def has_ui(self) -> bool:
-        return self._bound.ui.has_ui
+        return self._binding.ui.has_ui
 
     @property
     def cwd(self) -> Path:
@@ -70,12 +70,12 @@ class Context:
     @property
     def added_folders(self) -> tuple[Path, ...]:
         """Returns the folders that the session works in besides `cwd`."""
-        return self._session.folders.all
+        return self._session.folders.all_folders
 
     @property
     def cache_dir(self) -> Path | None:
         """Returns a folder for files that can be made again; it may be emptied at any time."""
-        return self._bound.cache_dir
+        return self._binding.cache_dir
 
     @property
     def session(self) -> SessionRecord:
@@ -83,13 +83,13 @@ class Context:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        return self._bound.settings()
+        return self._binding.settings()
 
     @property
     def prompt_sections(self) -> dict[str, str]:
         """Returns the prompt sections that extensions own; they may be changed in place. No compaction
         touches them."""
-        return self._bound.prompt_sections
+        return self._binding.prompt_sections
 
     @property
     def model(self) -> Model | None:
@@ -97,7 +97,7 @@ class Context:
 
     @property
     def models(self) -> Sequence[Model]:
-        return self._session.models.choice.available()
+        return self._session.models.model_choice.available()
 
     @property
     def thinking_level(self) -> ThinkingLevel:
@@ -112,20 +112,20 @@ class Context:
         return not self._session.is_running
 
     def is_project_trusted(self) -> bool:
-        return self._bound.is_trusted
+        return self._binding.is_trusted
 
     def has_nothing_to_trust(self) -> bool:
         """Whether the project has nothing that would need the user's trust."""
-        return self._session.permissions.standing.needs_no_trust()
+        return self._session.permissions.permission_context.has_nothing_to_trust()
 
     @property
     def uses_context_files(self) -> bool:
         """False when the user started with `--no-context-files`."""
-        return self._bound.uses_context_files
+        return self._binding.uses_context_files
 
     async def is_project_unchanged(self) -> bool:
         """Whether the project is trusted with its files as they are now; reads them."""
-        return await self._session.permissions.standing.counts_async()
+        return await self._session.permissions.permission_context.check_trust()
 
     def has_pending_messages(self) -> bool:
         return self._session.state.waiting_count > 0
@@ -143,7 +143,9 @@ class Context:
         await self._session.abort()
 
     async def compact(self, instructions: str | None = None) -> bool:
-        return await ran_to_end(self._session.compaction.run(instructions), NothingToCompact, SummaryFailed)
+        return await await_success(
+            self._session.compaction.compact(instructions), NothingToCompact, SummaryFailed
+        )
 
     async def stage(
         self,
@@ -169,7 +171,7 @@ class Context:
 
     def shutdown(self) -> None:
         """Ends bayou once the run has settled."""
-        self._bound.shutdown()
+        self._binding.shutdown()
 
 
 class CommandContext(Context):
@@ -181,32 +183,34 @@ class CommandContext(Context):
     async def new_session(self) -> bool:
         """Starts a new session. Returns False when an extension cancelled it, like the methods that
         follow."""
-        return await ran_to_end(self._session.branches.begin(), RequestRefused, SessionError)
+        return await await_success(self._session.branches.start_new_session(), RequestRefused, SessionError)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        return await ran_to_end(self._session.branches.fork(entry_id, position), RequestRefused, SessionError)
+        return await await_success(
+            self._session.branches.fork(entry_id, position), RequestRefused, SessionError
+        )
 
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
         wish = NavigationOptions(summarise=summarize, instructions=instructions)
-        return await ran_to_end(
+        return await await_success(
             self._session.branches.go_to(entry_id, wish), RequestRefused, SummaryFailed, NothingToCompact
         )
 
     async def switch_session(self, path: Path) -> bool:
-        return await ran_to_end(self._resumed(path), RequestRefused, SessionError)
+        return await await_success(self._resume_session(path), RequestRefused, SessionError)
 
-    async def _resumed(self, path: Path) -> None:
+    async def _resume_session(self, path: Path) -> None:
         session = self._session
         await session.abort()
-        log = self._bound.places.open(path)
+        log = self._binding.session_paths.open_file(path)
         log.require_cwd(session.cwd)
         await session.branches.open(log, "resume")
 
     async def reload(self) -> None:
         """Loads every extension again. This context refuses afterwards."""
-        await self._bound.reload()
+        await self._binding.reload()
 
 
 class ToolCallContext(Context):

@@ -14,7 +14,7 @@ from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS, hook_named
 from app.extensions.ui_protocol import Ui
 from app.resources.text_files import read_text, write_text
 
-PAGE = "docs/extensions.md"
+EXTENSIONS_PAGE = "docs/extensions.md"
 
 
 def fill_generated_parts(page: str) -> str:
@@ -69,11 +69,11 @@ def methods_table(kind: Any, prefix: str) -> str:
             lines.append(f"| `{prefix}.{name}` | {_first_line(member.fget)} |")
         elif inspect.isfunction(member):
             wait = "await " if inspect.iscoroutinefunction(member) else ""
-            lines.append(f"| `{wait}{prefix}.{name}({_parameters(member)})` | {_first_line(member)} |")
+            lines.append(f"| `{wait}{prefix}.{name}({_parameter_names(member)})` | {_first_line(member)} |")
     return "\n".join(lines)
 
 
-def _parameters(function: Any) -> str:
+def _parameter_names(function: Any) -> str:
     shown: list[str] = []
     seen_star = False
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
@@ -92,7 +92,7 @@ def _first_line(function: Any) -> str:
 
 
 def main() -> None:
-    path = Path(__file__).resolve().parent.parent.parent / PAGE
+    path = Path(__file__).resolve().parent.parent.parent / EXTENSIONS_PAGE
     write_text(path, fill_generated_parts(read_text(path) or ""))
 
 

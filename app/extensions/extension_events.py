@@ -35,7 +35,9 @@ class ExtensionEventBus:
             if not extension.is_open:
                 continue
             try:
-                await call_with_limit(function, data, seconds=limits.answer, block=limits.block)
+                await call_with_limit(
+                    function, data, seconds=limits.answer_seconds, block=limits.block_seconds
+                )
             except (Exception, SystemExit) as problem:  # noqa: BLE001  (another extension's failure is not the sender's)
                 self._failed(extension, name, problem)
 

@@ -30,7 +30,7 @@ def make_tool(
     async def run(given: Any, call: ToolContext) -> ToolResult:
         if not extension.is_open:
             raise ToolError(f"The tool {name} belongs to an extension that was reloaded or removed.")
-        block = limits().block
+        block = limits().block_seconds
         try:
             answer = call_sync_with_limit(function, given, context_of(call), block=block)
             if isinstance(answer, Awaitable):

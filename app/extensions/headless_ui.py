@@ -32,35 +32,35 @@ class SilentUi:
     def __init__(self, publish: Callable[[Event], None] = lambda event: None, mode: str = "print") -> None:
         self._publish = publish
         self._mode = mode
-        self._reported: set[str] = set()
+        self._reported_features: set[str] = set()
 
-    def _degraded(self, what: str) -> None:
-        if what not in self._reported:
-            self._reported.add(what)
+    def _report_missing_feature(self, what: str) -> None:
+        if what not in self._reported_features:
+            self._reported_features.add(what)
             text = f"An extension asked for {what}, which {self._mode} mode does not have."
             self._publish(Notice(level="info", text=text))
 
-    def _unseen(self, what: str) -> None:
+    def _ignore_feature(self, what: str) -> None:
         """Ignores features that only a screen has."""
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        self._degraded("a choice")
+        self._report_missing_feature("a choice")
         return None
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
-        self._degraded("a confirmation")
+        self._report_missing_feature("a confirmation")
         return False
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        self._degraded("an input")
+        self._report_missing_feature("an input")
         return None
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        self._degraded("an editor")
+        self._report_missing_feature("an editor")
         return None
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
-        self._degraded("a screen of its own")
+        self._report_missing_feature("a custom screen")
         return None
 
     def notify(self, text: str, level: Level = "info") -> None:
@@ -73,23 +73,23 @@ class SilentUi:
     def set_title(self, title: str) -> None: ...
 
     def set_header(self, make: Callable[..., Any] | None) -> None:
-        self._degraded("a header of its own")
+        self._report_missing_feature("a custom header")
 
     def set_footer(self, make: Callable[..., Any] | None) -> None:
-        self._degraded("a footer of its own")
+        self._report_missing_feature("a custom footer")
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
-        self._degraded("an editor of its own")
+        self._report_missing_feature("a custom editor")
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        self._degraded("what the terminal sends")
+        self._report_missing_feature("what the terminal sends")
         return lambda: None
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
-        self._unseen("a working message of its own")
+        self._ignore_feature("a custom working message")
 
     def editor_text(self) -> str:
-        self._unseen("the editor's text")
+        self._ignore_feature("the editor's text")
         return ""
 
     def set_editor_text(self, text: str) -> None: ...
@@ -97,22 +97,22 @@ class SilentUi:
     def paste(self, text: str) -> None: ...
 
     def set_tools_expanded(self, expanded: bool) -> None:
-        self._unseen("tool cards opened or closed")
+        self._ignore_feature("tool cards opened or closed")
 
     def tools_expanded(self) -> bool:
-        self._unseen("whether tool cards are open")
+        self._ignore_feature("whether tool cards are open")
         return False
 
     def themes(self) -> Sequence[str]:
-        self._unseen("the list of themes")
+        self._ignore_feature("the list of themes")
         return ()
 
     def theme(self) -> str:
-        self._unseen("the theme's name")
+        self._ignore_feature("the theme's name")
         return ""
 
     def set_theme(self, name: str) -> bool:
-        self._unseen("another theme")
+        self._ignore_feature("another theme")
         return False
 
 
@@ -130,7 +130,7 @@ class EventUi(SilentUi):
         answer_seconds: float = QUESTION_TIMEOUT,
     ) -> None:
         super().__init__(publish, mode)
-        self._answer_seconds = answer_seconds
+        self._answer_timeout = answer_seconds
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         answer = await self._publish_and_wait(
@@ -151,7 +151,7 @@ class EventUi(SilentUi):
         return answer if isinstance(answer, str) else None
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        seconds = max(self._answer_seconds, EDITOR_QUESTION_TIMEOUT)
+        seconds = max(self._answer_timeout, EDITOR_QUESTION_TIMEOUT)
         answer = await self._publish_and_wait(
             None, None, method="editor", title=title, prefill=prefill or None, seconds=seconds
         )
@@ -166,7 +166,7 @@ class EventUi(SilentUi):
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         if callable(content):
-            self._degraded("a widget of its own")
+            self._report_missing_feature("a custom widget")
             return
         extra: dict[str, Any] = {"widgetKey": key}
         if isinstance(content, View):
@@ -190,8 +190,8 @@ class EventUi(SilentUi):
     def paste(self, text: str) -> None:
         self.set_editor_text(text)
 
-    def _unseen(self, what: str) -> None:
-        self._degraded(what)  # a client may draw such a feature itself, so it is reported
+    def _ignore_feature(self, what: str) -> None:
+        self._report_missing_feature(what)  # a client may draw such a feature itself, so it is reported
 
     def _publish_request(self, **fields: Any) -> None:
         self._publish(QuestionAsked(id=str(uuid.uuid4()), **fields))
@@ -204,7 +204,7 @@ class EventUi(SilentUi):
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         milliseconds = None if timeout is None else round(timeout * 1000)
         self._publish(QuestionAsked(id=str(uuid.uuid4()), timeout=milliseconds, answer=answer, **fields))
-        patience = (seconds or self._answer_seconds) if timeout is None else timeout
+        patience = (seconds or self._answer_timeout) if timeout is None else timeout
         try:
             return await asyncio.wait_for(answer, patience)
         except TimeoutError:

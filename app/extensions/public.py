@@ -65,8 +65,8 @@ from app.extensions.registrations import (
 from app.extensions.run_program import ExecResult, run_program
 from app.extensions.ui_protocol import DeliverAs, ProviderSpec
 from app.extensions.views import View, as_view, view_data, view_text
-from app.providers.key_values import CredentialError
 from app.providers.model_stream import Credential
+from app.providers.secret_references import CredentialError
 from app.providers.signin.interface import SignIn, SignInUi
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.entries import CompactionEntry, CustomEntry

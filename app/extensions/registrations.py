@@ -26,7 +26,7 @@ class NotReady(RuntimeError):
     """There is no session yet: actions belong into hooks, tools and commands, not into loading."""
 
 
-def require_bound(bound: SessionBinding | None) -> SessionBinding:
+def require_binding(bound: SessionBinding | None) -> SessionBinding:
     if bound is None:
         raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
     return bound
@@ -92,7 +92,7 @@ class ExtensionFlag(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-class Transform(msgspec.Struct, frozen=True, kw_only=True):
+class MarkdownTransform(msgspec.Struct, frozen=True, kw_only=True):
     """Changes the Markdown of messages before it is drawn, never what is stored or sent."""
 
     change: Callable[[str], str]
@@ -129,7 +129,7 @@ class Extension:
         self.message_renderers: dict[str, Callable[..., Any]] = {}
         self.entry_renderers: dict[str, Callable[..., Any]] = {}
         self.tool_renderers: dict[str, Callable[..., Any]] = {}
-        self.transforms: list[Transform] = []
+        self.transforms: list[MarkdownTransform] = []
         self.providers: dict[str, ProviderSpec] = {}
         self.servers: dict[str, dict[str, Any]] = {}
         """MCP servers by name, with the keys of a configuration file."""
@@ -143,13 +143,13 @@ class Extension:
         return self.source.name
 
     @property
-    def owner(self) -> str:
-        """Names this extension in this epoch, for the host's tables."""
+    def owner_name(self) -> str:
+        """The name under which bayou's tables hold what this load of the extension registered."""
         return f"extension:{self.source.name}#{self.epoch}"
 
-    def owner_of(self, provider: str) -> str:
-        """Returns an owner's name for one provider, so that each provider can be removed alone."""
-        return f"{self.owner}/{provider}"
+    def provider_owner_name(self, provider: str) -> str:
+        """Returns the owner name of one provider of the extension, so that each provider can be removed alone."""
+        return f"{self.owner_name}/{provider}"
 
     def require_open(self) -> None:
         if not self.is_open:

@@ -11,9 +11,9 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
 from app.extensions.ui_protocol import Mode, ProviderSpec, Ui
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.registry import Registry
 from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 from app.values.messages import Message
@@ -33,7 +33,7 @@ class SessionBinding(msgspec.Struct, kw_only=True):
     session: Session
     mode: Mode
     ui: Ui
-    places: SessionPaths
+    session_paths: SessionPaths
     registrations: "RegistrationTables"
     settings: Callable[[], Mapping[str, Any]] = dict
     """All settings, spelled as in the file, including keys that bayou does not know."""
@@ -47,9 +47,9 @@ class SessionBinding(msgspec.Struct, kw_only=True):
     """False: `--no-context-files`."""
     shutdown: Callable[[], None] = lambda: None
     reload: Callable[[], Any] = lambda: None
-    expand: Callable[[str], Awaitable[str]] | None = None
+    expand_prompt: Callable[[str], Awaitable[str]] | None = None
     """Expands `/skill:name` or `/template` to its text."""
-    refusal: Callable[[str, Mapping[str, Any]], str] = lambda name, arguments: ""
+    tool_refusal: Callable[[str, Mapping[str, Any]], str] = lambda name, arguments: ""
     """Says why the command that began the run does not let a call run; empty if it does."""
     file_commands: Callable[[], "Sequence[CommandInfo]"] = lambda: ()
     """Lists the templates and skills that `/name` can stand for in a prompt."""
@@ -111,7 +111,7 @@ class SessionRecord:
     def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
         """Returns the effects of calling this tool with these arguments, for a new or an earlier call; None
         when the tool does not exist or the arguments are invalid. Looks at files."""
-        return self._session.tools.effects_of(name, arguments)
+        return self._session.tools.effects_of_call(name, arguments)
 
     def read_restriction(self, path: Path) -> str:
         """Explains why a `read` of this file would need approval (a rule hides it, or it may hold secrets),
@@ -120,43 +120,47 @@ class SessionRecord:
 
     def masked(self, text: str) -> str:
         """Returns a text with its secrets masked, as the model reads it."""
-        return self._session.secrets.text(text, "an extension")
+        return self._session.secrets.masked_text(text, "an extension")
 
 
 class RegistrationTables(msgspec.Struct, eq=False):
     """Holds what extensions registered, each item under its owner's name, and removes it with the owner."""
 
     session: Session
-    choice: ModelChoice
-    registry: Registry
-    exchange: Callable[[FileOperations | None, ProcessOperations | None], object] = lambda *operations: None
+    model_choice: ModelChoice
+    registry: AdapterRegistry
+    switch_operations: Callable[[FileOperations | None, ProcessOperations | None], object] = (
+        lambda *operations: None
+    )
     """Switches the tools to these operations, or back to bayou's own."""
-    _tools_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    _servers_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _tools_by_owner: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _servers_by_owner: dict[str, list[str]] = msgspec.field(default_factory=dict)
     _operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = msgspec.field(
         default_factory=list
     )
 
     def add_tool(self, tool: Tool, owner: str) -> None:
         self.session.tools.register(tool, owner=owner)
-        self._tools_of.setdefault(owner, []).append(tool.name)
+        self._tools_by_owner.setdefault(owner, []).append(tool.name)
 
     def remove_tool(self, name: str, owner: str) -> None:
-        if name in self._tools_of.get(owner, []):
-            self._tools_of[owner].remove(name)
+        if name in self._tools_by_owner.get(owner, []):
+            self._tools_by_owner[owner].remove(name)
             self.session.tools.unregister(name)
 
     def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
-        self.session.mcp.bring(name, entry)
-        self._servers_of.setdefault(owner, []).append(name)
+        self.session.mcp.set_server(name, entry)
+        self._servers_by_owner.setdefault(owner, []).append(name)
 
     def remove_server(self, name: str, owner: str) -> None:
-        if name in self._servers_of.get(owner, []):
-            self._servers_of[owner].remove(name)
-            self.session.mcp.bring(name, None)
+        if name in self._servers_by_owner.get(owner, []):
+            self._servers_by_owner[owner].remove(name)
+            self.session.mcp.set_server(name, None)
 
     def add_provider(self, spec: ProviderSpec, owner: str) -> None:
-        register_provider_models(spec, self.choice.catalogue, self.choice.credentials, owner=owner)
+        register_provider_models(
+            spec, self.model_choice.catalogue, self.model_choice.credentials, owner=owner
+        )
         if spec.adapter is not None:
             for api in {model.api for model in spec.models}:
                 self.registry.register(api, spec.adapter, owner=owner)
@@ -167,27 +171,27 @@ class RegistrationTables(msgspec.Struct, eq=False):
         """Adds an owner's operations. The latest of several owners is used; an owner that passes None keeps
         its place."""
         self._operations.append((owner, files, processes))
-        self._exchange_last()
+        self._switch_to_last_operations()
 
     def remove_operations(self, owner: str) -> None:
         if any(whose == owner for whose, _, _ in self._operations):
             self._operations = [entry for entry in self._operations if entry[0] != owner]
-            self._exchange_last()
+            self._switch_to_last_operations()
 
-    def _exchange_last(self) -> None:
+    def _switch_to_last_operations(self) -> None:
         files = [files for _, files, _ in self._operations if files is not None]
         processes = [processes for _, _, processes in self._operations if processes is not None]
-        self.exchange(files[-1] if files else None, processes[-1] if processes else None)
+        self.switch_operations(files[-1] if files else None, processes[-1] if processes else None)
 
     def remove_owner(self, owner: str) -> None:
         self.remove_operations(owner)
-        for name in self._tools_of.pop(owner, []):
+        for name in self._tools_by_owner.pop(owner, []):
             self.session.tools.unregister(name)
-        for name in self._servers_of.pop(owner, []):
-            self.session.mcp.bring(name, None)
+        for name in self._servers_by_owner.pop(owner, []):
+            self.session.mcp.set_server(name, None)
         self.registry.remove_owner(owner)
-        self.choice.catalogue.remove_owner(owner)
-        self.choice.credentials.withdraw(owner)
+        self.model_choice.catalogue.remove_owner(owner)
+        self.model_choice.credentials.remove_owner(owner)
 
 
 def register_provider_models(
@@ -199,9 +203,9 @@ def register_provider_models(
         entry["baseUrl"] = spec.base_url
     catalogue.add_provider(spec.name, entry, owner=owner)
     if spec.sign_in is not None:
-        credentials.offer(spec.name, spec.sign_in, owner=owner)
+        credentials.add_sign_in(spec.name, spec.sign_in, owner=owner)
     if spec.api_key is not None or spec.headers:
-        credentials.provide(
+        credentials.set_key(
             spec.name,
             spec.api_key,
             headers=spec.headers,

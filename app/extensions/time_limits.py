@@ -25,11 +25,11 @@ CLEANUP_SECONDS = 1.0
 class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Time limits for extension code, in seconds."""
 
-    answer: float = 10.0
-    slow_answer: float = 300.0
+    answer_seconds: float = 10.0
+    slow_answer_seconds: float = 300.0
     """The limit of hooks that may ask a model."""
-    block: float = 2.0
-    load: float = 10.0
+    block_seconds: float = 2.0
+    load_seconds: float = 10.0
 
 
 def hook_limits(effective_settings: EffectiveSettings) -> HookLimits:
@@ -37,10 +37,10 @@ def hook_limits(effective_settings: EffectiveSettings) -> HookLimits:
     mine = effective_settings.settings.extension_limits
     answer = mine.hook_timeout_ms / 1000
     return HookLimits(
-        answer=answer,
-        slow_answer=answer * 30,
-        block=mine.block_timeout_ms / 1000,
-        load=mine.load_timeout_ms / 1000,
+        answer_seconds=answer,
+        slow_answer_seconds=answer * 30,
+        block_seconds=mine.block_timeout_ms / 1000,
+        load_seconds=mine.load_timeout_ms / 1000,
     )
 
 
@@ -48,7 +48,7 @@ class HookTooSlow(Exception):
     """An extension's code exceeded a time limit. `str` says which."""
 
 
-class _Blocked(BaseException):
+class _BlockingCodeInterrupted(BaseException):
     """Interrupts extension code that blocks. Not an `Exception`: a broad `except` would swallow it."""
 
 
@@ -62,51 +62,51 @@ class _Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.is_expired = False
-        self._left = seconds
+        self._seconds_left = seconds
         self._pauses = 0
-        self._at = 0.0
+        self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[Any] | None = None
-        self._guarded: TimeLimitedAwaitable[Any] | None = None
+        self._awaitable: TimeLimitedAwaitable[Any] | None = None
 
-    def begin(self, task: asyncio.Task[Any], guarded: "TimeLimitedAwaitable[Any]") -> None:
-        self._task, self._guarded = task, guarded
-        self._start()
+    def start_timer(self, task: asyncio.Task[Any], guarded: "TimeLimitedAwaitable[Any]") -> None:
+        self._task, self._awaitable = task, guarded
+        self._start_loop_timer()
 
-    def _start(self) -> None:
+    def _start_loop_timer(self) -> None:
         loop = asyncio.get_running_loop()
-        self._at = loop.time() + self._left
-        self._timer = loop.call_later(self._left, self._expire)
+        self._started_at = loop.time() + self._seconds_left
+        self._timer = loop.call_later(self._seconds_left, self._expire_task)
 
-    def _expire(self) -> None:
+    def _expire_task(self) -> None:
         self.is_expired = True
         self.cancel()
 
     def cancel(self) -> None:
         assert self._task is not None
         self._task.cancel()
-        self.end()
-        self._timer = asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._on_timeout)
+        self.stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._abandon_code)
 
-    def _on_timeout(self) -> None:
-        assert self._task is not None and self._guarded is not None
-        self._guarded.abandon()
+    def _abandon_code(self) -> None:
+        assert self._task is not None and self._awaitable is not None
+        self._awaitable.abandon()
         self._task.cancel()
 
-    def end(self) -> None:
+    def stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
     def pause(self) -> None:
         if self._pauses == 0 and self._task is not None and not self.is_expired:
-            self._left = max(0.0, self._at - asyncio.get_running_loop().time())
-            self.end()
+            self._seconds_left = max(0.0, self._started_at - asyncio.get_running_loop().time())
+            self.stop_timer()
         self._pauses += 1
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._pauses -= 1
         if self._pauses == 0 and self._task is not None and not self._task.done() and not self.is_expired:
-            self._start()
+            self._start_loop_timer()
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def pause_time_limit() -> Generator[None]:
     try:
         yield
     finally:
-        deadline.go_on()
+        deadline.resume()
 
 
 async def call_with_limit(function: Callable[..., Any], *arguments: Any, seconds: float, block: float) -> Any:
@@ -131,9 +131,9 @@ async def call_with_limit(function: Callable[..., Any], *arguments: Any, seconds
         return result
     guarded, deadline = TimeLimitedAwaitable(result, block), _Deadline(seconds)
     token = _deadline.set(deadline)  # a task started here inherits it
-    task = asyncio.get_running_loop().create_task(_awaited(guarded))
+    task = asyncio.get_running_loop().create_task(_await_guarded(guarded))
     _deadline.reset(token)
-    deadline.begin(task, guarded)
+    deadline.start_timer(task, guarded)
     try:
         await asyncio.wait((task,))
     except asyncio.CancelledError:
@@ -141,7 +141,7 @@ async def call_with_limit(function: Callable[..., Any], *arguments: Any, seconds
         await asyncio.wait((task,))
         raise
     finally:
-        deadline.end()
+        deadline.stop_timer()
         guarded.close()
         failed = not task.done() or task.cancelled() or task.exception() is not None
     if deadline.is_expired and failed:
@@ -152,7 +152,7 @@ async def call_with_limit(function: Callable[..., Any], *arguments: Any, seconds
     return value
 
 
-async def _awaited(guarded: "TimeLimitedAwaitable[Any]") -> Any:
+async def _await_guarded(guarded: "TimeLimitedAwaitable[Any]") -> Any:
     try:
         return await guarded
     except SystemExit as problem:  # raised out of a task it would end the whole loop
@@ -165,17 +165,17 @@ class _RequestedExit(msgspec.Struct, frozen=True):
     problem: SystemExit
 
 
-def _blocked_for(seconds: float) -> str:
+def _blocked_text(seconds: float) -> str:
     return f"it blocked everything for {seconds:g} seconds and was interrupted"
 
 
 def call_sync_with_limit(function: Callable[..., T], *arguments: Any, block: float) -> T:
     """Calls a plain function that must return quickly. Raises `HookTooSlow`, or what the function raises."""
     try:
-        with _interrupted_after(block):
+        with _interrupt_after(block):
             return function(*arguments)
-    except _Blocked:
-        raise HookTooSlow(_blocked_for(block)) from None
+    except _BlockingCodeInterrupted:
+        raise HookTooSlow(_blocked_text(block)) from None
 
 
 class TimeLimitedAwaitable(Generic[T]):
@@ -183,13 +183,13 @@ class TimeLimitedAwaitable(Generic[T]):
 
     def __init__(self, awaitable: Awaitable[T], block: float) -> None:
         self._awaitable = awaitable
-        self._block = block
-        self._has_begun = self._is_abandoned = False
+        self._block_seconds = block
+        self._has_started = self._is_abandoned = False
 
     def close(self) -> None:
         """Closes an awaitable that was cancelled before its first step, so that Python prints no "never
         awaited" warning."""
-        if not self._has_begun and isinstance(self._awaitable, Coroutine):
+        if not self._has_started and isinstance(self._awaitable, Coroutine):
             self._awaitable.close()
 
     def abandon(self) -> None:
@@ -197,12 +197,12 @@ class TimeLimitedAwaitable(Generic[T]):
         self._is_abandoned = True
 
     def __await__(self) -> Generator[Any, Any, T]:
-        self._has_begun = True
+        self._has_started = True
         steps = self._awaitable.__await__()
         send, value, problem = getattr(steps, "send", None), None, None
         while True:
             try:
-                with _interrupted_after(self._block):
+                with _interrupt_after(self._block_seconds):
                     if problem is not None:
                         throw = getattr(steps, "throw", None)
                         if throw is None:
@@ -212,8 +212,8 @@ class TimeLimitedAwaitable(Generic[T]):
                         wanted = send(value) if send else next(steps)
             except StopIteration as end:
                 return end.value
-            except _Blocked:
-                raise HookTooSlow(_blocked_for(self._block)) from None
+            except _BlockingCodeInterrupted:
+                raise HookTooSlow(_blocked_text(self._block_seconds)) from None
             problem = value = None
             try:
                 value = yield wanted
@@ -223,20 +223,20 @@ class TimeLimitedAwaitable(Generic[T]):
                 problem = raised
 
 
-class _Timer:
+class _InterruptTimer:
     """The process-wide timer, which knows which interruption is due."""
 
     def __init__(self) -> None:
         self.depth = 0
-        self.on_signal = self._fire
+        self.on_signal = self._interrupt_frame
         """The handler as one object, so that `is` recognises it."""
 
-    def _fire(self, number: int, frame: types.FrameType | None) -> None:
+    def _interrupt_frame(self, number: int, frame: types.FrameType | None) -> None:
         if self.depth:
-            raise _Blocked
+            raise _BlockingCodeInterrupted
 
 
-_timer = _Timer()
+_interrupt_timer = _InterruptTimer()
 
 
 def _can_interrupt() -> bool:
@@ -244,20 +244,20 @@ def _can_interrupt() -> bool:
 
 
 @contextmanager
-def _interrupted_after(seconds: float) -> Generator[None]:
-    if _timer.depth or not _can_interrupt():  # an outer time limit is active already
+def _interrupt_after(seconds: float) -> Generator[None]:
+    if _interrupt_timer.depth or not _can_interrupt():  # an outer time limit is active already
         yield
         return
     before = signal.getsignal(signal.SIGALRM)
-    if before is not _timer.on_signal:
-        signal.signal(signal.SIGALRM, _timer.on_signal)
-    _timer.depth = 1
+    if before is not _interrupt_timer.on_signal:
+        signal.signal(signal.SIGALRM, _interrupt_timer.on_signal)
+    _interrupt_timer.depth = 1
     # Repeats, for code that swallows the first interruption.
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
     try:
         yield
     finally:
-        _timer.depth = 0
+        _interrupt_timer.depth = 0
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if callable(before) and before is not _timer.on_signal:  # restores another owner's handler
+        if callable(before) and before is not _interrupt_timer.on_signal:  # restores another owner's handler
             signal.signal(signal.SIGALRM, before)

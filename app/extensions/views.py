@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from tools.columns import aligned_lines
 from tools.results import (
     Block,
     Card,
@@ -98,22 +99,21 @@ def block_text(block: Block) -> str:
         case ListBlock():
             return "\n".join(block.items)
         case TreeBlock():
-            return "\n".join(line for root in block.roots for line in _tree(root, 0))
+            return "\n".join(line for root in block.roots for line in _tree_lines(root, 0))
         case TableBlock():
-            return _table(block)
+            return _table_lines(block)
         case ImageBlock():
             return f"[image {block.mime_type}, {block.byte_count} bytes]"
         case _:
             assert_never(block)
 
 
-def _tree(node: TreeNode, depth: int) -> list[str]:
-    return ["  " * depth + node.label, *(line for child in node.children for line in _tree(child, depth + 1))]
+def _tree_lines(node: TreeNode, depth: int) -> list[str]:
+    return [
+        "  " * depth + node.label,
+        *(line for child in node.children for line in _tree_lines(child, depth + 1)),
+    ]
 
 
-def _table(block: TableBlock) -> str:
-    rows = [block.header, *block.rows]
-    widths = [max(len(row[at]) for row in rows if at < len(row)) for at in range(max(map(len, rows)))]
-    return "\n".join(
-        "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in rows
-    )
+def _table_lines(block: TableBlock) -> str:
+    return "\n".join(aligned_lines([block.header, *block.rows]))

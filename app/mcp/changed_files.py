@@ -1,4 +1,5 @@
-"""What servers do to files during a call: recorded for undo, and reported where the sandbox could not prevent it."""
+"""Finds the files that MCP servers change during a call: records them for undo, and reports changes that the
+sandbox could not prevent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,36 +12,39 @@ from app.mcp.server_registry import OfferedTool
 from tools.base import ToolContext, ToolError
 from tools.operations import CommandLine
 from tools.results import TextPart, ToolResult
-from tools.running.box_notes import change_notes, lasting_notes, late_keys_note
 from tools.running.commands import finish_despite_cancellation, watch_files
-from tools.running.watching import FilesAfterCommand
+from tools.running.file_watching import FilesAfterCommand
+from tools.running.sandbox_notes import change_notes, lasting_notes, late_keys_note
 from tools.workspace import workspace_of
 
 _Result = TypeVar("_Result")
 
 
 async def watch_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfterCommand | None:
-    """Begins to look for changed files, so that undo has them: a local program may change any file of the folder."""
-    config = entry.life.config
+    """Starts to watch for files that an MCP server changes, so that undo can restore them: a local program may
+    change any file of the folder."""
+    config = entry.managed_server.config
     if config.url is not None or entry.tool.says_read_only:
         return None
     line = CommandLine(argv=(entry.full_name,), cwd=str(context.cwd), environment={})
     return await watch_files(workspace_of(context), context.call_id, entry.full_name, line)
 
 
-async def run_watched(
+async def report_changed_files(
     life: ManagedServer,
     context: ToolContext,
     asked: Awaitable[_Result],
     result_of: Callable[[_Result], ToolResult],
 ) -> ToolResult:
-    """Returns the result, with the files that the server changed meanwhile or since the last call, where its sandbox
-    could not prevent it."""
-    box, guard = await life.box(), workspace_of(context).guard
+    """Returns the result of an MCP call, with a note on the files that the server changed during it or since the
+    last call, where its sandbox could not prevent it."""
+    box, guard = await life.current_sandbox(), workspace_of(context).guard
     if box is None:
         return await asyncio.to_thread(result_of, await asked)
-    seen = await asyncio.to_thread(guard.before, box)
-    notes = lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.between))
+    box = life.compared_policy(box)
+    seen = await asyncio.to_thread(guard.snapshot_before, box)
+    await asyncio.to_thread(guard.watch_process, box, f"the MCP server {life.config.name}")
+    notes = lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.changes_between))
     problem: ToolError | None = None
     result = ToolResult()
     try:
@@ -48,16 +52,16 @@ async def run_watched(
     except ToolError as failure:
         problem = failure
     finally:
-        behind = asyncio.to_thread(guard.after, seen, box)
+        behind = asyncio.to_thread(guard.changes_after, seen, box)
         notes += change_notes("server", await finish_despite_cancellation(behind))
-    if hidden := life.newly_hidden(box):
+    if hidden := life.newly_hidden_paths(box):
         name = life.config.name
         notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
     if problem is not None:
         raise ToolError("\n".join([str(problem), *notes])) from None
-    return _with_notes(result, notes)
+    return _append_notes(result, notes)
 
 
-def _with_notes(result: ToolResult, notes: list[str]) -> ToolResult:
+def _append_notes(result: ToolResult, notes: list[str]) -> ToolResult:
     told = tuple(TextPart(text=f"[{note}]") for note in notes)
     return msgspec.structs.replace(result, content=(*result.content, *told)) if told else result

@@ -64,7 +64,7 @@ async def sign_in_without_person(server: ServerConfig, clients: HttpClientFactor
     given = server.oauth
     assert given is not None
     try:
-        provider = _provider(server, given)
+        provider = _token_provider(server, given)
         async with clients(_ConfiguredScope(provider, given.scope)) as client:
             answer = await request_with_sign_in(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
@@ -82,7 +82,7 @@ def client_fingerprint(given: OAuthConfig) -> dict[str, object]:
     return {"client_id": given.client_id, "grant_types": ["client_credentials"]}
 
 
-def _provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
+def _token_provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
     url, issuer = server.url or "", given.issuer or None
     if given.private_key:
         key = SignedJWTParameters(

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from app.resources.server_files import ServerOrigin
-from tools.running.withheld import looks_secret
+from tools.running.withheld_variables import is_secret_variable
 from tools.text import escape_controls
 
 Exposure = Literal["auto", "direct", "search", "hidden"]
 EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
 ServerType = Literal["stdio", "http", "sse"]
-Grant = Literal["authorization_code", "client_credentials"]
+OAuthGrant = Literal["authorization_code", "client_credentials"]
 
 _PI_EXPOSURE_NAMES: dict[str, Exposure] = {"codemode": "search", "deferred": "search"}
-_TYPES: dict[str, ServerType] = {
+_SERVER_TYPES: dict[str, ServerType] = {
     **{"stdio": "stdio", "local": "stdio", "sse": "sse"},
     **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
 }
@@ -32,7 +32,7 @@ _ENTRY_KEYS = (
     *("command", "args", "env", "cwd", "type", "url", "headers", "oauth", "enabled", "disabled", "exposure"),
     *("tools", "toolExposure", "description", "startTimeout", "timeout", "trustHints"),
 )
-_GRANTS: tuple[Grant, ...] = ("authorization_code", "client_credentials")
+_GRANTS: tuple[OAuthGrant, ...] = ("authorization_code", "client_credentials")
 _OAUTH_TEXT_KEYS = {
     **{
         "client_id": "clientId",
@@ -54,7 +54,7 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
     callback_port: int = 0
     """0: any free port."""
     client_name: str = ""
-    grant: Grant = "authorization_code"
+    grant: OAuthGrant = "authorization_code"
     """Whether a person signs in, or the client with its own credentials."""
     private_key: str = ""
     """A private key in PEM, used instead of a secret when the client signs in by itself."""
@@ -68,7 +68,7 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as it is configured. Values are as written: `ServerValues.resolved` fills them in."""
+    """A server as it is configured. Values are as written: `ServerValueResolver.resolve` fills them in."""
 
     name: str
     origin: ServerOrigin = "user"
@@ -140,15 +140,15 @@ def decode_entry(
     name: str, entry: Any, *, origin: ServerOrigin, file: Path | None = None
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
     """Decodes an entry to a server and its problems. Never raises."""
-    return _Entry(name, entry).run(origin, file)
+    return _EntryReader(name, entry).read_server(origin, file)
 
 
 def apply_override(
     server: ServerConfig, entry: dict[str, Any]
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
     """Returns the server with the changes of an override entry applied."""
-    reading = _Entry(server.name, entry)
-    said = reading.common()
+    reading = _EntryReader(server.name, entry)
+    said = reading.read_common_fields()
     changes = {field: said[field] for field in _OVERRIDE_KEYS if field in said}
     if "tools" in changes:
         changes["tools"] = {**server.tools, **changes["tools"]}
@@ -162,7 +162,7 @@ def apply_override(
     return msgspec.structs.replace(server, **changes), tuple(reading.problems)
 
 
-class _Entry:
+class _EntryReader:
     """Reads the valid fields of an entry, and notes the problems of the others."""
 
     def __init__(self, name: str, entry: Any) -> None:
@@ -170,93 +170,95 @@ class _Entry:
         self._name = name
         self._entry: dict[str, Any] = entry if isinstance(entry, dict) else {}
         if not isinstance(entry, dict):
-            self._note((), 'a server must be an object: { "command": … } or { "url": … }')
+            self._report_problem((), 'a server must be an object: { "command": … } or { "url": … }')
         else:
-            self._hints()
+            self._report_unknown_keys()
 
-    def run(self, origin: ServerOrigin, file: Path | None) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+    def read_server(
+        self, origin: ServerOrigin, file: Path | None
+    ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
         wrong_name = name_problem(self._name)
         if wrong_name:
-            self._note((), wrong_name)
-        fields = {**self._transport(), **self.common()}
-        fields.setdefault("start_timeout", _usual_start(fields.get("command")))
+            self._report_problem((), wrong_name)
+        fields = {**self._read_transport(), **self.read_common_fields()}
+        fields.setdefault("start_timeout", _default_start_timeout(fields.get("command")))
         wrong = next((each.text for each in self.problems if not each.is_hint), "")
         server = ServerConfig(name=self._name, origin=origin, file=file, problem=wrong, **fields)
         return server, tuple(self.problems)
 
-    def common(self) -> dict[str, Any]:
+    def read_common_fields(self) -> dict[str, Any]:
         """Reads the fields that an override may contain too."""
         out: dict[str, Any] = {}
-        enabled = self._flag("enabled")
-        if enabled is None and (disabled := self._flag("disabled")) is not None:
+        enabled = self._boolean_field("enabled")
+        if enabled is None and (disabled := self._boolean_field("disabled")) is not None:
             enabled = not disabled
         self._set_field(out, "enabled", enabled)
         if "exposure" in self._entry:
-            self._set_field(out, "exposure", self._exposure(self._entry["exposure"], "exposure"))
+            self._set_field(out, "exposure", self._parse_exposure(self._entry["exposure"], "exposure"))
         tools: dict[str, Exposure] = {}
         for key in ("toolExposure", "tools"):
-            tools |= self._tools(key)
+            tools |= self._read_tool_exposures(key)
         if tools:
             out["tools"] = tools
-        self._set_field(out, "description", self._text("description"))
-        self._set_field(out, "start_timeout", self._seconds("startTimeout"))
-        self._set_field(out, "timeout", self._seconds("timeout"))
-        self._set_field(out, "trust_hints", self._flag("trustHints"))
+        self._set_field(out, "description", self._text_field("description"))
+        self._set_field(out, "start_timeout", self._seconds_field("startTimeout"))
+        self._set_field(out, "timeout", self._seconds_field("timeout"))
+        self._set_field(out, "trust_hints", self._boolean_field("trustHints"))
         return out
 
-    def _transport(self) -> dict[str, Any]:
+    def _read_transport(self) -> dict[str, Any]:
         """Reads how the server is reached: command or address."""
         out: dict[str, Any] = {}
-        command, args = self._command()
-        url = self._text("url")
+        command, args = self._read_command()
+        url = self._text_field("url")
         if command and url:
-            self._note(("url",), "has both `command` and `url`; remove one of them")
-        kind = self._type(url)
+            self._report_problem(("url",), "has both `command` and `url`; remove one of them")
+        kind = self._transport_type(url)
         if url:
             fault = "" if "${" in url or url.startswith("!") else address_problem(url)
             if fault:
-                self._note(("url",), fault)
-            out |= {"url": url, "headers": self._texts("headers")}
-            self._set_field(out, "oauth", self._oauth())
+                self._report_problem(("url",), fault)
+            out |= {"url": url, "headers": self._text_map_field("headers")}
+            self._set_field(out, "oauth", self._read_oauth())
         if command:
-            out |= {"command": command, "args": args, "env": self._texts("env")}
-            self._set_field(out, "cwd", self._text("cwd"))
+            out |= {"command": command, "args": args, "env": self._text_map_field("env")}
+            self._set_field(out, "cwd", self._text_field("cwd"))
         out["type"] = kind
         return out
 
-    def _command(self) -> tuple[str | None, tuple[str, ...]]:
+    def _read_command(self) -> tuple[str | None, tuple[str, ...]]:
         if isinstance(self._entry.get("command"), list):
             text = '`command` is one program: write "command": "npx", "args": ["-y", …]'
-            self._note(("command",), text)
+            self._report_problem(("command",), text)
             return None, ()
         args = self._entry.get("args", [])
-        if not isinstance(args, list) or not all(_is_plain(each) for each in args):
-            self._note(("args",), "`args` must be a list of texts")
+        if not isinstance(args, list) or not all(_is_text_or_number(each) for each in args):
+            self._report_problem(("args",), "`args` must be a list of texts")
             args = []
-        return self._text("command"), tuple(map(str, args))
+        return self._text_field("command"), tuple(map(str, args))
 
-    def _type(self, url: str | None) -> ServerType:
+    def _transport_type(self, url: str | None) -> ServerType:
         given = self._entry.get("type")
         if given is None:
             return "http" if url else "stdio"
-        kind = _TYPES.get(given) if isinstance(given, str) else None
+        kind = _SERVER_TYPES.get(given) if isinstance(given, str) else None
         if kind is None:
-            self._note(("type",), '`type` is one of "stdio", "http", "sse"')
+            self._report_problem(("type",), '`type` is one of "stdio", "http", "sse"')
             return "http" if url else "stdio"
         if (kind == "stdio") == bool(url):
             wanted = "`command`" if kind == "stdio" else "`url`"
-            self._note(("type",), f"`type` is {kind}, which needs {wanted}")
+            self._report_problem(("type",), f"`type` is {kind}, which needs {wanted}")
         elif kind == "sse":
             text = 'uses "sse", which is deprecated: use the server\'s streamable HTTP address'
-            self._note(("type",), text, is_hint=True)
+            self._report_problem(("type",), text, is_hint=True)
         return kind
 
-    def _oauth(self) -> OAuthConfig | None:
+    def _read_oauth(self) -> OAuthConfig | None:
         given = self._entry.get("oauth")
         if given is None or given is False:
             return None
         if not isinstance(given, dict):
-            self._note(("oauth",), "`oauth` must be an object: { clientId, scope, … }")
+            self._report_problem(("oauth",), "`oauth` must be an object: { clientId, scope, … }")
             return None
         fields: dict[str, Any] = {}
         for field, key in _OAUTH_TEXT_KEYS.items():
@@ -264,95 +266,99 @@ class _Entry:
             if isinstance(value, str):
                 fields[field] = value
             else:
-                self._note(("oauth", key), f"`oauth.{key}` must be a text")
+                self._report_problem(("oauth", key), f"`oauth.{key}` must be a text")
         port = given.get("callbackPort", 0)
         if isinstance(port, int) and not isinstance(port, bool) and 0 <= port <= 65535:
             fields["callback_port"] = port
         else:
-            self._note(("oauth", "callbackPort"), "`oauth.callbackPort` must be a port: 1 to 65535")
-        fields["grant"] = self._grant(given, fields)
+            self._report_problem(("oauth", "callbackPort"), "`oauth.callbackPort` must be a port: 1 to 65535")
+        fields["grant"] = self._read_grant(given, fields)
         return OAuthConfig(**fields)
 
-    def _grant(self, given: dict[str, Any], fields: dict[str, Any]) -> Grant:
+    def _read_grant(self, given: dict[str, Any], fields: dict[str, Any]) -> OAuthGrant:
         for known in _GRANTS:
             if given.get("grantType", "authorization_code") != known:
                 continue
             is_known = fields.get("client_id") and (fields.get("client_secret") or fields.get("private_key"))
             if known == "client_credentials" and not is_known:
                 text = "client_credentials needs `clientId`, and `clientSecret` or `privateKey`"
-                self._note(("oauth", "grantType"), text)
+                self._report_problem(("oauth", "grantType"), text)
             return known
-        self._note(
+        self._report_problem(
             ("oauth", "grantType"), '`oauth.grantType` is "authorization_code" or "client_credentials"'
         )
         return "authorization_code"
 
-    def _tools(self, key: str) -> dict[str, Exposure]:
+    def _read_tool_exposures(self, key: str) -> dict[str, Exposure]:
         given = self._entry.get(key)
         if given is None or given == ["*"]:  # another program's notation for "all tools"
             return {}
         if not isinstance(given, dict):
-            self._note((key,), f'`{key}` must be an object: {{ "delete_*": "hidden" }}')
+            self._report_problem((key,), f'`{key}` must be an object: {{ "delete_*": "hidden" }}')
             return {}
         out: dict[str, Exposure] = {}
         for pattern, value in given.items():
-            found = self._exposure(value, key, pattern)
+            found = self._parse_exposure(value, key, pattern)
             if found is not None:
                 out[pattern] = found
         return out
 
-    def _exposure(self, value: Any, *keys: str) -> Exposure | None:
+    def _parse_exposure(self, value: Any, *keys: str) -> Exposure | None:
         for each in EXPOSURES:
             if value == each:
                 return each
         if isinstance(value, str) and value in _PI_EXPOSURE_NAMES:
             return _PI_EXPOSURE_NAMES[value]
         told = ", ".join(f'"{each}"' for each in EXPOSURES)
-        self._note(keys, f"`{escape_controls('.'.join(keys))}` must be one of {told}")
+        self._report_problem(keys, f"`{escape_controls('.'.join(keys))}` must be one of {told}")
         return None
 
-    def _seconds(self, key: str) -> float | None:
+    def _seconds_field(self, key: str) -> float | None:
         value = self._entry.get(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
-            self._note((key,), f"`{key}` must be a number of seconds above 0")
+            self._report_problem((key,), f"`{key}` must be a number of seconds above 0")
             return None
         return float(value) if value <= _MAX_TIMEOUT_SECONDS else min(value / 1000, _MAX_TIMEOUT_SECONDS)
 
-    def _flag(self, key: str) -> bool | None:
+    def _boolean_field(self, key: str) -> bool | None:
         value = self._entry.get(key)
         if value is None or isinstance(value, bool):
             return value
-        self._note((key,), f"`{key}` must be true or false")
+        self._report_problem((key,), f"`{key}` must be true or false")
         return None
 
-    def _text(self, key: str) -> str | None:
+    def _text_field(self, key: str) -> str | None:
         value = self._entry.get(key)
-        if value is None or (isinstance(value, str) and _is_plain(value)):
+        if value is None or (isinstance(value, str) and _is_text_or_number(value)):
             return value or None
-        self._note((key,), f"`{key}` must be a text")
+        self._report_problem((key,), f"`{key}` must be a text")
         return None
 
-    def _texts(self, key: str) -> dict[str, str]:
+    def _text_map_field(self, key: str) -> dict[str, str]:
         given = self._entry.get(key)
         if given is None:
             return {}
         if not isinstance(given, dict):
-            self._note((key,), f'`{key}` must be an object: {{ "NAME": "value" }}')
+            self._report_problem((key,), f'`{key}` must be an object: {{ "NAME": "value" }}')
             return {}
-        fits: Callable[[str], object] = _HEADER.fullmatch if key == "headers" else _VARIABLE.fullmatch
+        fits: Callable[[str], object] = (
+            _HEADER_NAME_PATTERN.fullmatch if key == "headers" else _VARIABLE_NAME_PATTERN.fullmatch
+        )
         out: dict[str, str] = {}
         for name, value in given.items():
             if not fits(name):
-                self._note((key, name), f'"{escape_controls(name)[:80]}" in `{key}` is not a valid name')
-            elif not _is_plain(value):
-                self._note((key, name), f"`{key}.{name}` must be a text")
+                self._report_problem(
+                    (key, name), f'"{escape_controls(name)[:80]}" in `{key}` is not a valid name'
+                )
+            elif not _is_text_or_number(value):
+                self._report_problem((key, name), f"`{key}.{name}` must be a text")
             else:
                 out[name] = str(value)
         return out
 
-    def _hints(self) -> None:
+    def _report_unknown_keys(self) -> None:
         """Reports a key that is unknown and similar to a known one; all other unknown keys are kept
         silently."""
         import difflib  # noqa: PLC0415  (only where servers are)
@@ -360,7 +366,7 @@ class _Entry:
         for key in self._entry:
             close = [] if key in _ENTRY_KEYS else difflib.get_close_matches(key, _ENTRY_KEYS, n=1, cutoff=0.8)
             if close:
-                self._note(
+                self._report_problem(
                     (key,),
                     f"`{escape_controls(key)}` does nothing. Did you mean `{close[0]}`?",
                     is_hint=True,
@@ -370,12 +376,12 @@ class _Entry:
         if value is not None:
             out[field] = value
 
-    def _note(self, keys: tuple[str, ...], text: str, *, is_hint: bool = False) -> None:
+    def _report_problem(self, keys: tuple[str, ...], text: str, *, is_hint: bool = False) -> None:
         self.problems.append(EntryProblem(keys, text, is_hint))
 
 
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_VARIABLE = re.compile(r"[^=\0]+")
+_HEADER_NAME_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE_NAME_PATTERN = re.compile(r"[^=\0]+")
 
 
 def address_problem(url: str) -> str:
@@ -390,31 +396,31 @@ def address_problem(url: str) -> str:
     return ""
 
 
-def _usual_start(command: str | None) -> float:
+def _default_start_timeout(command: str | None) -> float:
     return 60.0 if command and Path(command).name.removesuffix(".cmd") in _DOWNLOADING_PROGRAMS else 30.0
 
 
-def _is_plain(value: Any) -> bool:
+def _is_text_or_number(value: Any) -> bool:
     """Whether the value is a text, or a number, which people often write without quotes."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return True
     return isinstance(value, str) and "\0" not in value
 
 
-_SECRET_FLAG = re.compile(
+_SECRET_FLAG_PATTERN = re.compile(
     r"(?i)^--?[\w-]*(?:key|token|secret|password|passwd|auth|credential|header|bearer)[\w-]*$"
 )
-_SECRET_VALUE = re.compile(
+_SECRET_VALUE_PATTERN = re.compile(
     r"(?i)^((?:--?)?[\w-]*(?:key|token|secret|password|passwd|auth|credential|bearer)[\w-]*=).+"
 )
-HIDDEN_VALUE = "•••"
+HIDDEN_VALUE_MARK = "•••"
 
 
 def display_address(server: ServerConfig) -> str:
     """Returns the command line or the address in one line."""
     if server.url is not None:
         return escape_controls(display_url(server.url))
-    return escape_controls(" ".join(_shown_words((server.command or "", *server.args))))
+    return escape_controls(" ".join(_words_without_secrets((server.command or "", *server.args))))
 
 
 def display_url(url: str) -> str:
@@ -424,14 +430,14 @@ def display_url(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return HIDDEN_VALUE
+        return HIDDEN_VALUE_MARK
     host = parts.netloc.rpartition("@")
     return urlunsplit(
         (
             parts.scheme,
-            f"{HIDDEN_VALUE}@{host[2]}" if host[1] else host[2],
+            f"{HIDDEN_VALUE_MARK}@{host[2]}" if host[1] else host[2],
             parts.path,
-            HIDDEN_VALUE if parts.query else "",
+            HIDDEN_VALUE_MARK if parts.query else "",
             "",
         )
     )
@@ -461,23 +467,23 @@ def display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
         )
     yield "timeouts", f"{server.start_timeout:g} s to start, {server.timeout:g} s without an answer"
     if server.trust_hints:
-        yield "hints", "its tool descriptions are trusted"
+        yield "hints", "the read-only and destructive hints of its tools are trusted"
     yield "defined in", str(server.file) if server.file else server.origin
 
 
 def display_value(value: str) -> str:
     """Returns a value for display: names of variables and commands are shown, literal values are hidden."""
     is_named = value.startswith("!") or re.fullmatch(r"(?:[A-Za-z]+ )?\$\{[^}:]*\}", value)
-    return escape_controls(value) if is_named else HIDDEN_VALUE
+    return escape_controls(value) if is_named else HIDDEN_VALUE_MARK
 
 
-def _shown_words(words: tuple[str, ...]) -> Iterator[str]:
+def _words_without_secrets(words: tuple[str, ...]) -> Iterator[str]:
     is_secret = False
     for word in words:
-        if (is_secret and not word.startswith("-")) or looks_secret("", word):
+        if (is_secret and not word.startswith("-")) or is_secret_variable("", word):
             yield display_value(word)
         elif "://" in word:
             yield display_url(word)
         else:
-            yield _SECRET_VALUE.sub(rf"\1{HIDDEN_VALUE}", word)
-        is_secret = bool(_SECRET_FLAG.match(word))
+            yield _SECRET_VALUE_PATTERN.sub(rf"\1{HIDDEN_VALUE_MARK}", word)
+        is_secret = bool(_SECRET_FLAG_PATTERN.match(word))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from app.mcp.server_manifest import without_unseen
+from app.mcp.server_manifest import without_invisible
 from app.values.forms import AskedForm, FormChoice, FormField
 from tools.text import escape_controls
 
@@ -24,20 +24,20 @@ _YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 def elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
     """Makes the form for the parameters of `elicitation/create`."""
-    message = _shown(params.get("message"))[:4_000]
+    message = _display_text(params.get("message"))[:4_000]
     if params.get("mode") == "url":
-        return AskedForm(server=server, message=message, url=_shown(params.get("url"))[:4_000])
-    schema = _table(params.get("requestedSchema"))
+        return AskedForm(server=server, message=message, url=_display_text(params.get("url"))[:4_000])
+    schema = _as_object(params.get("requestedSchema"))
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set[str]()
-    properties = list(_table(schema.get("properties")).items())[:_MOST_FIELDS]
-    fields = tuple(_field(name, _table(said), is_needed=name in needed) for name, said in properties)
+    properties = list(_as_object(schema.get("properties")).items())[:_MOST_FIELDS]
+    fields = tuple(_form_field(name, _as_object(said), is_needed=name in needed) for name, said in properties)
     return AskedForm(server=server, message=message, fields=fields)
 
 
-def _shown(text: Any) -> str:
+def _display_text(text: Any) -> str:
     """Returns a server's text without characters that deceive the person who reads it."""
-    return without_unseen(escape_controls(str(text or "")))
+    return without_invisible(escape_controls(str(text or "")))
 
 
 def validate_field(field: FormField, text: str) -> tuple[Any, str]:
@@ -53,16 +53,16 @@ def validate_field(field: FormField, text: str) -> tuple[Any, str]:
             answer = text.lower()
             return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "type yes or no")
         case "number" | "integer":
-            return _number(field, text)
+            return _parse_number(field, text)
         case "choice":
-            found = _choice(field, text)
+            found = _find_choice(field, text)
             if found is None and field.takes_text:
                 found = text
             return (found, "") if found is not None else (None, f"choose one of: {_choices_text(field)}")
         case "several":
-            return _several(field, text)
+            return _parse_choices(field, text)
         case "text":
-            return (None, wrong) if (wrong := _wrong_text(field, text)) else (text, "")
+            return (None, wrong) if (wrong := _text_problem(field, text)) else (text, "")
 
 
 def validate_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -82,43 +82,43 @@ def default_answers(form: AskedForm) -> dict[str, str]:
     return {field.name: field.default for field in form.fields if field.default}
 
 
-def _field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
-    title = _shown(said.get("title") or name).replace("\n", " ")[:200]
-    items = _table(said.get("items"))
+def _form_field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
+    title = _display_text(said.get("title") or name).replace("\n", " ")[:200]
+    items = _as_object(said.get("items"))
     kind = said.get("type")
-    choices = _choices(items if kind == "array" else said)
+    choices = _field_choices(items if kind == "array" else said)
     field = FormField(
         name=name,
         title=title,
-        description=_shown(said.get("description"))[:1_000],
+        description=_display_text(said.get("description"))[:1_000],
         is_required=is_needed,
-        default=_default(said.get("default")),
+        default=_default_text(said.get("default")),
         choices=choices,
     )
     if kind == "array":
-        return _limited(field, "several", said, "minItems", "maxItems")
+        return _limited_field(field, "several", said, "minItems", "maxItems")
     if choices:
         return msgspec.structs.replace(field, kind="choice")
     if kind == "boolean":
         return msgspec.structs.replace(field, kind="yes-no")
     if kind in ("number", "integer"):
-        return _limited(field, kind, said, "minimum", "maximum")
+        return _limited_field(field, kind, said, "minimum", "maximum")
     form = said.get("format")
     field = msgspec.structs.replace(field, format=form if isinstance(form, str) else "")
-    return _limited(field, "text", said, "minLength", "maxLength")
+    return _limited_field(field, "text", said, "minLength", "maxLength")
 
 
-def _limited(field: FormField, kind: Any, said: Mapping[str, Any], least: str, most: str) -> FormField:
+def _limited_field(field: FormField, kind: Any, said: Mapping[str, Any], least: str, most: str) -> FormField:
     limits = {name: said.get(key) for name, key in (("least", least), ("most", most))}
     numbers = {name: value for name, value in limits.items() if isinstance(value, int | float)}
     return msgspec.structs.replace(field, kind=kind, **numbers)
 
 
-def _choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
+def _field_choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
     for key in ("oneOf", "anyOf"):
         listed = said.get(key)
         if isinstance(listed, list):
-            pairs = [_table(each) for each in listed[:_MAX_GLOB_ALTERNATIVES]]
+            pairs = [_as_object(each) for each in listed[:_MAX_GLOB_ALTERNATIVES]]
             return tuple(_parse_choice(each["const"], each.get("title")) for each in pairs if "const" in each)
     listed, names = said.get("enum"), said.get("enumNames")
     if not isinstance(listed, list):
@@ -132,10 +132,10 @@ def _choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
 
 def _parse_choice(value: Any, title: Any) -> FormChoice:
     text = str(value)
-    return FormChoice(value=text, title=_shown(title or text).replace("\n", " ")[:200])
+    return FormChoice(value=text, title=_display_text(title or text).replace("\n", " ")[:200])
 
 
-def _default(value: Any) -> str:
+def _default_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -143,7 +143,7 @@ def _default(value: Any) -> str:
     return escape_controls(str(value))[:_MAX_ANSWER_CHARS] if isinstance(value, str | int | float) else ""
 
 
-def _number(field: FormField, text: str) -> tuple[Any, str]:
+def _parse_number(field: FormField, text: str) -> tuple[Any, str]:
     is_whole = field.kind == "integer"
     try:
         number = int(text) if is_whole else float(text)
@@ -158,16 +158,16 @@ def _number(field: FormField, text: str) -> tuple[Any, str]:
     return number, ""
 
 
-def _choice(field: FormField, text: str) -> str | None:
+def _find_choice(field: FormField, text: str) -> str | None:
     for each in field.choices:
         if text in (each.value, each.title):
             return each.value
     return next((each.value for each in field.choices if text.lower() == each.title.lower()), None)
 
 
-def _several(field: FormField, text: str) -> tuple[Any, str]:
-    words = _words(field, text)
-    found = [_choice(field, word) if field.choices else word for word in words]
+def _parse_choices(field: FormField, text: str) -> tuple[Any, str]:
+    words = _split_values(field, text)
+    found = [_find_choice(field, word) if field.choices else word for word in words]
     if field.takes_text:
         found = [word if value is None else value for word, value in zip(words, found, strict=True)]
     for word, value in zip(words, found, strict=True):
@@ -181,16 +181,16 @@ def _several(field: FormField, text: str) -> tuple[Any, str]:
     return values, ""
 
 
-def _words(field: FormField, text: str) -> list[str]:
+def _split_values(field: FormField, text: str) -> list[str]:
     """Splits an answer of several values: at line ends, else at commas unless it is one value with a comma in it."""
-    if "\n" not in text and _choice(field, text) is None:
+    if "\n" not in text and _find_choice(field, text) is None:
         words = [word.strip() for word in text.split(",") if word.strip()]
-        if not field.takes_text or all(_choice(field, word) is not None for word in words):
+        if not field.takes_text or all(_find_choice(field, word) is not None for word in words):
             return words
     return [word.strip() for word in text.split("\n") if word.strip()]
 
 
-def _wrong_text(field: FormField, text: str) -> str:
+def _text_problem(field: FormField, text: str) -> str:
     if field.least is not None and len(text) < field.least:
         return f"type at least {field.least:g} characters"
     if field.most is not None and len(text) > field.most:
@@ -200,15 +200,15 @@ def _wrong_text(field: FormField, text: str) -> str:
             return "type an e-mail address like name@example.org"
         case "uri" if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S+$", text):
             return "type an address like https://example.org"
-        case "date" if not _is_date(text, date.fromisoformat):
+        case "date" if not _can_parse(text, date.fromisoformat):
             return "type a date like 2026-12-31"
-        case "date-time" if not _is_date(text, datetime.fromisoformat):
+        case "date-time" if not _can_parse(text, datetime.fromisoformat):
             return "type a time like 2026-12-31T18:00:00Z"
         case _:
             return ""
 
 
-def _is_date(text: str, read: Any) -> bool:
+def _can_parse(text: str, read: Any) -> bool:
     try:
         read(text)
     except ValueError:
@@ -216,14 +216,14 @@ def _is_date(text: str, read: Any) -> bool:
     return True
 
 
-def about_field(field: FormField) -> str:
+def field_description(field: FormField) -> str:
     """Describes the expected value, with the description of the field."""
     words = (field.description, expected_answer(field), "needed" if field.is_required else "")
     return "; ".join(filter(None, words))
 
 
 def expected_answer(field: FormField) -> str:
-    """Says what to type; empty where any text or one of the choices will do."""
+    """Describes the text that a form field expects; empty where any text or one of the choices will do."""
     if field.kind in ("number", "integer"):
         return "a whole number" if field.kind == "integer" else "a number"
     if field.kind != "several":
@@ -239,5 +239,5 @@ def _choices_text(field: FormField) -> str:
     return ", ".join(shown) + (" …" if len(field.choices) > 12 else "")
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _as_object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -15,12 +15,12 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.oauth import HttpClientFactory, StoredAuth, forbidden_address_reason, sign_in
+from app.mcp.oauth import HttpClientFactory, StoredTokenAuth, forbidden_address_reason, sign_in
 from app.mcp.server_errors import ServerUnavailable
 from app.mcp.stdio_process import MAX_LINE_BYTES
 from app.mcp.token_store import TokenStore
 from app.providers.errors import ProviderError, retry_after_ms
-from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
+from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS, SharedClientTransport
 from app.providers.senders.connection_errors import connection_error
 from app.providers.signin.interface import SignInUi
 from app.providers.transport import USER_AGENT
@@ -42,7 +42,7 @@ def http_transport(
     async def opened() -> AsyncGenerator[Any, None]:
         url = server.url or ""
         clients = http_clients_for(server, proxy())
-        auth = None if has_own_key(server) else StoredAuth(server, sign_ins, clients)
+        auth = None if has_authorization_header(server) else StoredTokenAuth(server, sign_ins, clients)
         if server.type == "sse":
 
             def client(
@@ -70,7 +70,7 @@ async def sign_in_with_browser(
     server: ServerConfig, sign_ins: TokenStore, ui: SignInUi, proxy: str | None = None
 ) -> str:
     """Lets the user sign in to a server; returns a sentence about the result. Raises `UserError`."""
-    if has_own_key(server):
+    if has_authorization_header(server):
         raise ServerUnavailable(
             f'"{server.name}" sends an Authorization header; remove it from the configuration to '
             "sign in instead."
@@ -78,7 +78,7 @@ async def sign_in_with_browser(
     return await sign_in(server, sign_ins, http_clients_for(server, proxy), ui)
 
 
-def has_own_key(server: ServerConfig) -> bool:
+def has_authorization_header(server: ServerConfig) -> bool:
     return any(name.lower() == "authorization" for name in server.headers)
 
 
@@ -94,10 +94,12 @@ def http_clients_for(server: ServerConfig, proxy: str | None) -> HttpClientFacto
 
     def made(auth: httpx2.Auth | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            transport=_RetryingTransport(ThroughSharedClient(proxy), url, has_own_key=has_own_key(server)),
+            transport=_RetryingTransport(
+                SharedClientTransport(proxy), url, has_own_key=has_authorization_header(server)
+            ),
             auth=auth,
             headers={"User-Agent": USER_AGENT},
-            timeout=httpx2.Timeout(CONNECT_SECONDS, read=_READ_TIMEOUT_SECONDS),
+            timeout=httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=_READ_TIMEOUT_SECONDS),
             event_hooks={"request": [before]},
             trust_env=False,
         )
@@ -132,17 +134,21 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
                 if told.kind == "tls":
                     raise ServerUnavailable(str(told)) from None
                 if not left:
-                    raise ServerUnavailable(f"{self._where(request)} cannot be reached: {problem}") from None
+                    raise ServerUnavailable(
+                        f"{self._server_name(request)} cannot be reached: {problem}"
+                    ) from None
             except httpx2.TimeoutException:
-                raise ServerUnavailable(f"{self._where(request)} does not answer") from None
+                raise ServerUnavailable(f"{self._server_name(request)} does not answer") from None
             except httpx2.ProxyError as problem:
                 raise ServerUnavailable(f"the proxy refused the connection: {problem}") from None
             except httpx2.HTTPError as problem:
                 why = str(problem) or type(problem).__name__
-                raise ServerUnavailable(f"the connection to {self._where(request)} broke: {why}") from None
+                raise ServerUnavailable(
+                    f"the connection to {self._server_name(request)} broke: {why}"
+                ) from None
             else:
                 if not left or response.status_code not in _RETRYABLE_STATUSES:
-                    return await self._checked(request, response)
+                    return await self._check_response(request, response)
                 asked = (retry_after_ms({"retry-after": response.headers.get("retry-after", "")}) or 0) / 1000
                 await response.aclose()
                 pause = max(pause, asked)
@@ -154,9 +160,9 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
             await asyncio.sleep(pause)
             pause *= 2
 
-    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """Raises errors for answers outside of the protocol; all other answers go to the SDK."""
-        response = _bounded(response)
+    async def _check_response(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Raises an error for an HTTP answer outside of the MCP protocol; all other answers go to the SDK."""
+        response = _limit_answer_size(response)
         status = response.status_code
         is_server = request.url.host == self._origin.host and request.method == "POST"
         kind = response.headers.get("content-type", "")
@@ -175,7 +181,7 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
             raise ServerUnavailable("the server rejected the Authorization in `headers` (401)")
         return response
 
-    def _where(self, request: httpx2.Request) -> str:
+    def _server_name(self, request: httpx2.Request) -> str:
         port = f":{request.url.port}" if request.url.port else ""
         return f"{request.url.host}{port}"
 
@@ -199,7 +205,7 @@ class _SizeLimitedStream(httpx2.AsyncByteStream):
                     end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
                     self._size = self._size + len(piece) if end < 0 else len(piece) - end
                     if self._size > MAX_LINE_BYTES:
-                        raise self._refused(
+                        raise self._size_error(
                             f"the server sent an answer of more than {MAX_LINE_BYTES // 1024 // 1024} MB"
                         )
                     yield piece
@@ -208,9 +214,9 @@ class _SizeLimitedStream(httpx2.AsyncByteStream):
                             0
                         )  # a little data can decompress to a lot: lets key presses be handled in between
         except httpx2.DecodingError as problem:
-            raise self._refused(f"the server's answer cannot be decompressed: {problem}") from None
+            raise self._size_error(f"the server's answer cannot be decompressed: {problem}") from None
 
-    def _refused(self, why: str) -> Exception:
+    def _size_error(self, why: str) -> Exception:
         """Returns the exception that reaches the caller through the SDK: one kind for streams, another for
         other answers."""
         return httpx2.SSEError(why) if self._is_events else ServerUnavailable(why)
@@ -219,7 +225,7 @@ class _SizeLimitedStream(httpx2.AsyncByteStream):
         await self._answer.aclose()
 
 
-def _bounded(answer: httpx2.Response) -> httpx2.Response:
+def _limit_answer_size(answer: httpx2.Response) -> httpx2.Response:
     kept = [
         (name, value)
         for name, value in answer.headers.multi_items()

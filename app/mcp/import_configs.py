@@ -14,8 +14,8 @@ from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError, UserError
 
 PROGRAMS = ("claude", "cursor", "vscode", "codex", "opencode", "pi")
-_ENV = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-_INPUT = re.compile(r"\$\{input:([^}]*)\}")
+_ENV_REFERENCE = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_INPUT_REFERENCE = re.compile(r"\$\{input:([^}]*)\}")
 
 
 class ImportableServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,21 +43,21 @@ def servers_of_program(program: str, home: Path, cwd: Path, env: Mapping[str, st
     """Returns a program's servers; the nearest file wins by name. Raises `UserError` for an unknown program."""
     if program not in PROGRAMS:
         raise UserError(f'Unknown program "{program}". Programs: {", ".join(PROGRAMS)}.')
-    files = tuple(_files(program, home, cwd, env))
+    files = tuple(_config_files(program, home, cwd, env))
     found: dict[str, ImportableServer] = {}
     problems: list[str] = []
     for file in files:
         try:
-            data = _read(file)
+            data = _read_config(file)
         except FileError as problem:
             problems.append(str(problem))
             continue
-        for name, entry in _entries(program, data, cwd):
+        for name, entry in _server_entries(program, data, cwd):
             found[name] = _parse_server(program, name, entry, file)
     return ImportPreview(tuple(found.values()), files, tuple(problems))
 
 
-def _files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[Path]:
+def _config_files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[Path]:
     """Returns the program's files, the user's own before the folder's."""
     config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
     support = home / "Library" / "Application Support"
@@ -86,7 +86,7 @@ def _files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Itera
             yield cwd / ".pi" / "mcp.json"
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_config(file: Path) -> dict[str, Any]:
     text = read_text(file)
     if text is None or not text.strip():
         return {}
@@ -105,7 +105,7 @@ def _read(file: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _entries(program: str, data: dict[str, Any], cwd: Path) -> Iterator[tuple[str, Any]]:
+def _server_entries(program: str, data: dict[str, Any], cwd: Path) -> Iterator[tuple[str, Any]]:
     tables: list[Any] = [data.get("mcpServers")]
     match program:
         case "claude":
@@ -131,7 +131,7 @@ def _parse_server(program: str, name: str, entry: Any, file: Path) -> Importable
     notes = [f'is called "{renamed}" here'] if renamed != name else []
     if not isinstance(entry, dict) or name_problem(renamed):
         return ImportableServer(name=name, file=file, entry={}, problem="is not a server that bayou can use")
-    converted = _Conversion(entry, notes).run()
+    converted = _EntryConversion(entry, notes).convert()
     _, problems = decode_entry(renamed, converted, origin="user")
     wrong = next((each.text for each in problems if not each.is_hint), "")
     if not wrong and not converted.get("command") and not converted.get("url"):
@@ -139,35 +139,38 @@ def _parse_server(program: str, name: str, entry: Any, file: Path) -> Importable
     return ImportableServer(name=renamed, file=file, entry=converted, notes=tuple(notes), problem=wrong)
 
 
-class _Conversion:
+class _EntryConversion:
     """Converts one entry of any supported program; their keys do not contradict each other."""
 
     def __init__(self, entry: dict[str, Any], notes: list[str]) -> None:
         self._entry = entry
         self._notes = notes
 
-    def run(self) -> dict[str, Any]:
+    def convert(self) -> dict[str, Any]:
         entry, out = self._entry, dict[str, Any]()
         command = entry.get("command")
-        words = [command, *_list(entry.get("args"))] if isinstance(command, str) else _list(command)
+        words = [command, *_as_list(entry.get("args"))] if isinstance(command, str) else _as_list(command)
         if words:
-            out["command"], out["args"] = self._text(words[0]), [self._text(word) for word in words[1:]]
-            env = {**_table(entry.get("environment")), **_table(entry.get("env"))}
+            out["command"], out["args"] = (
+                self._convert_variables(words[0]),
+                [self._convert_variables(word) for word in words[1:]],
+            )
+            env = {**_as_object(entry.get("environment")), **_as_object(entry.get("env"))}
             env |= {
-                str(name): f"${{{name}}}" for name in _list(entry.get("env_vars")) if isinstance(name, str)
+                str(name): f"${{{name}}}" for name in _as_list(entry.get("env_vars")) if isinstance(name, str)
             }
-            self._set_field(out, "env", {name: self._text(value) for name, value in env.items()})
-            self._set_field(out, "cwd", self._text(entry.get("cwd")))
+            self._set_field(out, "env", {name: self._convert_variables(value) for name, value in env.items()})
+            self._set_field(out, "cwd", self._convert_variables(entry.get("cwd")))
         url = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl")
         if url:
-            out["url"] = self._text(url)
+            out["url"] = self._convert_variables(url)
             if entry.get("type") == "sse":
                 out["type"] = "sse"
-            self._set_field(out, "headers", self._headers())
-            self._set_field(out, "oauth", self._oauth())
+            self._set_field(out, "headers", self._convert_headers())
+            self._set_field(out, "oauth", self._convert_oauth())
         if entry.get("enabled") is False or entry.get("disabled") is True:
             out["enabled"] = False
-        self._set_field(out, "tools", self._tools())
+        self._set_field(out, "tools", self._convert_tools())
         self._set_field(out, "exposure", entry.get("exposure"))
         self._set_field(out, "description", entry.get("description"))
         self._set_field(out, "startTimeout", entry.get("startup_timeout_sec") or entry.get("startTimeout"))
@@ -177,40 +180,40 @@ class _Conversion:
                 self._notes.append(f"`{key}` is not taken over")
         return out
 
-    def _headers(self) -> dict[str, Any]:
+    def _convert_headers(self) -> dict[str, Any]:
         entry = self._entry
-        headers = {**_table(entry.get("http_headers")), **_table(entry.get("headers"))}
-        out = {name: self._text(value) for name, value in headers.items()}
-        for name, variable in _table(entry.get("env_http_headers")).items():
+        headers = {**_as_object(entry.get("http_headers")), **_as_object(entry.get("headers"))}
+        out = {name: self._convert_variables(value) for name, value in headers.items()}
+        for name, variable in _as_object(entry.get("env_http_headers")).items():
             out[name] = f"${{{variable}}}"
         bearer = entry.get("bearer_token_env_var")
         if isinstance(bearer, str) and bearer:
             out["Authorization"] = f"Bearer ${{{bearer}}}"
         return out
 
-    def _oauth(self) -> dict[str, Any]:
-        given = _table(self._entry.get("oauth") or self._entry.get("auth"))
+    def _convert_oauth(self) -> dict[str, Any]:
+        given = _as_object(self._entry.get("oauth") or self._entry.get("auth"))
         aliases = {"CLIENT_ID": "clientId", "CLIENT_SECRET": "clientSecret", "client_id": "clientId"}
         aliases |= {"client_secret": "clientSecret", "grant_type": "grantType", "grant": "grantType"}
-        renamed = {aliases.get(key, key): self._text(value) for key, value in given.items()}
+        renamed = {aliases.get(key, key): self._convert_variables(value) for key, value in given.items()}
         return {
             key: renamed[key]
             for key in ("clientId", "clientSecret", "scope", "callbackPort", "grantType")
             if key in renamed
         }
 
-    def _tools(self) -> dict[str, Any]:
+    def _convert_tools(self) -> dict[str, Any]:
         given = self._entry.get("toolExposure") or self._entry.get("tools")
         out = dict(given) if isinstance(given, dict) else {}
-        enabled = [each for each in _list(self._entry.get("enabled_tools")) if isinstance(each, str)]
+        enabled = [each for each in _as_list(self._entry.get("enabled_tools")) if isinstance(each, str)]
         if isinstance(given, list) and given != ["*"]:
             enabled += [each for each in given if isinstance(each, str)]
         if enabled:
             out |= {"*": "hidden", **dict.fromkeys(enabled, "auto")}
-        hidden = (*_list(self._entry.get("disabled_tools")), *_list(self._entry.get("disabledTools")))
+        hidden = (*_as_list(self._entry.get("disabled_tools")), *_as_list(self._entry.get("disabledTools")))
         return out | {each: "hidden" for each in hidden if isinstance(each, str)}
 
-    def _text(self, value: Any) -> Any:
+    def _convert_variables(self, value: Any) -> Any:
         """Converts the programs' notations for variables to bayou's."""
         if not isinstance(value, str):
             return value
@@ -220,8 +223,8 @@ class _Conversion:
             self._notes.append(f"set the variable {name}: that program asks for it")
             return f"${{{name}}}"
 
-        text = _ENV.sub(r"${\1}", re.sub(r"\$\{env:", "${", value))
-        text = _INPUT.sub(asked, text)
+        text = _ENV_REFERENCE.sub(r"${\1}", re.sub(r"\$\{env:", "${", value))
+        text = _INPUT_REFERENCE.sub(asked, text)
         text = re.sub(r"\$\{workspaceFolder(?::[^}]*)?\}", ".", text)
         return re.sub(r"\$\{userHome\}", "${HOME}", text)
 
@@ -230,9 +233,9 @@ class _Conversion:
             out[key] = value
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else []
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _as_object(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}

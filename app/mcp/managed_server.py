@@ -21,7 +21,7 @@ from app.mcp.server_errors import (
     SessionEnded,
     SignInRequired,
 )
-from app.mcp.server_manifest import Manifest, manifest_key
+from app.mcp.server_manifest import ServerManifest, manifest_key
 from app.values.mcp_servers import ServerState
 from app.values.user_errors import UserError
 
@@ -54,17 +54,17 @@ class ManagedServer:
         self._ground = ground
         self._changed = changed
         self.key = manifest_key(connection_description(config))
-        self.manifest: Manifest | None = ground.manifests.load(self.key)
-        path = ground.logs / f"{config.name}.log" if ground.logs is not None else None
+        self.manifest: ServerManifest | None = ground.manifests.load(self.key)
+        path = ground.log_folder / f"{config.name}.log" if ground.log_folder is not None else None
         self.log = ServerLog(path, ground.mask)
         self.reason = ""
         """The reason of the last failure, until the server works again."""
         self._needs_sign_in = False
-        self._contact: ConnectionAttempt | None = None
-        self._starting: asyncio.Task[ServerConnection] | None = None
-        self._listing: asyncio.Task[None] | None = None
+        self._contact_task: ConnectionAttempt | None = None
+        self._start_task: asyncio.Task[ServerConnection] | None = None
+        self._list_task: asyncio.Task[None] | None = None
         self._changes: set[ListedKind] = set()
-        self._pauses = RetryBackoff(ground.now)
+        self._backoff = RetryBackoff(ground.now)
         self._is_ending = False
 
     # State
@@ -77,9 +77,9 @@ class ManagedServer:
             return "off"
         if not self.is_trusted:
             return "untrusted"
-        if self._starting is not None and not self._starting.done():
+        if self._start_task is not None and not self._start_task.done():
             return "starting"
-        if self._contact is not None and self._contact.is_open:
+        if self._contact_task is not None and self._contact_task.is_open:
             return "ready"
         if self._needs_sign_in:
             return "sign-in"
@@ -87,15 +87,23 @@ class ManagedServer:
             return "failed"
         return "known" if self.manifest is not None else "new"
 
-    async def box(self) -> "Box | None":
+    async def current_sandbox(self) -> "Box | None":
         """Returns the sandbox that would be used now; None: the server is not a local program, or runs
         without a sandbox."""
-        return await self._ground.box(self.config) if self.config.command is not None else None
+        return await self._ground.sandbox_for(self.config) if self.config.command is not None else None
 
-    def newly_hidden(self, now: "Box | None") -> tuple[str, ...]:
+    def compared_policy(self, now: "Box") -> "Box":
+        """Returns the present sandbox policy, to compare it with the policy of the running server."""
+        return self._contact_task.compared_policy(now) if self._contact_task is not None else now
+
+    def newly_hidden_paths(self, now: "Box | None") -> tuple[str, ...]:
         """Returns secret paths that a new sandbox would hide and the running one does not; each is reported
         once per start."""
-        return self._contact.newly_hidden(now) if self._contact is not None and now is not None else ()
+        return (
+            self._contact_task.newly_hidden_paths(now)
+            if self._contact_task is not None and now is not None
+            else ()
+        )
 
     @property
     def is_usable(self) -> bool:
@@ -104,36 +112,41 @@ class ManagedServer:
 
     @property
     def wait_seconds(self) -> float:
-        """The seconds until the next automatic attempt."""
-        return self._pauses.seconds
+        """The seconds until the next automatic attempt to connect to a failed server."""
+        return self._backoff.seconds_left
 
     @property
     def pid(self) -> int | None:
-        return self._contact.pid if self._contact is not None else None
+        return self._contact_task.pid if self._contact_task is not None else None
 
     # Connecting
 
-    async def link(self) -> "ServerConnection":
+    async def connect_if_needed(self) -> "ServerConnection":
         """Returns the connection, and connects if there is none. Raises `ServerUnavailable` with a text for the
         model."""
         self._require_usable()
-        if self._contact is not None and self._contact.is_open and self._contact.link is not None:
-            return self._contact.link
-        if self._starting is None or self._starting.done():
+        if (
+            self._contact_task is not None
+            and self._contact_task.is_open
+            and self._contact_task.link is not None
+        ):
+            return self._contact_task.link
+        if self._start_task is None or self._start_task.done():
             if self.wait_seconds > 0:
                 raise ServerUnavailable(self.failure_text())
-            self._starting = asyncio.ensure_future(self._start())
-            self._starting.add_done_callback(_looked_at)
+            self._start_task = asyncio.ensure_future(self._run_start())
+            self._start_task.add_done_callback(_mark_exception_seen)
             self._changed()
         try:
-            return await asyncio.shield(self._starting)
+            return await asyncio.shield(self._start_task)
         except SignInRequired:
             raise
         except ServerUnavailable:
             raise ServerUnavailable(self.failure_text()) from None
 
     def failure_text(self) -> str:
-        """`docs is not available: it exited with 3 ("no config"). Tried again in 28 s.`"""
+        """Returns why the server is not available and when it is tried again: `docs is not available: it exited
+        with 3 ("no config"). Tried again in 28 s.`"""
         again = f" Next attempt in {round(self.wait_seconds)} s." if self.wait_seconds > 0 else ""
         return f"{self.config.name} is not available: {self.reason or 'it could not be started'}.{again}"
 
@@ -153,27 +166,27 @@ class ManagedServer:
             case _:
                 pass
 
-    async def _start(self) -> "ServerConnection":
+    async def _run_start(self) -> "ServerConnection":
         try:
-            link, manifest = await self._connected()
+            link, manifest = await self._connect()
         except UserError as problem:
-            self._failed(problem)
+            self._note_failure(problem)
             raise (
                 problem if isinstance(problem, ServerUnavailable) else ServerUnavailable(str(problem))
             ) from None
         finally:
             asyncio.get_running_loop().call_soon(self._changed)
         self.reason, self._needs_sign_in = "", False
-        self._pauses.forget()
+        self._backoff.reset()
         self._store_manifest(manifest)
         return link
 
-    async def _connected(self) -> "tuple[ServerConnection, Manifest]":
+    async def _connect(self) -> "tuple[ServerConnection, ServerManifest]":
         from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (sessions whose servers are only known do without)
 
         await self._disconnect()
         await load_sdk()
-        config = await self._ground.resolved(self.config)
+        config = await self._ground.resolve_config(self.config)
         try:
             return await self._connect_and_list(config, self.manifest)
         except SignInRequired:
@@ -185,23 +198,23 @@ class ManagedServer:
         return await self._connect_and_list(config, None)
 
     async def _connect_and_list(
-        self, config: ServerConfig, known: Manifest | None
-    ) -> "tuple[ServerConnection, Manifest]":
+        self, config: ServerConfig, known: ServerManifest | None
+    ) -> "tuple[ServerConnection, ServerManifest]":
         from app.mcp.server_connection import ConnectionAttempt  # noqa: PLC0415  (as above)
 
-        self._contact = ConnectionAttempt(config, self._ground, self.log)
-        return await self._contact.meet(self._listeners(), known)
+        self._contact_task = ConnectionAttempt(config, self._ground, self.log)
+        return await self._contact_task.connect_and_list(self._make_callbacks(), known)
 
-    def _listeners(self) -> "ServerCallbacks":
+    def _make_callbacks(self) -> "ServerCallbacks":
         from app.mcp.server_connection import ServerCallbacks  # noqa: PLC0415  (as above)
 
         def roots() -> list[dict[str, str]]:
-            folders = (self._ground.folder(), *self._ground.added())
+            folders = (self._ground.folder(), *self._ground.added_folders())
             return [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
 
         def logged(level: str, text: str) -> None:
             if level not in _IGNORED_LOG_LEVELS:
-                self.log.note(f"[{level}] {text}")
+                self.log.write_note(f"[{level}] {text}")
 
         def lost() -> None:
             if not self._is_ending:
@@ -210,111 +223,125 @@ class ManagedServer:
         elicit = (
             partial(self._ground.elicit, self.config.name)
             if self._ground.elicit
-            else ServerCallbacks().elicit
+            else ServerCallbacks().on_elicitation
         )
         return ServerCallbacks(
-            elicit=elicit, roots=roots, logged=logged, changed=self._list_changed, lost=lost
+            on_elicitation=elicit,
+            list_roots=roots,
+            on_log=logged,
+            on_list_changed=self._schedule_relisting,
+            on_lost=lost,
         )
 
-    def _failed(self, problem: UserError) -> None:
+    def _note_failure(self, problem: UserError) -> None:
         self.reason = str(problem).rstrip(".")
         self._needs_sign_in = isinstance(problem, SignInRequired)
-        self.log.note(f"[bayou] {self.reason}")
+        self.log.write_note(f"[bayou] {self.reason}")
         if not self._needs_sign_in:
-            self._pauses.failed()
+            self._backoff.note_failure()
 
     # Offers
 
-    def _store_manifest(self, manifest: Manifest) -> None:
+    def _store_manifest(self, manifest: ServerManifest) -> None:
         if manifest != self.manifest:
             self.manifest = manifest
-            self._ground.manifests.keep(self.key, manifest)
+            self._ground.manifests.store_manifest(self.key, manifest)
             self._changed()
 
-    def _list_changed(self, kind: "ListedKind") -> None:
+    def _schedule_relisting(self, kind: "ListedKind") -> None:
         self._changes.add(kind)
-        if self._listing is None or self._listing.done():
-            self._listing = asyncio.ensure_future(self._list_again())
+        if self._list_task is None or self._list_task.done():
+            self._list_task = asyncio.ensure_future(self._relist())
 
-    async def _list_again(self) -> None:
+    async def _relist(self) -> None:
         from app.mcp.server_connection import fetch_manifest  # noqa: PLC0415  (as above)
 
         await asyncio.sleep(_CHANGE_DEBOUNCE_SECONDS)
         while (
             self._changes
-            and self._contact is not None
-            and self._contact.is_open
+            and self._contact_task is not None
+            and self._contact_task.is_open
             and self.manifest is not None
         ):
             self._changes.clear()
-            link = self._contact.link
+            link = self._contact_task.link
             assert link is not None
             try:
                 async with asyncio.timeout(_LIST_TIMEOUT):
                     self._store_manifest(await fetch_manifest(link, self.manifest.greeting))
             except (TimeoutError, UserError) as problem:
-                self.log.note(f"[bayou] its lists changed and could not be read: {problem}")
+                self.log.write_note(f"[bayou] its lists changed and could not be read: {problem}")
                 return
 
     # Requests
 
-    async def call(
+    async def call_tool(
         self,
         tool: str,
         arguments: Mapping[str, Any],
         progressed: Callable[[float, float | None, str | None], None] = lambda done, total, message: None,
     ) -> dict[str, Any]:
         """Calls a tool. Raises `UserError`. Never sends a call twice: a lost call may have been carried out."""
-        link = await self.link()
+        link = await self.connect_if_needed()
         try:
             try:
-                return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+                return await link.call_tool(
+                    tool, arguments, silence=self.config.timeout, progressed=progressed
+                )
             except SessionEnded:  # the server refused the call without carrying it out
-                link = await self.link()
-                return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+                link = await self.connect_if_needed()
+                return await link.call_tool(
+                    tool, arguments, silence=self.config.timeout, progressed=progressed
+                )
         except SignInRequired as problem:
-            self._failed(problem)
+            self._note_failure(problem)
             self._changed()
             raise
         except ConnectionLost as problem:
-            raise ConnectionLost(await self._waiting_text(str(problem))) from None
+            raise ConnectionLost(await self._disconnection_text(str(problem))) from None
         except CallTimedOut as problem:
             raise CallTimedOut(f"{self.config.name} failed: {problem}; the call was cancelled.") from None
         except CallRefused as problem:
             raise CallRefused(f"{self.config.name}: {problem}", problem.code) from None
 
-    async def read(self, uri: str) -> dict[str, Any]:
-        return await self._request(lambda link: link.read(uri, silence=self.config.timeout))
+    async def read_resource(self, uri: str) -> dict[str, Any]:
+        return await self._request_with_retry(
+            lambda link: link.read_resource(uri, silence=self.config.timeout)
+        )
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-        return await self._request(lambda link: link.prompt(name, arguments, silence=self.config.timeout))
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        return await self._request_with_retry(
+            lambda link: link.get_prompt(name, arguments, silence=self.config.timeout)
+        )
 
-    async def complete(
+    async def complete_argument(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
-        return await self._request(lambda link: link.complete(ref, argument, value, context, silence=10))
+        return await self._request_with_retry(
+            lambda link: link.complete_argument(ref, argument, value, context, silence=10)
+        )
 
-    async def _request(
+    async def _request_with_retry(
         self, work: "Callable[[ServerConnection], Awaitable[dict[str, Any]]]"
     ) -> dict[str, Any]:
         """Runs a request that only reads; after a lost connection it is repeated once over a new one."""
         name = self.config.name
         for is_last in (False, True):
-            link = await self.link()
+            link = await self.connect_if_needed()
             try:
                 return await work(link)
             except ConnectionLost as problem:
                 if is_last:
-                    raise ConnectionLost(await self._waiting_text(str(problem))) from None
+                    raise ConnectionLost(await self._disconnection_text(str(problem))) from None
             except CallTimedOut as problem:
                 raise CallTimedOut(f"{name} failed: {problem}.") from None
             except CallRefused as problem:
                 raise CallRefused(f"{name}: {problem}", problem.code) from None
         raise AssertionError("unreachable")
 
-    async def _waiting_text(self, said: str) -> str:
-        why = await self._contact.why(said) if self._contact is not None else said
-        self._failed(ConnectionLost(why))
+    async def _disconnection_text(self, said: str) -> str:
+        why = await self._contact_task.explain_failure(said) if self._contact_task is not None else said
+        self._note_failure(ConnectionLost(why))
         return (
             f"{self.config.name} disconnected during the call: {why}. The call may have been carried "
             "out; check before you call again."
@@ -326,29 +353,30 @@ class ManagedServer:
         """Ends the connection and forgets failures, so that the next request starts afresh. A start that is going on
         ends first: the next request would wait for it and fail with it."""
         await self._disconnect()
-        if self._starting is not None and not self._starting.done():
-            await asyncio.wait({self._starting})
+        if self._start_task is not None and not self._start_task.done():
+            await asyncio.wait({self._start_task})
             await self._disconnect()
-        self._pauses.forget()
+        self._backoff.reset()
         self.reason, self._needs_sign_in = "", False
         self._changed()
 
-    async def end(self) -> None:
+    async def disconnect(self) -> None:
         self._is_ending = True
-        for task in (self._starting, self._listing):
+        for task in (self._start_task, self._list_task):
             if task is not None and not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=SERVER_STOP_TIMEOUT)
         await self._disconnect()
 
     async def _disconnect(self) -> None:
-        contact, self._contact = self._contact, None
+        contact, self._contact_task = self._contact_task, None
         if contact is not None:
-            await contact.leave()
+            await contact.close_connection()
 
 
-def _looked_at(start: "asyncio.Task[ServerConnection]") -> None:
-    """Marks a failed start as seen: its caller may have stopped waiting, and `reason` holds the failure."""
+def _mark_exception_seen(start: "asyncio.Task[ServerConnection]") -> None:
+    """Takes the exception of a failed start, so that asyncio does not report it as never retrieved: the caller may
+    have stopped waiting, and `reason` holds the failure."""
     if not start.cancelled():
         start.exception()
 
@@ -365,31 +393,31 @@ def connection_description(config: ServerConfig) -> Mapping[str, Any]:
     }
 
 
-_FAILURES, _WITHIN_SECONDS = 3, 60.0
+_MAX_FAILURES, _WITHIN_SECONDS = 3, 60.0
 _PAUSE_SECONDS, _LONGEST_PAUSE = 30.0, 300.0
 
 
 class RetryBackoff:
-    """Computes how long a server that fails repeatedly is left alone."""
+    """Computes the pause before a server that failed repeatedly is tried again."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._failures: deque[float] = deque(maxlen=_FAILURES)
-        self._pause = _PAUSE_SECONDS
-        self._again_at = 0.0
+        self._failures: deque[float] = deque(maxlen=_MAX_FAILURES)
+        self._pause_seconds = _PAUSE_SECONDS
+        self._next_attempt_at = 0.0
 
     @property
-    def seconds(self) -> float:
-        """The seconds until the next attempt."""
-        return max(0.0, self._again_at - self._now())
+    def seconds_left(self) -> float:
+        """The seconds until a server that failed repeatedly is tried again."""
+        return max(0.0, self._next_attempt_at - self._now())
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         now = self._now()
         self._failures.append(now)
-        if len(self._failures) == _FAILURES and now - self._failures[0] <= _WITHIN_SECONDS:
-            self._again_at = now + self._pause
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        if len(self._failures) == _MAX_FAILURES and now - self._failures[0] <= _WITHIN_SECONDS:
+            self._next_attempt_at = now + self._pause_seconds
+            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self._failures.clear()
-        self._pause, self._again_at = _PAUSE_SECONDS, 0.0
+        self._pause_seconds, self._next_attempt_at = _PAUSE_SECONDS, 0.0

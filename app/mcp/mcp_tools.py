@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
-from app.mcp.changed_files import run_watched, watch_for_undo
+from app.mcp.changed_files import report_changed_files, watch_for_undo
 from app.mcp.managed_server import ManagedServer
-from app.mcp.server_manifest import DescribedTool, without_unseen
+from app.mcp.server_manifest import DescribedTool, without_invisible
 from app.mcp.server_registry import OfferedTool, ServerRegistry, server_prefix
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
@@ -62,7 +62,7 @@ class ResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpTools:
-    """The MCP tools of one session."""
+    """Makes the tools through which the model of one session uses MCP servers."""
 
     def __init__(self, hub: ServerRegistry) -> None:
         self._hub = hub
@@ -71,24 +71,29 @@ class McpTools:
         self._outer: dict[str, ToolContext] = {}
         """Running calls of `mcp_call`; the progress of the inner call is shown there."""
 
-    def own(self) -> tuple[Tool, ...]:
+    def gateway_tools(self) -> tuple[Tool, ...]:
         return (self._search_tool(), self._call_tool(), self._resource_tool())
 
-    def direct(self) -> tuple[Tool, ...]:
+    def direct_tools(self) -> tuple[Tool, ...]:
         return tuple(
-            self.tool_of(entry) for entry in self._hub.reachable().values() if entry.reach == "direct"
+            self.make_server_tool(entry)
+            for entry in self._hub.callable_tools().values()
+            if entry.reach == "direct"
         )
 
-    def reachable(self) -> Mapping[str, Tool]:
+    def callable_tools(self) -> Mapping[str, Tool]:
         """Returns the tools by full name, including those that are not declared, and the resource reader of
         each server."""
-        tools = {name: self.tool_of(entry) for name, entry in self._hub.reachable().items()}
-        return {**tools, **self.readers()}
+        tools = {name: self.make_server_tool(entry) for name, entry in self._hub.callable_tools().items()}
+        return {**tools, **self.resource_readers()}
 
-    def readers(self) -> Mapping[str, Tool]:
+    def resource_readers(self) -> Mapping[str, Tool]:
         """Returns a resource reader for each server: within `mcp_resource` the read is judged under the
         reader's name."""
-        return {_reader_name(life.config.name): self._reader(life) for life in self._hub.usable}
+        return {
+            _resource_reader_name(life.config.name): self._make_resource_reader(life)
+            for life in self._hub.usable_servers
+        }
 
     # Finding
 
@@ -100,36 +105,41 @@ class McpTools:
             schema=schema_of(McpSearchArguments),
             arguments=McpSearchArguments,
             effects=no_effects,
-            run=self._search,
-            show=show_search,
+            run=self._run_search,
+            show=search_card,
             is_read_only=True,
         )
 
-    async def _search(self, arguments: McpSearchArguments, context: ToolContext) -> ToolResult:
-        await self._hub.met(_FIRST_CONTACT_TIMEOUT)
+    async def _run_search(self, arguments: McpSearchArguments, context: ToolContext) -> ToolResult:
+        await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT)
         if arguments.server is not None:
-            self._require(arguments.server)
+            self._require_server(arguments.server)
         entries = [
-            entry for entry in self._hub.reachable().values() if arguments.server in (None, entry.server)
+            entry for entry in self._hub.callable_tools().values() if arguments.server in (None, entry.server)
         ]
         if not arguments.query.strip():
-            return text_result("\n".join([_names(entries), *self._absent()]).strip() or "There are no tools.")
-        found = await asyncio.to_thread(_ranked, arguments.query, entries)
+            return text_result(
+                "\n".join([_names_by_server(entries), *self._absent_server_lines()]).strip()
+                or "There are no tools."
+            )
+        found = await asyncio.to_thread(_rank_entries, arguments.query, entries)
         by_name = {(entry.server, entry.tool.name): entry for entry in entries}
         hits = [by_name[one.server, one.name] for one in found]
         if not hits:
             text = f"Nothing found for {arguments.query!r} among {len(entries)} tools."
-            return text_result("\n".join([text, _names(entries), *self._absent()]).strip())
-        parts = [_in_full(entry) for entry in hits[:_FULL]]
+            return text_result(
+                "\n".join([text, _names_by_server(entries), *self._absent_server_lines()]).strip()
+            )
+        parts = [_entry_details(entry) for entry in hits[:_FULL]]
         if len(hits) > _FULL:
-            parts.append("Also: " + _listed(hits[_FULL:]))
-        parts += self._instructions({entry.server for entry in hits[:_FULL]})
+            parts.append("Also: " + _joined_names(hits[_FULL:]))
+        parts += self._new_instructions({entry.server for entry in hits[:_FULL]})
         return text_result(
-            "\n\n".join([*parts, *self._absent()]),
+            "\n\n".join([*parts, *self._absent_server_lines()]),
             details={"found": [entry.full_name for entry in hits[:_FULL]], "count": len(hits)},
         )
 
-    def _instructions(self, servers: set[str]) -> list[str]:
+    def _new_instructions(self, servers: set[str]) -> list[str]:
         """Returns each server's instructions, the first time that one of its tools was found."""
         told: list[str] = []
         for name in sorted(servers - self._instructed):
@@ -139,19 +149,19 @@ class McpTools:
                 told.append(f"Description of {name}:\n{manifest.instructions[:_MAX_INSTRUCTION_CHARS]}")
         return told
 
-    def _absent(self) -> list[str]:
+    def _absent_server_lines(self) -> list[str]:
         """Lists servers without a known manifest, with the reason."""
-        missing = [life for life in self._hub.usable if life.manifest is None]
+        missing = [life for life in self._hub.usable_servers if life.manifest is None]
         return [
             life.failure_text() if life.reason else f"{life.config.name} has not answered yet."
             for life in missing
         ]
 
-    def _require(self, server: str) -> None:
+    def _require_server(self, server: str) -> None:
         try:
             life = self._hub.server(server)
         except UserError:
-            known = ", ".join(life.config.name for life in self._hub.usable) or "none"
+            known = ", ".join(life.config.name for life in self._hub.usable_servers) or "none"
             raise ToolError(f'There is no MCP server "{server}". Servers: {known}.') from None
         if not life.is_usable:
             raise ToolError(f'The MCP server "{server}" is not available: it is {life.state}.')
@@ -166,24 +176,24 @@ class McpTools:
             schema=schema_of(McpCallArguments),
             arguments=McpCallArguments,
             effects=self._effects_of_call,
-            run=self._call,
-            show=show_call,
+            run=self._run_call,
+            show=mcp_call_card,
             is_read_only=True,  # harmless by itself: the inner call is judged under its own name
         )
 
     def _effects_of_call(self, arguments: McpCallArguments, context: ToolContext) -> Effects:
         """Declares no effect, since the inner call is judged under its own name, but keeps the order of
         calls."""
-        entry = self._hub.entry(arguments.server, arguments.tool)
+        entry = self._hub.find_tool(arguments.server, arguments.tool)
         keeps_state = entry is not None and entry.tool.says_read_only
         return Effects(state=f"server {arguments.server}", keeps_state=keeps_state)
 
-    async def _call(self, arguments: McpCallArguments, context: ToolContext) -> ToolResult:
-        self._require(arguments.server)
-        entry = self._hub.entry(arguments.server, arguments.tool)
+    async def _run_call(self, arguments: McpCallArguments, context: ToolContext) -> ToolResult:
+        self._require_server(arguments.server)
+        entry = self._hub.find_tool(arguments.server, arguments.tool)
         if entry is None:
-            await self._hub.met(_FIRST_CONTACT_TIMEOUT)
-            entry = self._hub.entry(arguments.server, arguments.tool)
+            await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT)
+            entry = self._hub.find_tool(arguments.server, arguments.tool)
         if entry is None:
             raise ToolError(self._unknown_tool_text(arguments))
         if context.caller is None:
@@ -191,7 +201,7 @@ class McpTools:
         self._outer[context.call_id] = context
         work = asyncio.ensure_future(context.caller.call(entry.full_name, arguments.arguments))
         try:
-            return await _until_background(context, f"{entry.server} · {entry.tool.shown_name}", work)
+            return await _wait_or_background(context, f"{entry.server} · {entry.tool.shown_name}", work)
         finally:
             if work.done():
                 self._outer.pop(context.call_id, None)
@@ -204,7 +214,7 @@ class McpTools:
             return life.failure_text() if life.reason else f"{arguments.server} has not answered yet."
         names = [
             entry.tool.shown_name
-            for entry in self._hub.reachable().values()
+            for entry in self._hub.callable_tools().values()
             if entry.server == arguments.server
         ]
         close = difflib.get_close_matches(arguments.tool, names, n=3)
@@ -213,13 +223,13 @@ class McpTools:
         )
         return f'{arguments.server} has no tool "{arguments.tool}". {hint}'
 
-    def tool_of(self, entry: OfferedTool) -> Tool:
-        tool, life = entry.tool, entry.life
+    def make_server_tool(self, entry: OfferedTool) -> Tool:
+        tool, life = entry.tool, entry.managed_server
 
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
             outer = self._outer.get(context.call_id.rpartition("/")[0])
-            work = asyncio.ensure_future(self._called(entry, arguments, context, outer))
-            return await _until_background(context, f"{entry.server} · {tool.shown_name}", work)
+            work = asyncio.ensure_future(self._run_server_tool(entry, arguments, context, outer))
+            return await _wait_or_background(context, f"{entry.server} · {tool.shown_name}", work)
 
         return Tool(
             name=entry.full_name,
@@ -227,13 +237,13 @@ class McpTools:
             description=tool.description or tool.title or tool.shown_name,
             schema=tool.declared_schema,
             run=run,
-            show=display_name(entry.server, tool.title or tool.shown_name),
+            show=card_function(entry.server, tool.title or tool.shown_name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
-            effects=_effects_in(life, only_looks=tool.says_read_only),
+            effects=_effects_function(life, only_looks=tool.says_read_only),
             claim=_declared_effect(tool),
         )
 
-    async def _called(
+    async def _run_server_tool(
         self,
         entry: OfferedTool,
         arguments: Mapping[str, Any],
@@ -241,18 +251,18 @@ class McpTools:
         outer: ToolContext | None,
     ) -> ToolResult:
         def progressed(done: float, total: float | None, message: str | None) -> None:
-            told = text_result(_progress(done, total, message))
+            told = text_result(_progress_text(done, total, message))
             context.progress(told)
             if outer is not None:
                 outer.progress(told)
 
         watched = await watch_for_undo(entry, context)
         try:
-            asked = entry.life.call(entry.tool.name, arguments, progressed)
-            return await run_watched(
-                entry.life,
+            asked = entry.managed_server.call_tool(entry.tool.name, arguments, progressed)
+            return await report_changed_files(
+                entry.managed_server,
                 context,
-                _with_error_text(asked),
+                _await_with_tool_errors(asked),
                 _answer_converter(entry.server, context).tool_result,
             )
         finally:
@@ -269,50 +279,50 @@ class McpTools:
             schema=schema_of(McpResourceArguments),
             arguments=McpResourceArguments,
             effects=no_effects,
-            run=self._resource,
-            show=show_resource,
+            run=self._run_resource,
+            show=resource_card,
             # harmless by itself: lists are known, and an inner read is judged under its server's name
             is_read_only=True,
         )
 
-    async def _resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
-        self._require(arguments.server)
+    async def _run_resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
+        self._require_server(arguments.server)
         life = self._hub.server(arguments.server)
         if arguments.uri is not None:
-            name = _reader_name(arguments.server)
+            name = _resource_reader_name(arguments.server)
             if context.caller is None:
                 raise ToolError(f"{name} cannot be called here.")
             return await context.caller.call(name, {"uri": arguments.uri})
         if life.manifest is None:
-            await _with_error_text(life.link())
-        return text_result(_resource_list(self._hub, arguments))
+            await _await_with_tool_errors(life.connect_if_needed())
+        return text_result(_resource_list_text(self._hub, arguments))
 
-    def _reader(self, life: ManagedServer) -> Tool:
+    def _make_resource_reader(self, life: ManagedServer) -> Tool:
         server = life.config.name
 
         async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
-            return await run_watched(
+            return await report_changed_files(
                 life,
                 context,
-                _with_error_text(life.read(arguments.uri)),
+                _await_with_tool_errors(life.read_resource(arguments.uri)),
                 _answer_converter(server, context).resource_result,
             )
 
         return Tool(
-            name=_reader_name(server),
+            name=_resource_reader_name(server),
             label=f"{server} · resource",
             description="Read a resource of this server.",
             schema=schema_of(ResourceAddress),
             arguments=ResourceAddress,
             run=run,
-            show=lambda arguments, result: show_resource({**arguments, "server": server}, result),
+            show=lambda arguments, result: resource_card({**arguments, "server": server}, result),
             is_read_only=life.config.trust_hints,
-            effects=_effects_in(life, only_looks=True),
+            effects=_effects_function(life, only_looks=True),
             claim="reading should change nothing",
         )
 
 
-def _effects_in(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
+def _effects_function(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
     """Returns the effects of a call to a server: the server, and everything that it may do. The server's
     read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
     name = life.config.name
@@ -325,12 +335,12 @@ def _effects_in(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, Tool
     return lambda arguments, context: effects
 
 
-def _reader_name(server: str) -> str:
+def _resource_reader_name(server: str) -> str:
     """Returns the tool name under which rules for reads apply; no tool of a server can have this name."""
     return f"{server_prefix(server)}resources.read"
 
 
-async def _with_error_text(asked: Awaitable[_Result]) -> _Result:
+async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
     """Awaits a server's answer; errors become results with a text for the model."""
     try:
         return await asked
@@ -344,7 +354,9 @@ def _answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
     return AnswerConverter(server, workspace_of(context).artifacts, reads_images=context.model_reads_images)
 
 
-async def _until_background(context: ToolContext, title: str, work: "asyncio.Task[ToolResult]") -> ToolResult:
+async def _wait_or_background(
+    context: ToolContext, title: str, work: "asyncio.Task[ToolResult]"
+) -> ToolResult:
     """Returns the result, or a note about the background job that the call became when the user did not want
     to wait."""
 
@@ -369,13 +381,13 @@ async def _until_background(context: ToolContext, title: str, work: "asyncio.Tas
         raise
 
 
-def _ranked(query: str, entries: list[OfferedTool]) -> "list[SearchCandidate]":
+def _rank_entries(query: str, entries: list[OfferedTool]) -> "list[SearchCandidate]":
     from app.mcp.mcp_tools import rank_candidates  # noqa: PLC0415  (with the first search)
 
-    return rank_candidates(query, [_candidate(entry) for entry in entries])
+    return rank_candidates(query, [_search_candidate(entry) for entry in entries])
 
 
-def _candidate(entry: OfferedTool) -> "SearchCandidate":
+def _search_candidate(entry: OfferedTool) -> "SearchCandidate":
     from app.mcp.mcp_tools import SearchCandidate  # noqa: PLC0415  (as above)
 
     properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
@@ -394,22 +406,22 @@ def _declared_effect(tool: DescribedTool) -> str:
     return "declared destructive" if tool.says_destructive else ""
 
 
-def _in_full(entry: OfferedTool) -> str:
+def _entry_details(entry: OfferedTool) -> str:
     claim = _declared_effect(entry.tool)
     head = f"{entry.server} {entry.tool.shown_name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 
 
-def _names(entries: list[OfferedTool]) -> str:
+def _names_by_server(entries: list[OfferedTool]) -> str:
     servers = sorted({entry.server for entry in entries})
     return "\n".join(
-        f"{server}: {_listed([entry for entry in entries if entry.server == server], with_server=False)}"
+        f"{server}: {_joined_names([entry for entry in entries if entry.server == server], with_server=False)}"
         for server in servers
     )
 
 
-def _listed(entries: list[OfferedTool], *, with_server: bool = True) -> str:
+def _joined_names(entries: list[OfferedTool], *, with_server: bool = True) -> str:
     names = [
         f"{entry.server} {entry.tool.shown_name}" if with_server else entry.tool.shown_name
         for entry in entries
@@ -418,14 +430,14 @@ def _listed(entries: list[OfferedTool], *, with_server: bool = True) -> str:
     return one_line(", ".join(names[:_NAMES])) + more
 
 
-def _resource_list(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
+def _resource_list_text(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
     manifest = hub.server(arguments.server).manifest
     if manifest is None or not (manifest.resources or manifest.templates):
         return f"{arguments.server} lists no resources."
     found = [*manifest.resources, *manifest.templates]
     page = found[arguments.offset : arguments.offset + _PAGE]
     lines = [
-        without_unseen(
+        without_invisible(
             " – ".join(
                 filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120]))
             )
@@ -440,7 +452,7 @@ def _resource_list(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
     )
 
 
-def _progress(done: float, total: float | None, message: str | None) -> str:
+def _progress_text(done: float, total: float | None, message: str | None) -> str:
     count = f"{done:g}/{total:g}" if total else f"{done:g}"
     return f"{count} {one_line(message or '')[:300]}".strip()
 
@@ -448,7 +460,7 @@ def _progress(done: float, total: float | None, message: str | None) -> str:
 _MAX_SUBJECT_CHARS = 200
 
 
-def show_search(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     where = f" in {arguments['server']}" if arguments.get("server") else ""
     details = (result.details if result else None) or {}
     count = details.get("count")
@@ -456,24 +468,24 @@ def show_search(arguments: Mapping[str, Any], result: ToolResult | None) -> Card
         title="mcp search",
         subject=one_line(f"{arguments.get('query', '')}{where}"),
         summary=f"{count} found" if isinstance(count, int) else "",
-        blocks=_blocks(result),
+        blocks=_result_blocks(result),
     )
 
 
-def show_call(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def mcp_call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     given = arguments.get("arguments")
     given = given if isinstance(given, Mapping) else {}
     title = f"{arguments.get('server', 'mcp')} · {arguments.get('tool', '')}"
     return _call_card(title, given, result)
 
 
-def show_resource(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def resource_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = one_line(str(arguments.get("uri") or "list"))
     title = one_line(f"{arguments.get('server', 'mcp')} · resource")
-    return Card(title=title, subject=subject, blocks=_blocks(result))
+    return Card(title=title, subject=subject, blocks=_result_blocks(result))
 
 
-def display_name(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
+def card_function(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
     def show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         return _call_card(f"{server} · {name}", arguments, result)
 
@@ -482,15 +494,20 @@ def display_name(server: str, name: str) -> Callable[[Mapping[str, Any], ToolRes
 
 def _call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     shown = last_lines(result.text) if result is not None and not result.is_error else ()
-    return Card(title=one_line(title), subject=_subject(arguments), blocks=_blocks(result), last_lines=shown)
+    return Card(
+        title=one_line(title),
+        subject=_call_subject(arguments),
+        blocks=_result_blocks(result),
+        last_lines=shown,
+    )
 
 
-def _subject(arguments: Mapping[str, Any]) -> str:
+def _call_subject(arguments: Mapping[str, Any]) -> str:
     said = ", ".join(f"{name}={value}" for name, value in arguments.items())
     return one_line(said.split("\n", 1)[0][:_MAX_SUBJECT_CHARS])
 
 
-def _blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
+def _result_blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
     if result is None:
         return ()
     own = (result.details or {}).get("forPerson")
@@ -505,7 +522,7 @@ def _blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
     )
 
 
-_WORDS = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_WORD_PATTERN = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 _FIELD_WEIGHTS = (("name", 4.0), ("server", 2.5), ("description", 1.5), ("parameters", 1.0))
 _SHORT_WORD_CHARS = 3
 
@@ -532,7 +549,7 @@ def rank_candidates(query: str, candidates: Sequence[SearchCandidate]) -> list[S
     )
     scored: list[tuple[float, int]] = []
     for number, each in enumerate(fields):
-        score = _score(wanted, each, frequency, len(candidates))
+        score = _match_score(wanted, each, frequency, len(candidates))
         one = candidates[number]
         if plain and plain in (one.name.casefold(), f"{one.server} {one.name}".casefold()):
             score += 1_000
@@ -543,7 +560,9 @@ def rank_candidates(query: str, candidates: Sequence[SearchCandidate]) -> list[S
     return [candidates[number] for _, number in sorted(scored)]
 
 
-def _score(wanted: list[str], fields: dict[str, Counter[str]], frequency: Counter[str], count: int) -> float:
+def _match_score(
+    wanted: list[str], fields: dict[str, Counter[str]], frequency: Counter[str], count: int
+) -> float:
     score, hits = 0.0, 0
     for word in wanted:
         best = 0.0
@@ -564,7 +583,7 @@ def _score(wanted: list[str], fields: dict[str, Counter[str]], frequency: Counte
 
 
 def _stems(text: str) -> list[str]:
-    found = _WORDS.findall(text)
+    found = _WORD_PATTERN.findall(text)
     return [_stem(word.casefold()) for word in found]
 
 

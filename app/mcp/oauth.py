@@ -44,7 +44,7 @@ _CALLBACK_PATH = "/callback"
 _MAX_ERROR_CHARS = 300
 
 
-class StoredAuth(httpx2.Auth):
+class StoredTokenAuth(httpx2.Auth):
     """Sends the stored token, refreshes it when it has expired, and raises `SignInRequired` when a person must
     sign in."""
 
@@ -59,53 +59,53 @@ class StoredAuth(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        known = await self._stored()
+        known = await self._load_stored()
         is_alone = self._server.oauth is not None and self._server.oauth.signs_in_without_person
         if known is not None and known.is_expired:
             known = await self._refreshed_tokens(known)
-        _authorize(request, known)
+        _add_authorization(request, known)
         response = yield request
         if response.status_code == 401:
             if known is None and not is_alone:
-                raise self._needed("sign-in required")
+                raise self._sign_in_error("sign-in required")
             newer = await self._refreshed_tokens(known)
-            _authorize(request, newer)
+            _add_authorization(request, newer)
             response = yield request
             if response.status_code == 401 and is_alone:
                 raise ServerUnavailable("the server rejected its client's token (401)")
             if response.status_code == 401:
-                raise self._needed("the server rejected the sign-in")
+                raise self._sign_in_error("the server no longer accepts the sign-in")
         challenge = response.headers.get("www-authenticate", "")
         if response.status_code == 403 and "insufficient_scope" in challenge and is_alone:
             raise ServerUnavailable("the server requires more permissions: add them to `oauth.scope`")
         if response.status_code == 403 and "insufficient_scope" in challenge:
             await self._store_requested_scope(challenge)
-            raise self._needed("the server requires more permissions than the sign-in has")
+            raise self._sign_in_error("the server requires more permissions than the sign-in has")
 
-    async def _stored(self) -> StoredTokens | None:
+    async def _load_stored(self) -> StoredTokens | None:
         try:
-            found = await asyncio.to_thread(self._sign_ins.of, self._server.name, self._url)
+            found = await asyncio.to_thread(self._sign_ins.load_sign_in, self._server.name, self._url)
         except FileError as problem:
             raise ServerUnavailable(str(problem)) from None
-        return found if found is None or _is_of(self._server, found) else None
+        return found if found is None or _belongs_to_config(self._server, found) else None
 
     async def _refreshed_tokens(self, known: StoredTokens | None) -> StoredTokens:
         """Refreshes the token, and finishes even when the caller is cancelled: a refresh token often works
         once, so the new token must be stored."""
-        task = asyncio.ensure_future(self._newer(known))
+        task = asyncio.ensure_future(self._newer_token(known))
         self._refreshing.add(task)
-        task.add_done_callback(self._refreshed_or_not)
+        task.add_done_callback(self._end_refresh)
         return await asyncio.shield(task)
 
-    def _refreshed_or_not(self, task: "asyncio.Task[StoredTokens]") -> None:
+    def _end_refresh(self, task: "asyncio.Task[StoredTokens]") -> None:
         self._refreshing.discard(task)
         if not task.cancelled():
             task.exception()
 
-    async def _newer(self, known: StoredTokens | None) -> StoredTokens:
+    async def _newer_token(self, known: StoredTokens | None) -> StoredTokens:
         """Returns a token that another process or a new sign-in has stored, else the result of a refresh."""
-        async with self._sign_in_lock, self._sign_ins.refreshing(self._server.name, self._url):
-            now = await self._stored()
+        async with self._sign_in_lock, self._sign_ins.refresh_lock(self._server.name, self._url):
+            now = await self._load_stored()
             if now is not None and (known is None or now.tokens != known.tokens):
                 return now
             if self._server.oauth is not None and self._server.oauth.signs_in_without_person:
@@ -113,16 +113,16 @@ class StoredAuth(httpx2.Auth):
 
                 fresh = await sign_in_without_person(self._server, self._clients)
             elif now is None:
-                raise self._needed("signed out")
+                raise self._sign_in_error("signed out")
             else:
-                fresh = await self._refreshed(now)
-            await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, fresh)
+                fresh = await self._refresh_token(now)
+            await asyncio.to_thread(self._sign_ins.store_sign_in, self._server.name, self._url, fresh)
             return fresh
 
-    async def _refreshed(self, known: StoredTokens) -> StoredTokens:
-        context = _context(self._server, known)
+    async def _refresh_token(self, known: StoredTokens) -> StoredTokens:
+        context = _restore_context(self._server, known)
         if context is None or not context.can_refresh_token():
-            raise self._needed("the sign-in expired")
+            raise self._sign_in_error("the sign-in expired")
         async with self._clients(None) as client:
             try:
                 answer = await client.send(_refresh_request(context))
@@ -135,19 +135,21 @@ class StoredAuth(httpx2.Auth):
         except ValueError:  # a validation error of pydantic: the stored data is invalid
             token = None
         if token is None:
-            raise self._needed("the sign-in expired")
+            raise self._sign_in_error("the sign-in expired")
         said = token.model_dump(mode="json", exclude_none=True)
         context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
         return to_stored_sign_in(context)
 
     async def _store_requested_scope(self, challenge: str) -> None:
         """Stores the scope that the next sign-in should request."""
-        scope, known = re.search(r'scope="([^"]*)"', challenge), await self._stored()
+        scope, known = re.search(r'scope="([^"]*)"', challenge), await self._load_stored()
         if scope is not None and known is not None:
-            known.wanted_scope = _joined(str(known.tokens.get("scope") or ""), known.wanted_scope, scope[1])
-            await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, known)
+            known.wanted_scope = _join_scopes(
+                str(known.tokens.get("scope") or ""), known.wanted_scope, scope[1]
+            )
+            await asyncio.to_thread(self._sign_ins.store_sign_in, self._server.name, self._url, known)
 
-    def _needed(self, why: str) -> SignInRequired:
+    def _sign_in_error(self, why: str) -> SignInRequired:
         return SignInRequired(f"{why}: /mcp login {self._server.name}")
 
 
@@ -160,7 +162,7 @@ async def sign_in(
         return await _check_credentials(server, sign_ins, clients)
     port = server.oauth.callback_port if server.oauth is not None else 0
     url = server.url or ""
-    before = await asyncio.to_thread(sign_ins.of, server.name, url)
+    before = await asyncio.to_thread(sign_ins.load_sign_in, server.name, url)
     wanted = before.wanted_scope if before is not None else ""
     async with RedirectServer(port, _CALLBACK_PATH, "") as callback:
         flow = _BrowserSignIn(server, callback, ui, wanted)
@@ -180,7 +182,7 @@ async def sign_in(
             f'"{server.name}" answered {answer.status_code} without saying how to sign in. If it '
             "needs a key, add it to `headers`."
         )
-    await asyncio.to_thread(sign_ins.keep, server.name, url, to_stored_sign_in(context))
+    await asyncio.to_thread(sign_ins.store_sign_in, server.name, url, to_stored_sign_in(context))
     if answer.status_code >= 400:
         return f'Signed in to "{server.name}", but its next answer was {answer.status_code}.'
     return f'Signed in to "{server.name}".'
@@ -191,9 +193,9 @@ async def _check_credentials(server: ServerConfig, sign_ins: TokenStore, clients
     from app.mcp.client_credentials import sign_in_without_person  # noqa: PLC0415  (few are)
 
     assert server.oauth is not None
-    async with sign_ins.refreshing(server.name, server.url or ""):
+    async with sign_ins.refresh_lock(server.name, server.url or ""):
         fresh = await sign_in_without_person(server, clients)
-        await asyncio.to_thread(sign_ins.keep, server.name, server.url or "", fresh)
+        await asyncio.to_thread(sign_ins.store_sign_in, server.name, server.url or "", fresh)
     return f'"{server.name}" accepted the client {one_line(server.oauth.client_id)}.'
 
 
@@ -202,7 +204,7 @@ async def request_with_sign_in(
 ) -> httpx2.Response:
     """Sends a greeting, signs in as the server demands, and returns the answer."""
     # Some servers accept the older greeting from anyone, and some know only the older one.
-    answer = await client.send(_discovering(url))
+    answer = await client.send(_discover_request(url))
     if provider.context.current_tokens is None:
         answer = await client.send(_initialize_request(url))
     return answer
@@ -221,27 +223,27 @@ class _BrowserSignIn:
         redirect = f"http://127.0.0.1:{callback.port}{_CALLBACK_PATH}"
         self.provider = OAuthClientProvider(
             server.url or "",
-            _metadata(server, redirect),
+            _client_metadata(server, redirect),
             PendingTokens(_registered_client(server, redirect)),
-            redirect_handler=self._open,
-            callback_handler=self._answered,
+            redirect_handler=self._open_authorization_page,
+            callback_handler=self._redirect_answer,
         )
 
-    async def _open(self, url: str) -> None:
+    async def _open_authorization_page(self, url: str) -> None:
         parts = urlsplit(url)
         fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
         given = self._server.oauth
         if given is not None and given.scope:
             fields["scope"] = given.scope
         elif self._wanted_scope:
-            fields["scope"] = _joined(fields.get("scope", ""), self._wanted_scope)
+            fields["scope"] = _join_scopes(fields.get("scope", ""), self._wanted_scope)
         if given is not None and given.client_secret:
             self._choose_secret_method()
         page = urlunsplit(parts._replace(query=urlencode(fields)))
         refused = await forbidden_address_reason(page, self._server.url or "")
         if refused or parts.scheme not in ("http", "https"):
             raise ServerUnavailable(f'"{self._server.name}": {refused or "its sign-in is no web page"}.')
-        self._callback.expect(fields.get("state", ""))
+        self._callback.set_state(fields.get("state", ""))
         await self._ui.open_url(
             page,
             f'Sign in to "{self._server.name}" at {parts.hostname}. If the last page does not load, '
@@ -257,7 +259,7 @@ class _BrowserSignIn:
             is_posted = "client_secret_post" in (ways or ()) and "client_secret_basic" not in (ways or ())
             client.token_endpoint_auth_method = "client_secret_post" if is_posted else "client_secret_basic"
 
-    async def _answered(self) -> AuthorizationCodeResult:
+    async def _redirect_answer(self) -> AuthorizationCodeResult:
         answer = await first_redirect(self._callback, self._ui)
         query = urlsplit(answer.strip()).query or answer.strip()
         fields = {name: values[0] for name, values in parse_qs(query).items()}
@@ -308,7 +310,7 @@ def to_stored_sign_in(context: OAuthContext) -> StoredTokens:
     )
 
 
-def _is_of(server: ServerConfig, known: StoredTokens) -> bool:
+def _belongs_to_config(server: ServerConfig, known: StoredTokens) -> bool:
     """Whether a stored token belongs to this configuration: the same client, and the same kind of sign-in."""
     alone = known.client.get("grant_types") == ["client_credentials"]
     if server.oauth is None or not server.oauth.signs_in_without_person:
@@ -316,12 +318,12 @@ def _is_of(server: ServerConfig, known: StoredTokens) -> bool:
     return alone and known.client.get("client_id") == server.oauth.client_id
 
 
-def _context(server: ServerConfig, known: StoredTokens) -> OAuthContext | None:
+def _restore_context(server: ServerConfig, known: StoredTokens) -> OAuthContext | None:
     """Restores the SDK's state from the stored sign-in; None when the stored data is invalid."""
     try:
         return OAuthContext(
             server_url=server.url or "",
-            client_metadata=_metadata(server, f"http://127.0.0.1{_CALLBACK_PATH}"),
+            client_metadata=_client_metadata(server, f"http://127.0.0.1{_CALLBACK_PATH}"),
             storage=PendingTokens(None),
             redirect_handler=None,
             callback_handler=None,
@@ -353,7 +355,7 @@ def _refresh_request(context: OAuthContext) -> httpx2.Request:
     return httpx2.Request("POST", url, data=data, headers=headers)
 
 
-def _metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
+def _client_metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
     return OAuthClientMetadata.model_validate(
         {
             "redirect_uris": [redirect],
@@ -380,7 +382,7 @@ def _registered_client(server: ServerConfig, redirect: str) -> OAuthClientInform
     )
 
 
-def _discovering(url: str) -> httpx2.Request:
+def _discover_request(url: str) -> httpx2.Request:
     version = "2026-07-28"
     meta = {
         PROTOCOL_VERSION_META_KEY: version,
@@ -405,11 +407,11 @@ def _json_request(
     return httpx2.Request("POST", url, content=json.dumps(message).encode(), headers={**accepted, **headers})
 
 
-def _joined(*scopes: str) -> str:
+def _join_scopes(*scopes: str) -> str:
     return " ".join(dict.fromkeys(word for scope in scopes for word in scope.split()))
 
 
-def _authorize(request: httpx2.Request, known: StoredTokens | None) -> None:
+def _add_authorization(request: httpx2.Request, known: StoredTokens | None) -> None:
     if known is not None and known.tokens.get("access_token"):
         request.headers["Authorization"] = f"Bearer {known.tokens['access_token']}"
 

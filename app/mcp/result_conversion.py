@@ -19,7 +19,7 @@ from tools.patterns import late
 from tools.results import ImagePart, TextPart, ToolResult
 from tools.text import escape_controls, one_line
 
-_MAX_CHARS = 20_000_000
+_MAX_TEXT_CHARS = 20_000_000
 _DECEPTIVE_CHARS = late(
     "[\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
 )
@@ -57,11 +57,9 @@ class AnswerConverter:
         is_error = answer.get("isError") is True
         if is_error:
             text = f"{self._server}: {text or 'it failed and did not say why'}"
-        parts = [*self._text_part(text), *taken.images]
+        parts = [*self._text_parts(text), *taken.images]
         if not parts:
-            parts = [
-                TextPart(text="(done; it said nothing)" if not taken.for_person else "(shown to the user)")
-            ]
+            parts = [TextPart(text="(done; no output)" if not taken.for_person else "(shown to the user)")]
         details: dict[str, Any] = {"server": self._server}
         if taken.for_person:
             details["forPerson"] = "\n\n".join(taken.for_person)[:50_000]
@@ -77,12 +75,12 @@ class AnswerConverter:
         contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
         taken = self._convert_content(contents)
         text = "\n\n".join(taken.texts)
-        parts = [*self._text_part(text), *taken.images]
+        parts = [*self._text_parts(text), *taken.images]
         return ToolResult(
-            content=tuple(parts) or (TextPart(text="(it is empty)"),), details={"server": self._server}
+            content=tuple(parts) or (TextPart(text="(empty)"),), details={"server": self._server}
         )
 
-    def _text_part(self, text: str) -> list[TextPart]:
+    def _text_parts(self, text: str) -> list[TextPart]:
         if not text:
             return []
         cut = truncate_head(text)
@@ -100,7 +98,7 @@ class AnswerConverter:
         images: list[ImagePart] = []
         for_person: list[str] = []
         for block in content:
-            part = self._part(block)
+            part = self._convert_block(block)
             audience = (block.get("annotations") or {}).get("audience") or ()
             if "user" in audience and "assistant" not in audience:
                 for_person.append(part if isinstance(part, str) else f"an image ({part.mime_type})")
@@ -110,43 +108,45 @@ class AnswerConverter:
                 images.append(part)
         return AnswerParts(texts=tuple(texts), images=tuple(images), for_person=tuple(for_person))
 
-    def _part(self, block: Mapping[str, Any]) -> str | ImagePart:
+    def _convert_block(self, block: Mapping[str, Any]) -> str | ImagePart:
         match block.get("type"):
             case "text":
-                return _text(block.get("text"))
+                return _clean_text(block.get("text"))
             case "image":
-                return self._image(block)
+                return self._convert_image(block)
             case "audio":
-                return self._bytes(block.get("data"), "audio", _mime(block))
+                return self._decode_bytes(block.get("data"), "audio", _displayed_mime_type(block))
             case "resource_link":
                 name = one_line(sanitize_text(block.get("title") or block.get("name"), 200))
-                about = ", ".join(filter(None, (name, _mime(block))))
-                return f"resource: {_uri(block)} ({about}) – read with mcp_resource"
+                about = ", ".join(filter(None, (name, _displayed_mime_type(block))))
+                return f"resource: {_displayed_uri(block)} ({about}) – read with mcp_resource"
             case "resource":
-                return self._embedded(block.get("resource") or {})
+                return self._convert_resource(block.get("resource") or {})
             case other:
                 return f"[a part of a kind that is not known here: {one_line(str(other))[:60]}]"
 
-    def _embedded(self, resource: Mapping[str, Any]) -> str | ImagePart:
-        head = f"{_uri(resource)}" + (f" ({_mime(resource)})" if _mime(resource) else "")
+    def _convert_resource(self, resource: Mapping[str, Any]) -> str | ImagePart:
+        head = f"{_displayed_uri(resource)}" + (
+            f" ({_displayed_mime_type(resource)})" if _displayed_mime_type(resource) else ""
+        )
         if isinstance(resource.get("text"), str):
-            return f"{head}:\n{_text(resource['text'])}"
-        if _mime(resource) in _IMAGE_TYPES:
+            return f"{head}:\n{_clean_text(resource['text'])}"
+        if _displayed_mime_type(resource) in _IMAGE_TYPES:
             block = {"data": resource.get("blob"), "mimeType": resource.get("mimeType")}
-            return self._image(block)
-        return f"{head}: {self._bytes(resource.get('blob'), 'data', _mime(resource))}"
+            return self._convert_image(block)
+        return f"{head}: {self._decode_bytes(resource.get('blob'), 'data', _displayed_mime_type(resource))}"
 
-    def _image(self, block: Mapping[str, Any]) -> str | ImagePart:
-        mime, data = _mime(block), block.get("data")
-        if not isinstance(data, str) or _decoded(data) is None:
+    def _convert_image(self, block: Mapping[str, Any]) -> str | ImagePart:
+        mime, data = _displayed_mime_type(block), block.get("data")
+        if not isinstance(data, str) or _decode_base64(data) is None:
             return f"[an image ({mime}) that is no valid base64]"
         if mime not in _IMAGE_TYPES or not self._reads_images:
             why = "" if self._reads_images else "; the model that reads this cannot see images"
-            return self._bytes(data, "an image", mime) + why
+            return self._decode_bytes(data, "an image", mime) + why
         return ImagePart(data=data, mime_type=mime)
 
-    def _bytes(self, data: Any, what: str, mime: str) -> str:
-        raw = _decoded(data)
+    def _decode_bytes(self, data: Any, what: str, mime: str) -> str:
+        raw = _decode_base64(data)
         if raw is None:
             return f"[{what} ({mime}) that is no valid base64]"
         return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._save_data(raw)}]"
@@ -156,13 +156,13 @@ class AnswerConverter:
             artifact, descriptor = self._artifacts.create(f"mcp-{self._server}")
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data[: self._artifacts.file_size_limit])
-            self._artifacts.has_ended(artifact)
+            self._artifacts.mark_ended(artifact)
         except OSError as problem:
             return f"the result could not be saved: {problem.strerror}"
         return str(artifact.path)
 
 
-def _decoded(data: Any) -> bytes | None:
+def _decode_base64(data: Any) -> bytes | None:
     if not isinstance(data, str):
         return None
     try:
@@ -171,15 +171,15 @@ def _decoded(data: Any) -> bytes | None:
         return None
 
 
-def _text(text: Any) -> str:
-    return _safe_text(text[:_MAX_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
+def _clean_text(text: Any) -> str:
+    return _safe_text(text[:_MAX_TEXT_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
 
 
-def _mime(block: Mapping[str, Any]) -> str:
+def _displayed_mime_type(block: Mapping[str, Any]) -> str:
     return show_deceptive_chars(one_line(str(block.get("mimeType") or "")[:100]))
 
 
-def _uri(block: Mapping[str, Any]) -> str:
+def _displayed_uri(block: Mapping[str, Any]) -> str:
     return show_deceptive_chars(one_line(str(block.get("uri") or "")[:2_000]))
 
 

@@ -22,7 +22,7 @@ from app.mcp.config_entries import (
     is_override,
     server_key,
 )
-from app.providers.key_values import KeyValues
+from app.providers.secret_references import SecretResolver
 from app.resources.json_files import change_json
 from app.resources.paths import Paths
 from app.resources.server_files import (
@@ -36,12 +36,12 @@ from app.resources.server_files import (
 )
 from app.values.json_comments import with_value, without_key
 from app.values.user_errors import FileError, UserError
-from tools.running.withheld import looks_secret
+from tools.running.withheld_variables import is_secret_variable
 from tools.text import escape_controls
 
 
 class ProvidedServer(msgspec.Struct, frozen=True):
-    """A server that no file defines: an extension's, or the client's."""
+    """A server that no configuration file defines: an extension's, the client's or a plugin's."""
 
     name: str
     entry: Mapping[str, Any]
@@ -69,7 +69,7 @@ class ConfiguredServers(msgspec.Struct, frozen=True, kw_only=True):
     untrusted: tuple[ServerConfig, ...] = ()
     problems: tuple[ServerProblem, ...] = ()
 
-    def named(self, name: str) -> ServerConfig | None:
+    def find_server(self, name: str) -> ServerConfig | None:
         key = server_key(name)
         return next((each for each in (*self.servers, *self.untrusted) if each.key == key), None)
 
@@ -79,17 +79,18 @@ def merge_configured_servers(
     *,
     is_trusted: bool,
     named_file: Path | None = None,
+    plugins: Sequence[ProvidedServer] = (),
     given: Sequence[ProvidedServer] = (),
 ) -> ConfiguredServers:
-    """Merges all sources; later ones win by name: user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
+    """Merges all sources; later ones win by name: `plugins`, user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
     `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are applied last.
     Never raises."""
     places = config_files(paths, named_file)
-    everything = _merged(paths, places, given).done()
+    everything = _merge_files(paths, places, plugins, given).apply_overrides()
     if is_trusted:
         return everything
     own = [place for place in places if place.origin != "project"]
-    counting = _merged(paths, own, given).done(is_whole=False)
+    counting = _merge_files(paths, own, plugins, given).apply_overrides(is_whole=False)
     known = {each.key for each in counting.servers}
     withheld = (each for each in everything.servers if each.origin == "project" and each.key not in known)
     return ConfiguredServers(servers=counting.servers, untrusted=tuple(withheld), problems=counting.problems)
@@ -108,7 +109,7 @@ def config_files(paths: Paths, named_file: Path | None = None) -> tuple[ServerCo
     return tuple(seen.values())
 
 
-class _Merging:
+class _ConfigMerger:
     """Merges the entries of several files to servers and problems."""
 
     def __init__(self) -> None:
@@ -134,9 +135,9 @@ class _Merging:
             if place.origin == "user" and is_override(entry):
                 self._wishes.append((name, entry, written))
             else:
-                self.take(name, entry, place.origin, written)
+                self.add_entry(name, entry, place.origin, written)
 
-    def take(
+    def add_entry(
         self, name: str, entry: Any, origin: ServerOrigin, written: UncheckedServers | None = None
     ) -> None:
         below = self._servers.get(server_key(name))
@@ -146,21 +147,23 @@ class _Merging:
             file = written.path if written is not None else None
             server, problems = decode_entry(name, entry, origin=origin, file=file)
             if is_override(entry) and not server.problem:
-                server = self._without_transport(server, written)
+                server = self._server_without_transport(server, written)
             self._servers[server.key] = server
         self._add_problems(name, problems, written)
 
-    def done(self, *, is_whole: bool = True) -> ConfiguredServers:
+    def apply_overrides(self, *, is_whole: bool = True) -> ConfiguredServers:
         """Applies the overrides. With `is_whole` False, some servers are withheld, and an override without a
         server is no error."""
         for name, entry, written in self._wishes:
             is_about_others = not set(entry) - {"enabled", "disabled", "exposure", "tools"}
             if server_key(name) in self._servers or (is_whole and not is_about_others):
-                self.take(name, entry, "user", written)
+                self.add_entry(name, entry, "user", written)
         servers = sorted(self._servers.values(), key=lambda each: each.key)
         return ConfiguredServers(servers=tuple(servers), problems=tuple(self._problems))
 
-    def _without_transport(self, server: ServerConfig, written: UncheckedServers | None) -> ServerConfig:
+    def _server_without_transport(
+        self, server: ServerConfig, written: UncheckedServers | None
+    ) -> ServerConfig:
         text = "has neither `command` nor `url`, and no earlier file defines a server of that name"
         line = written.line_of(server.name) if written is not None else 0
         self._add_problem(written, f"{text}.", server.name, line)
@@ -180,22 +183,29 @@ class _Merging:
         self._problems.append(ServerProblem(file=file, line=line, server=server, text=text))
 
 
-def _merged(paths: Paths, places: Sequence[ServerConfigFile], given: Sequence[ProvidedServer]) -> _Merging:
-    reading = _Merging()
+def _merge_files(
+    paths: Paths,
+    places: Sequence[ServerConfigFile],
+    plugins: Sequence[ProvidedServer],
+    given: Sequence[ProvidedServer],
+) -> _ConfigMerger:
+    reading = _ConfigMerger()
+    for each in plugins:
+        reading.add_entry(each.name, dict(each.entry), each.origin)
     for place in places:
         reading.merge_file(place, paths.symlink_escape(place.path) if place.origin == "project" else "")
     for each in given:
-        reading.take(each.name, dict(each.entry), each.origin)
+        reading.add_entry(each.name, dict(each.entry), each.origin)
     return reading
 
 
-_VARIABLE = re.compile(
+_VARIABLE_REFERENCE = re.compile(
     r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_default>:-(?P<default>[^}]*))?\}"
 )
-_INPUT = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
+_FOREIGN_INPUT_REFERENCE = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
 
 
-class ServerRefused(UserError):
+class UnusableServerConfig(UserError):
     """A server cannot be contacted as it is configured. `str` names the missing value without showing any
     value."""
 
@@ -204,38 +214,38 @@ def secret_values(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Returns the names and filled-in values of a server that must stay secret."""
     for name, value in (*server.env.items(), *server.headers.items()):
         secret = value.rpartition(" ")[2] if name in server.headers else value
-        if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), secret):
+        if name.lower() == "authorization" or is_secret_variable(name.replace("-", "_"), secret):
             yield name, secret
     if server.oauth is not None:
         yield "client-secret", server.oauth.client_secret
         yield "private-key", server.oauth.private_key
 
 
-class ServerValues:
+class ServerValueResolver:
     """Fills in variables and commands. Each command runs once per object; after `forget` it runs again at the
     next contact."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._commands = KeyValues(env)
+        self._commands = SecretResolver(env)
 
-    def forget(self) -> None:
+    def forget_outputs(self) -> None:
         """Forgets the output of commands, for example a token that the server refused."""
-        self._commands = KeyValues(self._env)
+        self._commands = SecretResolver(self._env)
 
-    async def resolved(self, server: ServerConfig) -> ServerConfig:
+    async def resolve(self, server: ServerConfig) -> ServerConfig:
         """Returns the server with all values filled in. Raises `UserError`."""
         if server.problem:
-            raise ServerRefused(server.problem)
+            raise UnusableServerConfig(server.problem)
         changes: dict[str, object] = {}
         if server.command is not None:
-            changes["command"] = self._filled(server.command)
-            changes["args"] = tuple(map(self._filled, server.args))
-            changes["env"] = await self._all(server.env, "the variable")
-            changes["cwd"] = self._filled(server.cwd) if server.cwd is not None else None
+            changes["command"] = self._fill_variables(server.command)
+            changes["args"] = tuple(map(self._fill_variables, server.args))
+            changes["env"] = await self._fill_values(server.env, "the variable")
+            changes["cwd"] = self._fill_variables(server.cwd) if server.cwd is not None else None
         if server.url is not None:
             changes["url"] = await self._expand_value(server.url, "the address")
-            changes["headers"] = await self._all(server.headers, "the header")
+            changes["headers"] = await self._fill_values(server.headers, "the header")
         if server.oauth is not None:
             changes["oauth"] = msgspec.structs.replace(
                 server.oauth,
@@ -243,46 +253,46 @@ class ServerValues:
                 private_key=await self._expand_value(server.oauth.private_key, "the private key"),
             )
         found = msgspec.structs.replace(server, **changes)
-        self._check(found)
+        self._check_address(found)
         return found
 
-    async def _all(self, values: Mapping[str, str], what: str) -> dict[str, str]:
+    async def _fill_values(self, values: Mapping[str, str], what: str) -> dict[str, str]:
         return {name: await self._expand_value(value, f"{what} {name}") for name, value in values.items()}
 
     async def _expand_value(self, value: str, what: str) -> str:
         if value.startswith("!"):
             return await self._commands.resolve(value, what=what[:1].upper() + what[1:])
-        return self._filled(value)
+        return self._fill_variables(value)
 
-    def _filled(self, value: str) -> str:
-        foreign = _INPUT.search(value)
+    def _fill_variables(self, value: str) -> str:
+        foreign = _FOREIGN_INPUT_REFERENCE.search(value)
         if foreign:
-            raise ServerRefused(
+            raise UnusableServerConfig(
                 f"{escape_controls(foreign[0])} is another program's syntax for an input; "
                 f"write ${{NAME}} for a variable"
             )
-        return _VARIABLE.sub(self._variable, value)
+        return _VARIABLE_REFERENCE.sub(self._variable_value, value)
 
-    def _variable(self, match: re.Match[str]) -> str:
+    def _variable_value(self, match: re.Match[str]) -> str:
         found = self._env.get(match["name"])
         if match["has_default"]:
             return found or match["default"]
         if found is None:
-            raise ServerRefused(f"${{{match['name']}}} is not set")
+            raise UnusableServerConfig(f"${{{match['name']}}} is not set")
         return found
 
-    def _check(self, server: ServerConfig) -> None:
+    def _check_address(self, server: ServerConfig) -> None:
         fault = address_problem(server.url) if server.url is not None else ""
         if fault:
-            raise ServerRefused(f"{fault}, after its variables were filled in")
+            raise UnusableServerConfig(f"{fault}, after its variables were filled in")
         for name, value in server.headers.items():
             if re.search(r"[\r\n\0]", value):
-                raise ServerRefused(
+                raise UnusableServerConfig(
                     f"the header {name} would contain a line break; check where its value comes from"
                 )
         for name, value in server.env.items():
             if "\0" in value:
-                raise ServerRefused(f"the variable {name} would contain a NUL character")
+                raise UnusableServerConfig(f"the variable {name} would contain a NUL character")
 
 
 def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
@@ -294,11 +304,11 @@ def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
     there = name_in_file(file, name)
     if there is not None:
         raise UserError(f'{file} has a server "{there}" already. Remove it first: bayou mcp remove {there}')
-    _change(file, lambda text: with_value(text, (SERVERS_KEY, name), dict(entry)))
+    _change_file(file, lambda text: with_value(text, (SERVERS_KEY, name), dict(entry)))
 
 
 def remove_server(file: Path, name: str) -> None:
-    _change(file, lambda text: without_key(text, (SERVERS_KEY, name)))
+    _change_file(file, lambda text: without_key(text, (SERVERS_KEY, name)))
 
 
 def name_in_file(file: Path, name: str) -> str | None:
@@ -322,7 +332,7 @@ def set_server_option(paths: Paths, server: ServerConfig, key: str, value: Any) 
     of_own = read_servers(own).entries.get(there) if there is not None else None
     if server.origin == "project" and of_own is not None and not is_override(of_own):
         raise UserError(f'"{server.name}" is also defined in {own}; change it in {server.file}.')
-    _change(own, lambda text: with_value(text, (SERVERS_KEY, there or server.name, key), value))
+    _change_file(own, lambda text: with_value(text, (SERVERS_KEY, there or server.name, key), value))
     return own
 
 
@@ -331,7 +341,7 @@ def _origin_text(server: ServerConfig) -> str:
     return whence.get(server.origin, str(server.file))
 
 
-def _change(file: Path, edit: Callable[[str], str]) -> None:
+def _change_file(file: Path, edit: Callable[[str], str]) -> None:
     try:
         change_json(file, edit, new_mode=0o600)  # the new text may contain a token
     except OSError as problem:

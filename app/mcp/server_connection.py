@@ -28,11 +28,11 @@ from app.mcp.server_errors import (
     SignInRequired,
     validation_reason,
 )
-from app.mcp.server_manifest import Manifest, ServerIntroduction, manifest_of
+from app.mcp.server_manifest import ServerIntroduction, ServerManifest, build_manifest
 from app.mcp.stdio_process import ServerProcess, StdioTransport, StreamWithEnd, Transport
 from app.version import VERSION
 from tools.base import ToolError
-from tools.box.places import newly_hidden
+from tools.box.places import newly_hidden, with_shared_files
 from tools.box.policy import Box
 from tools.operations import CommandLine
 from tools.running.process import BoxFailed
@@ -61,10 +61,10 @@ _SDK_LOGGERS = ("mcp", "client", "httpx2")
 
 async def load_sdk() -> None:
     """Imports the SDK on a thread: importing takes longer than a key press may wait."""
-    await asyncio.to_thread(_load)
+    await asyncio.to_thread(_import_sdk)
 
 
-def _load() -> None:
+def _import_sdk() -> None:
     for name in _SDK_LOGGERS:
         logger = logging.getLogger(name)
         # otherwise Python's last-resort handler writes tracebacks over the full screen
@@ -83,19 +83,20 @@ def _load() -> None:
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
 
 
-async def _declined(params: dict[str, Any]) -> dict[str, Any]:
+async def _declined_answer(params: dict[str, Any]) -> dict[str, Any]:
     return {"action": "decline"}
 
 
 class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
-    """Callbacks for what a server asks or reports by itself."""
+    """Callbacks for a server's requests and notifications: elicitations, roots, log lines, changed lists and the
+    loss of the connection."""
 
-    elicit: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _declined
+    on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _declined_answer
     """Answers a question to the user: takes the parameters as on the wire, returns the result."""
-    roots: Callable[[], list[dict[str, str]]] = list
-    logged: Callable[[str, str], None] = lambda level, text: None
-    changed: Callable[[ListedKind], None] = lambda kind: None
-    lost: Callable[[], None] = lambda: None
+    list_roots: Callable[[], list[dict[str, str]]] = list
+    on_log: Callable[[str, str], None] = lambda level, text: None
+    on_list_changed: Callable[[ListedKind], None] = lambda kind: None
+    on_lost: Callable[[], None] = lambda: None
 
 
 class ServerConnection:
@@ -129,7 +130,7 @@ class ServerConnection:
 
     async def open(self) -> ServerIntroduction:
         """Connects. Raises `ServerUnavailable`. Cancel to stop waiting, then close the link."""
-        self._task = asyncio.ensure_future(self._live())
+        self._task = asyncio.ensure_future(self._run_client())
         return await asyncio.shield(self._introduction)
 
     async def close(self) -> None:
@@ -141,32 +142,32 @@ class ServerConnection:
         if self._introduction.done() and not self._introduction.cancelled():
             self._introduction.exception()  # Marks the exception as seen, for a caller that stopped waiting.
 
-    async def _live(self) -> None:
+    async def _run_client(self) -> None:
         try:
-            async with self._made() as client:
+            async with self._make_client() as client:
                 greeting = _read_introduction(client)
                 self._client = client
                 self._introduction.set_result(greeting)
-                await self._until_end(client, greeting)
+                await self._wait_until_end(client, greeting)
         except asyncio.CancelledError:
-            self._fail(ServerUnavailable("the request was cancelled"))
+            self._fail_with(ServerUnavailable("the request was cancelled"))
         except BaseException as problem:  # noqa: BLE001  (any error of the SDK, also in groups, ends only this connection)
-            self._fail(to_server_error(problem))
+            self._fail_with(to_server_error(problem))
         finally:
             self._client = None
-            self._listeners.lost()
+            self._listeners.on_lost()
 
-    def _fail(self, fault: ServerUnavailable) -> None:
+    def _fail_with(self, fault: ServerUnavailable) -> None:
         self._fault = fault
         if not self._introduction.done():
             self._introduction.set_exception(fault)
 
     @asynccontextmanager
-    async def _watched(self) -> AsyncGenerator[Any]:
+    async def _watch_connection(self) -> AsyncGenerator[Any]:
         async with self._transport() as (heard, said):
             yield StreamWithEnd(heard, self._ended), said
 
-    def _made(self) -> "Client":
+    def _make_client(self) -> "Client":
         from mcp.client.client import Client  # noqa: PLC0415  (see `load_sdk`)
         from mcp_types import DiscoverResult, Implementation  # noqa: PLC0415  (as above)
 
@@ -177,23 +178,23 @@ class ServerConnection:
         elif known is not None:
             mode = "legacy"
         return Client(
-            self._watched(),  # pyright: ignore[reportArgumentType]  (its protocol, without its types)
+            self._watch_connection(),  # pyright: ignore[reportArgumentType]  (its protocol, without its types)
             mode=mode,
             prior_discover=prior,
             client_info=Implementation(name="bayou", version=VERSION),
-            elicitation_callback=self._elicit,  # pyright: ignore[reportArgumentType]  (late types)
-            list_roots_callback=self._roots,  # pyright: ignore[reportArgumentType]  (as above)
-            logging_callback=self._logged,  # pyright: ignore[reportArgumentType]  (as above)
+            elicitation_callback=self._ask_user,  # pyright: ignore[reportArgumentType]  (late types)
+            list_roots_callback=self._list_roots,  # pyright: ignore[reportArgumentType]  (as above)
+            logging_callback=self._handle_log,  # pyright: ignore[reportArgumentType]  (as above)
             message_handler=self._handle_message,  # pyright: ignore[reportArgumentType]  (as above)
             log_level="warning",
             cache=None,
         )
 
-    async def _until_end(self, client: "Client", greeting: ServerIntroduction) -> None:
+    async def _wait_until_end(self, client: "Client", greeting: ServerIntroduction) -> None:
         waiting = [asyncio.ensure_future(event.wait()) for event in (self._stop, self._ended)]
         listening = None
-        if greeting.discover is not None and (kinds := _changing(greeting.capabilities)):
-            listening = asyncio.ensure_future(self._listen(client, kinds))
+        if greeting.discover is not None and (kinds := _announced_changes(greeting.capabilities)):
+            listening = asyncio.ensure_future(self._subscribe_to_changes(client, kinds))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -204,7 +205,7 @@ class ServerConnection:
 
     # Notifications and requests of the server
 
-    async def _listen(self, client: "Client", kinds: set[ListedKind]) -> None:
+    async def _subscribe_to_changes(self, client: "Client", kinds: set[ListedKind]) -> None:
         """Subscribes to list changes in the newer protocol. A server that does not support it is left as it
         is."""
         from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_sdk`)
@@ -226,9 +227,9 @@ class ServerConnection:
             ) as changes:
                 async for change in changes:
                     if (kind := names.get(type(change))) is not None:
-                        self._listeners.changed(kind)
+                        self._listeners.on_list_changed(kind)
         except Exception as problem:  # noqa: BLE001  (what it says of itself is not worth the connection)
-            self._listeners.logged(
+            self._listeners.on_log(
                 "warning", f"its change notifications do not arrive: {to_server_error(problem)}"
             )
 
@@ -239,23 +240,23 @@ class ServerConnection:
             "notifications/resources/list_changed": "resources",
         }
         if (kind := names.get(getattr(message, "method", ""))) is not None:
-            self._listeners.changed(kind)
+            self._listeners.on_list_changed(kind)
 
-    async def _logged(self, params: Any) -> None:
+    async def _handle_log(self, params: Any) -> None:
         data = params.data if isinstance(params.data, str) else msgspec.json.encode(params.data).decode()
-        self._listeners.logged(params.level, data)
+        self._listeners.on_log(params.level, data)
 
-    async def _roots(self, context: Any) -> Any:
+    async def _list_roots(self, context: Any) -> Any:
         from mcp_types import ListRootsResult  # noqa: PLC0415  (see `load_sdk`)
 
-        return ListRootsResult.model_validate({"roots": self._listeners.roots()})
+        return ListRootsResult.model_validate({"roots": self._listeners.list_roots()})
 
-    async def _elicit(self, context: Any, params: Any) -> Any:
+    async def _ask_user(self, context: Any, params: Any) -> Any:
         from mcp_types import ElicitResult  # noqa: PLC0415  (see `load_sdk`)
 
         self._questions += 1
         try:
-            answer = await self._listeners.elicit(_json(params))
+            answer = await self._listeners.on_elicitation(_to_json(params))
         finally:
             self._questions -= 1
         return ElicitResult.model_validate(answer)
@@ -264,7 +265,7 @@ class ServerConnection:
 
     async def list_all(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
         """Returns all items that the server lists of a kind. Raises `ServerUnavailable` and `CallRefused`."""
-        client = self._opened()
+        client = self._open_client()
         ask = {
             "tools": client.list_tools,
             "prompts": client.list_prompts,
@@ -275,7 +276,7 @@ class ServerConnection:
         found: list[Any] = []
         cursor, seen = None, set[str]()
         while len(found) < MAX_LISTED_ITEMS:
-            page = _json(await self._answered(ask(cursor=cursor)))
+            page = _to_json(await self._convert_errors(ask(cursor=cursor)))
             found += page.get(field, [])
             cursor = page.get("nextCursor")
             if not cursor or cursor in seen:
@@ -283,7 +284,7 @@ class ServerConnection:
             seen.add(cursor)
         return found[:MAX_LISTED_ITEMS]
 
-    async def call(
+    async def call_tool(
         self,
         tool: str,
         arguments: Mapping[str, Any],
@@ -293,34 +294,44 @@ class ServerConnection:
     ) -> dict[str, Any]:
         """Calls a tool. `silence` is the time limit without progress, in seconds. Raises `ConnectionLost`,
         `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the server."""
-        client, patience = self._opened(), _ProgressTimeout(silence)
+        client, patience = self._open_client(), _ProgressTimeout(silence)
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
-            patience.renew()
+            patience.restart()
             progressed(progress, total, message)
 
         work = client.call_tool(tool, dict(arguments), progress_callback=hear)
-        return _json(await self._answered(patience.hold(work, lambda: self._questions > 0)))
+        return _to_json(await self._convert_errors(patience.await_answer(work, lambda: self._questions > 0)))
 
-    async def read(self, uri: str, *, silence: float) -> dict[str, Any]:
-        work = self._opened().read_resource(uri)
-        return _json(await self._answered(_ProgressTimeout(silence).hold(work, lambda: self._questions > 0)))
+    async def read_resource(self, uri: str, *, silence: float) -> dict[str, Any]:
+        work = self._open_client().read_resource(uri)
+        return _to_json(
+            await self._convert_errors(
+                _ProgressTimeout(silence).await_answer(work, lambda: self._questions > 0)
+            )
+        )
 
-    async def prompt(self, name: str, arguments: Mapping[str, str], *, silence: float) -> dict[str, Any]:
-        work = self._opened().get_prompt(name, dict(arguments))
-        return _json(await self._answered(_ProgressTimeout(silence).hold(work, lambda: self._questions > 0)))
+    async def get_prompt(self, name: str, arguments: Mapping[str, str], *, silence: float) -> dict[str, Any]:
+        work = self._open_client().get_prompt(name, dict(arguments))
+        return _to_json(
+            await self._convert_errors(
+                _ProgressTimeout(silence).await_answer(work, lambda: self._questions > 0)
+            )
+        )
 
-    async def complete(
+    async def complete_argument(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str], *, silence: float
     ) -> dict[str, Any]:
         from mcp_types import PromptReference, ResourceTemplateReference  # noqa: PLC0415  (see `load_sdk`)
 
         kind = PromptReference if ref.get("type") == "ref/prompt" else ResourceTemplateReference
         asked = {"name": argument, "value": value}
-        work = self._opened().complete(kind.model_validate(dict(ref)), asked, dict(context) or None)
-        return _json(await self._answered(_ProgressTimeout(silence).hold(work, lambda: False)))
+        work = self._open_client().complete(kind.model_validate(dict(ref)), asked, dict(context) or None)
+        return _to_json(
+            await self._convert_errors(_ProgressTimeout(silence).await_answer(work, lambda: False))
+        )
 
-    def _opened(self) -> "Client":
+    def _open_client(self) -> "Client":
         if self._client is None or not self.is_open:
             raise ConnectionLost("the connection is closed")
         return self._client
@@ -334,7 +345,7 @@ class ServerConnection:
             await asyncio.wait({self._task}, timeout=1.0)
         return self._fault if isinstance(self._fault, SignInRequired) else ConnectionLost(str(self._fault))
 
-    async def _answered(self, work: Awaitable[Any]) -> Any:
+    async def _convert_errors(self, work: Awaitable[Any]) -> Any:
         """Converts exceptions of the SDK to those of `faults`."""
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_sdk`)
 
@@ -345,7 +356,7 @@ class ServerConnection:
         except MCPError as problem:
             if problem.code == _CONNECTION_CLOSED:
                 self._stop.set()
-                raise await self._close_reason(_of_its_stream(problem.message)) from None
+                raise await self._close_reason(_stream_end_reason(problem.message)) from None
             if (problem.code, problem.message) == _SESSION_ENDED:
                 self._stop.set()
                 raise SessionEnded("the server ended the session") from None
@@ -364,23 +375,23 @@ class _ProgressTimeout:
 
     def __init__(self, silence: float) -> None:
         self._loop = asyncio.get_running_loop()
-        self._silence = silence
-        self._most = self._loop.time() + MAX_REQUEST_SECONDS
+        self._silence_seconds = silence
+        self._max_seconds = self._loop.time() + MAX_REQUEST_SECONDS
         self._deadline = 0.0
-        self.renew()
+        self.restart()
 
-    def renew(self) -> None:
-        self._deadline = min(self._loop.time() + self._silence, self._most)
+    def restart(self) -> None:
+        self._deadline = min(self._loop.time() + self._silence_seconds, self._max_seconds)
 
-    async def hold(self, work: Any, is_asking: Callable[[], bool]) -> Any:
+    async def await_answer(self, work: Any, is_asking: Callable[[], bool]) -> Any:
         task = asyncio.ensure_future(work)
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=max(0.0, self._deadline - self._loop.time()))
                 if not task.done() and is_asking():
-                    self.renew()
+                    self.restart()
                 elif not task.done() and self._loop.time() >= self._deadline:
-                    raise CallTimedOut(f"no answer or progress for {self._silence:g} s")
+                    raise CallTimedOut(f"no answer or progress for {self._silence_seconds:g} s")
             return task.result()
         finally:
             if not task.done():
@@ -388,14 +399,14 @@ class _ProgressTimeout:
                 await asyncio.wait({task}, timeout=1)
 
 
-def _of_its_stream(said: str) -> str:
+def _stream_end_reason(said: str) -> str:
     """Returns why the stream that should bring an answer ended; empty when the connection itself ended."""
     return _LOST_ANSWER_ERRORS.get(said, "") or (
         said.removeprefix(_STREAM_FAILED_PREFIX) if said.startswith(_STREAM_FAILED_PREFIX) else ""
     )
 
 
-def _json(value: Any) -> dict[str, Any]:
+def _to_json(value: Any) -> dict[str, Any]:
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -406,12 +417,12 @@ def _read_introduction(client: "Client") -> ServerIntroduction:
         name=one_line((about.title or about.name) if about else "")[:100],
         version=one_line(about.version if about else "")[:40],
         instructions=client.instructions or "",
-        capabilities=_json(client.server_capabilities),
-        discover=_json(discover) if discover is not None else None,
+        capabilities=_to_json(client.server_capabilities),
+        discover=_to_json(discover) if discover is not None else None,
     )
 
 
-def _changing(capabilities: Mapping[str, Any]) -> set[ListedKind]:
+def _announced_changes(capabilities: Mapping[str, Any]) -> set[ListedKind]:
     kinds: tuple[ListedKind, ...] = ("tools", "prompts", "resources")
     return {kind for kind in kinds if (capabilities.get(kind) or {}).get("listChanged")}
 
@@ -436,12 +447,12 @@ def to_server_error(problem: BaseException) -> ServerUnavailable:
     return ServerUnavailable(one_line(f"{problem or type(problem).__name__}")[:500])
 
 
-_EXIT_SECONDS = 0.5
+_EXIT_TIMEOUT_SECONDS = 0.5
 
 
 class ConnectionAttempt:
-    """One attempt to reach a server: its process or address, the connection over it, and the reason of a
-    failure. Left once."""
+    """One attempt to reach a server: its process or address, the connection over it, and the reason of a failure.
+    Used once."""
 
     def __init__(self, config: ServerConfig, ground: ServerContext, log: ServerLog) -> None:
         """`config` has its values filled in."""
@@ -451,14 +462,18 @@ class ConnectionAttempt:
         self._process: ServerProcess | None = None
         self.link: ServerConnection | None = None
         self._box: Box | None = None
-        self._told_hidden: set[str] = set()
+        self._reported_hidden: set[str] = set()
 
-    def newly_hidden(self, now: Box) -> tuple[str, ...]:
+    def compared_policy(self, now: Box) -> Box:
+        """Returns the present sandbox policy, with the files that only a sandbox made now would hold."""
+        return with_shared_files(now, self._box)
+
+    def newly_hidden_paths(self, now: Box) -> tuple[str, ...]:
         """Returns the paths that a sandbox made now would hide and this contact's sandbox does not."""
         if self._box is None:
             return ()
-        new = tuple(path for path in newly_hidden(now, self._box) if path not in self._told_hidden)
-        self._told_hidden.update(new)
+        new = tuple(path for path in newly_hidden(now, self._box) if path not in self._reported_hidden)
+        self._reported_hidden.update(new)
         return new
 
     @property
@@ -470,55 +485,57 @@ class ConnectionAttempt:
         process = self._process
         return process.pid if process is not None and process.exit_code is None else None
 
-    async def meet(
-        self, listeners: ServerCallbacks, known: Manifest | None
-    ) -> tuple[ServerConnection, Manifest]:
+    async def connect_and_list(
+        self, listeners: ServerCallbacks, known: ServerManifest | None
+    ) -> tuple[ServerConnection, ServerManifest]:
         """Connects, and lists all that the server offers unless `known` has it. On a failure it leaves and
         raises `ServerUnavailable`."""
         greeting = known.greeting if known is not None else None
         seconds = self._config.start_timeout
         try:
-            link = self.link = await self._made(listeners, greeting)
+            link = self.link = await self._make_client(listeners, greeting)
             async with asyncio.timeout(seconds):
                 met = await link.open()
                 if known is None or met != greeting:
                     known = await fetch_manifest(link, met)
         except TimeoutError:
-            await self.leave()
+            await self.close_connection()
             raise ServerUnavailable(
-                f"the server did not answer within {seconds:g} s{self._last_words()}"
+                f"the server did not answer within {seconds:g} s{self._last_stderr_line()}"
             ) from None
         except SignInRequired:
-            await self.leave()
+            await self.close_connection()
             raise
         except (ServerUnavailable, CallRefused) as problem:
-            why = await self.why(str(problem))
-            await self.leave()
+            why = await self.explain_failure(str(problem))
+            await self.close_connection()
             raise ServerUnavailable(why) from None
         except BaseException:
-            await self.leave()
+            await self.close_connection()
             raise
         return link, known
 
-    async def _made(self, listeners: ServerCallbacks, known: ServerIntroduction | None) -> ServerConnection:
+    async def _make_client(
+        self, listeners: ServerCallbacks, known: ServerIntroduction | None
+    ) -> ServerConnection:
         if self._config.url is not None:
-            if self._ground.remote is None:
-                raise ServerUnavailable("remote servers cannot be reached from here")
+            if self._ground.remote_transport is None:
+                raise ServerUnavailable("remote servers cannot be reached from this session")
             # On a thread: the transport's imports would hold up key presses.
-            transport = await asyncio.to_thread(self._ground.remote, self._config, self._log)
+            transport = await asyncio.to_thread(self._ground.remote_transport, self._config, self._log)
             return ServerConnection(transport, listeners, known=known)
-        self._process = await self._started()
+        self._process = await self._start_process()
         pipes = StdioTransport(self._process)
         return ServerConnection(pipes, listeners, known=known, ended=pipes.ended)
 
-    async def _started(self) -> ServerProcess:
+    async def _start_process(self) -> ServerProcess:
         config, folder = self._config, self._ground.folder()
         assert config.command is not None
         where = folder / config.cwd if config.cwd else folder
         try:
-            self._box = await self._ground.box(config)
+            self._box = await self._ground.sandbox_for(config)
             if self._box is not None:
-                await self._ground.watch(config, self._box)
+                await self._ground.watch_sandbox(config, self._box)
             command = CommandLine(
                 argv=(config.command, *config.args),
                 cwd=str(where),
@@ -534,14 +551,14 @@ class ConnectionAttempt:
             what = f"the folder {where}" if not where.is_dir() else config.command
             raise ServerUnavailable(f"{what}: {problem.strerror}") from None
 
-    async def why(self, said: str) -> str:
+    async def explain_failure(self, said: str) -> str:
         """Adds to the error what the process itself reported."""
         process = self._process
         if process is None:
             return said
         if process.fault:
             return process.fault
-        code = await process.exited(_EXIT_SECONDS)
+        code = await process.wait_for_exit_code(_EXIT_TIMEOUT_SECONDS)
         if code is None:
             return said
         how = (
@@ -549,12 +566,12 @@ class ConnectionAttempt:
             if code >= 0
             else f"the program was killed by signal {-code}"
         )
-        return f"{how}{self._last_words()}"
+        return f"{how}{self._last_stderr_line()}"
 
-    def _last_words(self) -> str:
+    def _last_stderr_line(self) -> str:
         return f' ("{self._log.last_line}")' if self._log.last_line else ""
 
-    async def leave(self) -> None:
+    async def close_connection(self) -> None:
         closing = [asyncio.ensure_future(self.link.close())] if self.link is not None else []
         if self._process is not None:
             closing.append(asyncio.ensure_future(self._process.end()))
@@ -562,7 +579,7 @@ class ConnectionAttempt:
             await asyncio.wait(closing, timeout=SERVER_STOP_TIMEOUT)
 
 
-async def fetch_manifest(link: ServerConnection, greeting: ServerIntroduction) -> Manifest:
+async def fetch_manifest(link: ServerConnection, greeting: ServerIntroduction) -> ServerManifest:
     """Lists all that the server offers. Raises `ServerUnavailable` and `CallRefused`."""
     listed: dict[str, list[Any]] = {}
     for kind in ("tools", "prompts", "resources"):
@@ -573,4 +590,4 @@ async def fetch_manifest(link: ServerConnection, greeting: ServerIntroduction) -
             listed["templates"] = await link.list_all("templates")
         except CallRefused:
             pass  # Older servers have resources without templates.
-    return manifest_of(greeting, listed)
+    return build_manifest(greeting, listed)

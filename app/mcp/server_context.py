@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.server_manifest import ManifestStore, without_unseen
+from app.mcp.server_manifest import ManifestStore, without_invisible
 from tools.text import plain_output
 
 if TYPE_CHECKING:
@@ -41,29 +41,31 @@ class ServerLog:
         """The file with the complete log; None while the log is empty."""
         return self.path if self.path is not None and self.path.is_file() else None
 
-    def feed(self, data: bytes) -> None:
+    def add_bytes(self, data: bytes) -> None:
         """Adds bytes of the server's standard error as they arrive."""
         *lines, rest = (self._rest + data).split(b"\n")
         if len(rest) > _MAX_LOG_LINE_BYTES:
             lines, rest = [*lines, rest], b""
         self._rest = rest
-        self._note_all(line.decode("utf-8", "replace") for line in lines)
+        self._write_lines(line.decode("utf-8", "replace") for line in lines)
 
-    def end(self) -> None:
+    def flush_last_line(self) -> None:
         """Adds the last line even without a line feed."""
         rest, self._rest = self._rest, b""
         if rest:
-            self.note(rest.decode("utf-8", "replace"))
+            self.write_note(rest.decode("utf-8", "replace"))
 
-    def note(self, text: str) -> None:
-        self._note_all((text,))
+    def write_note(self, text: str) -> None:
+        self._write_lines((text,))
 
-    def _note_all(self, texts: Iterable[str]) -> None:
+    def _write_lines(self, texts: Iterable[str]) -> None:
         """Writes lines that arrived together in one step."""
         lines = [
             line
             for text in texts
-            if (line := self._mask(without_unseen(plain_output(text)).rstrip())[:_MAX_LOG_LINE_BYTES]).strip()
+            if (
+                line := self._mask(without_invisible(plain_output(text)).rstrip())[:_MAX_LOG_LINE_BYTES]
+            ).strip()
         ]
         for line in lines:
             self._lines.append(line)
@@ -71,7 +73,7 @@ class ServerLog:
             while self._size > LOG_TAIL_BYTES and len(self._lines) > 1:
                 self._size -= len(self._lines.popleft())
         if lines:
-            self._write("\n".join(lines))
+            self._write_to_file("\n".join(lines))
 
     def last_lines(self, most: int = 20) -> tuple[str, ...]:
         return tuple(self._lines)[-most:]
@@ -80,7 +82,7 @@ class ServerLog:
     def last_line(self) -> str:
         return self._lines[-1].strip()[:300] if self._lines else ""
 
-    def _write(self, line: str) -> None:
+    def _write_to_file(self, line: str) -> None:
         if self.path is None:
             return
         try:
@@ -98,14 +100,14 @@ SERVER_STOP_TIMEOUT = 1.0
 """The time limit for ending one server."""
 
 
-async def _no_box(config: ServerConfig) -> "Box | None":
+async def _no_sandbox(config: ServerConfig) -> "Box | None":
     return None
 
 
 async def _no_watch(config: ServerConfig, box: "Box") -> None: ...
 
 
-async def _as_written(config: ServerConfig) -> ServerConfig:
+async def _unresolved_config(config: ServerConfig) -> ServerConfig:
     return config
 
 
@@ -115,19 +117,19 @@ class ServerContext(msgspec.Struct, frozen=True, kw_only=True):
     processes: "Callable[[], LocalProcesses]"
     folder: Callable[[], Path]
     """The session's working folder."""
-    added: Callable[[], tuple[Path, ...]] = tuple
+    added_folders: Callable[[], tuple[Path, ...]] = tuple
     """The folders that the session works in besides that."""
     environment: Callable[[], Mapping[str, str]]
     """The variables of bayou that servers may see."""
-    resolved: Callable[[ServerConfig], Awaitable[ServerConfig]] = _as_written
+    resolve_config: Callable[[ServerConfig], Awaitable[ServerConfig]] = _unresolved_config
     """Fills in the variables and commands in a server's values. Raises `UserError`."""
-    remote: "Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None" = None
+    remote_transport: "Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None" = None
     """Makes the transport of a server on the network."""
-    box: "Callable[[ServerConfig], Awaitable[Box | None]]" = _no_box
-    watch: "Callable[[ServerConfig, Box], Awaitable[None]]" = _no_watch
+    sandbox_for: "Callable[[ServerConfig], Awaitable[Box | None]]" = _no_sandbox
+    watch_sandbox: "Callable[[ServerConfig, Box], Awaitable[None]]" = _no_watch
     """Called before a server starts in a sandbox, to compare the places that the sandbox cannot protect."""
     elicit: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
     manifests: ManifestStore = msgspec.field(default_factory=lambda: ManifestStore(None))
-    logs: Path | None = None
+    log_folder: Path | None = None
     mask: Callable[[str], str] = str
     now: Callable[[], float] = time.monotonic

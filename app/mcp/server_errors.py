@@ -1,4 +1,4 @@
-"""Defines what can go wrong between bayou and a server, with texts for the user and the model."""
+"""Defines the errors between bayou and an MCP server, with texts for the user and the model."""
 
 from app.values.user_errors import UserError
 
@@ -32,7 +32,7 @@ class SessionEnded(ConnectionLost):
 
 
 def validation_reason(problem: BaseException) -> str:
-    """Says what is wrong in a message that pydantic refused, and where."""
+    """Describes the fault in a server's message that pydantic refused, and its place."""
     first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
     place = ".".join(map(str, first["loc"]))
     return f"{place}: {first['msg']}" if place else first["msg"]

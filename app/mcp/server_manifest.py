@@ -16,7 +16,7 @@ from app.version import VERSION
 from tools.patterns import late
 from tools.text import escape_controls, one_line
 
-CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
+CLIENT_CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
 """The capabilities that bayou declares, on which the server's offers depend."""
 _INVISIBLE_CHARS = late(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -51,7 +51,8 @@ class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
     @property
     def shown_name(self) -> str:
-        """Its name without characters that control a terminal or are invisible. The server gets its own name."""
+        """The tool's name without characters that control a terminal or are invisible. Calls to the server use the
+        name as it is."""
         return one_line(sanitize_text(self.name, _NAME_CHARS))
 
     @property
@@ -64,7 +65,7 @@ class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
         return {key: value for key, value in self.schema.items() if key not in _SCHEMA_ANNOTATIONS}
 
     @property
-    def tokens(self) -> int:
+    def token_estimate(self) -> int:
         """Estimates how many tokens the tool's declaration takes."""
         return (
             len(msgspec.json.encode(self.declared_schema)) + len(self.description) + len(self.name) + 60
@@ -104,7 +105,7 @@ class DescribedResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     mime_type: str = ""
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ServerManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A server's greeting, tools, prompts and resources."""
 
     greeting: ServerIntroduction
@@ -122,25 +123,24 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class ManifestStore:
-    """What is known of MCP servers (their tools, prompts and resources), stored on disk. An unreadable file counts as
-    unknown."""
+    """Stores the tools, prompts and resources of MCP servers on disk. An unreadable file counts as unknown."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
-    def load(self, key: str) -> Manifest | None:
+    def load(self, key: str) -> ServerManifest | None:
         if self._folder is None:
             return None
         try:
-            return msgspec.json.decode((self._folder / f"{key}.json").read_bytes(), type=Manifest)
+            return msgspec.json.decode((self._folder / f"{key}.json").read_bytes(), type=ServerManifest)
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def keep(self, key: str, manifest: Manifest) -> None:
+    def store_manifest(self, key: str, manifest: ServerManifest) -> None:
         if self._folder is None:
             return
         # Imported late: the file writer imports threads, which a start without servers does not need.
-        from tools.files.replacing import replace_atomically  # noqa: PLC0415
+        from tools.files.atomic_replacement import replace_atomically  # noqa: PLC0415
 
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -151,21 +151,21 @@ class ManifestStore:
 
 def manifest_key(way: Mapping[str, Any]) -> str:
     """Returns the file key for `way`, the description of how the server is reached."""
-    said = msgspec.json.encode((way, CAPABILITIES, VERSION), order="deterministic")
+    said = msgspec.json.encode((way, CLIENT_CAPABILITIES, VERSION), order="deterministic")
     return hashlib.sha256(said).hexdigest()[:32]
 
 
-def manifest_of(greeting: ServerIntroduction, listed: Mapping[str, list[Any]]) -> Manifest:
+def build_manifest(greeting: ServerIntroduction, listed: Mapping[str, list[Any]]) -> ServerManifest:
     """Converts a server's lists to a manifest with cleaned texts; items without a name and duplicates are
     left out."""
-    return Manifest(
+    return ServerManifest(
         greeting=msgspec.structs.replace(
             greeting, instructions=sanitize_text(greeting.instructions, _MAX_INSTRUCTION_CHARS)
         ),
-        tools=tuple(_without_duplicates([_tool(raw) for raw in listed.get("tools", ())])),
-        prompts=tuple(_without_duplicates([_prompt(raw) for raw in listed.get("prompts", ())])),
-        resources=tuple(_resource(raw, "uri") for raw in listed.get("resources", ())),
-        templates=tuple(_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
+        tools=tuple(_without_duplicates([_parse_tool(raw) for raw in listed.get("tools", ())])),
+        prompts=tuple(_without_duplicates([_parse_prompt(raw) for raw in listed.get("prompts", ())])),
+        resources=tuple(_parse_resource(raw, "uri") for raw in listed.get("resources", ())),
+        templates=tuple(_parse_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
     )
 
 
@@ -173,11 +173,11 @@ def sanitize_text(text: Any, most: int) -> str:
     """Removes characters that control a terminal, are invisible, or change the direction of writing."""
     if not isinstance(text, str):
         return ""
-    text = escape_controls(without_unseen(text.replace("\r\n", "\n"))).strip()
+    text = escape_controls(without_invisible(text.replace("\r\n", "\n"))).strip()
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def without_unseen(text: str) -> str:
+def without_invisible(text: str) -> str:
     """Removes characters that are invisible or change the direction of writing."""
     return _INVISIBLE_CHARS.sub("", text)
 
@@ -186,7 +186,7 @@ def _without_duplicates(found: list[Any]) -> list[Any]:
     return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
 
 
-def _tool(raw: Mapping[str, Any]) -> DescribedTool:
+def _parse_tool(raw: Mapping[str, Any]) -> DescribedTool:
     hints = raw.get("annotations") or {}
     return DescribedTool(
         name=str(raw.get("name") or "")[:_NAME_CHARS],
@@ -198,7 +198,7 @@ def _tool(raw: Mapping[str, Any]) -> DescribedTool:
     )
 
 
-def _prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
+def _parse_prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
     return DescribedPrompt(
         name=str(raw.get("name") or "")[:_NAME_CHARS],
         title=one_line(sanitize_text(raw.get("title"), _NAME_CHARS)),
@@ -214,7 +214,7 @@ def _prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
     )
 
 
-def _resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
+def _parse_resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
     return DescribedResource(
         uri=one_line(str(raw.get(field) or ""))[:_URI_CHARS],
         name=one_line(sanitize_text(raw.get("title") or raw.get("name"), _NAME_CHARS)),
@@ -227,39 +227,41 @@ def valid_schema(raw: Any) -> dict[str, Any]:
     """Returns an object schema whose keywords all have valid shapes; invalid keywords are left out."""
     if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _SCHEMA_BYTES:
         raw = {}
-    found = _valid_schema(raw, 0)
+    found = _valid_schema_node(raw, 0)
     return {**found, "type": "object", "properties": found.get("properties", {})}
 
 
-def _valid_schema(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _valid_schema_node(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in node.items():
         if key in ("properties", "$defs", "definitions", "patternProperties"):
             fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
             value = (
-                {k: _valid_schema(v, depth + 1) for k, v in value.items() if isinstance(v, dict)}
+                {k: _valid_schema_node(v, depth + 1) for k, v in value.items() if isinstance(v, dict)}
                 if fits
                 else None
             )
         elif key in ("anyOf", "oneOf", "allOf"):
             fits = isinstance(value, list) and depth < _SCHEMA_DEPTH
             value = (
-                [_valid_schema(one, depth + 1) for one in value if isinstance(one, dict)] if fits else None
+                [_valid_schema_node(one, depth + 1) for one in value if isinstance(one, dict)]
+                if fits
+                else None
             )
         elif key == "items":
             fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
-            value = _valid_schema(value, depth + 1) if fits else None
+            value = _valid_schema_node(value, depth + 1) if fits else None
         elif key == "additionalProperties":
             fits = isinstance(value, dict | bool)
-            value = _valid_schema(value, depth + 1) if isinstance(value, dict) else value
+            value = _valid_schema_node(value, depth + 1) if isinstance(value, dict) else value
         else:
-            fits, value = _plain(key, value)
+            fits, value = _is_plain_keyword(key, value)
         if fits:
             out[key] = value
     return out
 
 
-def _plain(key: str, value: Any) -> tuple[bool, Any]:
+def _is_plain_keyword(key: str, value: Any) -> tuple[bool, Any]:
     """Checks a keyword that contains no schemas; returns whether it is valid, and its value."""
     if key == "required":
         return isinstance(value, list), [one for one in value if isinstance(one, str)] if isinstance(

@@ -18,8 +18,8 @@ from app.mcp.config_entries import Exposure, ServerConfig, display_address
 from app.mcp.managed_server import ManagedServer, connection_description
 from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext
 from app.mcp.server_errors import ServerUnavailable
-from app.mcp.server_manifest import DescribedTool, Manifest
-from app.values.mcp_servers import AutoReach, ExposureDecision, PromptView, ServerView, ToolReach, ToolView
+from app.mcp.server_manifest import DescribedTool, ServerManifest
+from app.values.mcp_servers import AutoExposure, ExposureDecision, PromptView, ServerView, ToolReach, ToolView
 from app.values.user_errors import UserError
 from tools.patterns import late
 
@@ -43,36 +43,37 @@ def configured_exposure(config: ServerConfig, wishes: ExposureSettings) -> Expos
 
 
 def auto_exposure(
-    servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: ExposureSettings
-) -> AutoReach:
-    """Decides what `auto` means now. A server not contacted yet may have any number of tools, so it counts as
-    too many."""
+    servers: Iterable[tuple[ServerConfig, ServerManifest | None]], wishes: ExposureSettings
+) -> AutoExposure:
+    """Decides whether the exposure `auto` declares tools directly or leaves them to the search. A server not
+    contacted yet may have any number of tools, so it counts as too many."""
     found: list[DescribedTool] = []
     for config, manifest in servers:
         if configured_exposure(config, wishes) != "auto":
             continue
         if manifest is None:
             return "search"
-        found += _of_auto(config, manifest)
+        found += _auto_direct_tools(config, manifest)
     is_little = (
-        sum(tool.tokens for tool in found) <= wishes.direct_tokens and len(found) <= MAX_AUTO_DIRECT_TOOLS
+        sum(tool.token_estimate for tool in found) <= wishes.direct_tokens
+        and len(found) <= MAX_AUTO_DIRECT_TOOLS
     )
     return "direct" if is_little else "search"
 
 
 def still_fits_limit(
-    servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: ExposureSettings
+    servers: Iterable[tuple[ServerConfig, ServerManifest | None]], wishes: ExposureSettings
 ) -> bool:
     """Whether an earlier decision to declare tools directly still holds, given their present number."""
     counts = [
-        len(_of_auto(config, manifest))
+        len(_auto_direct_tools(config, manifest))
         for config, manifest in servers
         if manifest is not None and configured_exposure(config, wishes) == "auto"
     ]
     return sum(counts) <= MAX_KEPT_DIRECT_TOOLS
 
 
-def _of_auto(config: ServerConfig, manifest: Manifest) -> list[DescribedTool]:
+def _auto_direct_tools(config: ServerConfig, manifest: ServerManifest) -> list[DescribedTool]:
     return [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
 
 
@@ -92,14 +93,14 @@ MAX_PARALLEL_CONTACTS = 4
 class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool of a server, and how the model reaches it."""
 
-    life: ManagedServer
+    managed_server: ManagedServer
     tool: DescribedTool
     full_name: str
     reach: ToolReach
 
     @property
     def server(self) -> str:
-        return self.life.config.name
+        return self.managed_server.config.name
 
 
 class ServerRegistry:
@@ -112,23 +113,23 @@ class ServerRegistry:
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._ground = ground
-        self._wishes = wishes
+        self._exposure_settings = wishes
         self._tell = changed
-        self._lives: dict[str, ManagedServer] = {}
-        self._auto: AutoReach | None = None
+        self._managed_servers: dict[str, ManagedServer] = {}
+        self._auto_reach: AutoExposure | None = None
         """The meaning of `auto`, once it is decided."""
-        self._reaches: dict[str, ToolReach] = {}
+        self._tool_reaches: dict[str, ToolReach] = {}
         self._entries: dict[str, OfferedTool] | None = None
         self._contacts: dict[str, asyncio.Task[None]] = {}
         self._turns = asyncio.Semaphore(MAX_PARALLEL_CONTACTS)
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._closing_servers: set[asyncio.Task[None]] = set()
 
     # Configured servers
 
-    def use(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
+    def set_servers(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
         """Replaces the configured servers. Connections of servers that did not change stay open."""
         wanted = {config.name: config for config in configs}
-        before, self._lives = self._lives, {}
+        before, self._managed_servers = self._managed_servers, {}
         for name, config in wanted.items():
             life = before.get(name)
             if (
@@ -137,101 +138,107 @@ class ServerRegistry:
                 and connection_description(config) == connection_description(life.config)
             ):
                 life.config = config
-                self._lives[name] = before.pop(name)
+                self._managed_servers[name] = before.pop(name)
             else:
-                self._lives[name] = ManagedServer(config, self._ground, self._changed)
+                self._managed_servers[name] = ManagedServer(config, self._ground, self._publish_change)
         for config in untrusted:
-            if config.name not in self._lives:
-                self._lives[config.name] = ManagedServer(
-                    config, self._ground, self._changed, is_trusted=False
+            if config.name not in self._managed_servers:
+                self._managed_servers[config.name] = ManagedServer(
+                    config, self._ground, self._publish_change, is_trusted=False
                 )
         leaving = list(before.values())
-        for life in self._lives.values():
+        for life in self._managed_servers.values():
             if not life.config.enabled:
                 leaving.append(life)
         for life in leaving:
             if life.pid is not None or life.state in ("ready", "starting"):
-                stopped = life.restart() if self._lives.get(life.config.name) is life else life.end()
+                stopped = (
+                    life.restart()
+                    if self._managed_servers.get(life.config.name) is life
+                    else life.disconnect()
+                )
                 task = asyncio.ensure_future(stopped)
-                self._leaving.add(task)
-                task.add_done_callback(self._leaving.discard)
-        self._changed()
+                self._closing_servers.add(task)
+                task.add_done_callback(self._closing_servers.discard)
+        self._publish_change()
 
     @property
     def servers(self) -> tuple[ManagedServer, ...]:
-        return tuple(self._lives[name] for name in sorted(self._lives))
+        return tuple(self._managed_servers[name] for name in sorted(self._managed_servers))
 
     @property
-    def usable(self) -> tuple[ManagedServer, ...]:
+    def usable_servers(self) -> tuple[ManagedServer, ...]:
         return tuple(life for life in self.servers if life.is_usable)
 
     def server(self, name: str) -> ManagedServer:
         """Returns a server by name. Raises `UserError`."""
-        found = self._lives.get(name)
+        found = self._managed_servers.get(name)
         if found is None:
-            close = difflib.get_close_matches(name, self._lives, n=1)
+            close = difflib.get_close_matches(name, self._managed_servers, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
             raise UserError(f'Server "{name}" not found.{hint}\nTip: Run /mcp list to see available servers.')
         return found
 
     # Exposure of tools
 
-    def decide(self, kept: ExposureDecision | None = None) -> ExposureDecision:
+    def decide_exposures(self, kept: ExposureDecision | None = None) -> ExposureDecision:
         """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
         decision of this session."""
         if kept is not None and (
-            kept.auto == "search" or still_fits_limit(self._described_servers(), self._wishes())
+            kept.auto == "search" or still_fits_limit(self._described_servers(), self._exposure_settings())
         ):
-            names = {life.config.name for life in self.usable} & set(kept.servers)
+            names = {life.config.name for life in self.usable_servers} & set(kept.servers)
         else:
-            kept, names = None, {life.config.name for life in self.usable}
-        auto = self._auto = kept.auto if kept is not None else self._now()
-        self._reaches = {name: self._configured_reach(self._lives[name], auto) for name in names}
+            kept, names = None, {life.config.name for life in self.usable_servers}
+        auto = self._auto_reach = kept.auto if kept is not None else self._current_auto_exposure()
+        self._tool_reaches = {
+            name: self._configured_reach(self._managed_servers[name], auto) for name in names
+        }
         self._entries = None
         return kept or ExposureDecision(auto=auto, servers=tuple(sorted(names)))
 
     @property
     def is_decided(self) -> bool:
-        return self._auto is not None
+        return self._auto_reach is not None
 
     def reset_decision(self) -> None:
         """Drops the decision, after the user changed a setting or opened another session."""
-        self._auto, self._entries, self._reaches = None, None, {}
-        self._changed()
+        self._auto_reach, self._entries, self._tool_reaches = None, None, {}
+        self._publish_change()
 
-    def _now(self) -> AutoReach:
-        return auto_exposure(self._described_servers(), self._wishes())
+    def _current_auto_exposure(self) -> AutoExposure:
+        return auto_exposure(self._described_servers(), self._exposure_settings())
 
-    def _described_servers(self) -> list[tuple[ServerConfig, Manifest | None]]:
-        return [(life.config, life.manifest) for life in self.usable]
+    def _described_servers(self) -> list[tuple[ServerConfig, ServerManifest | None]]:
+        return [(life.config, life.manifest) for life in self.usable_servers]
 
     def _configured_reach(self, life: ManagedServer, auto: ToolReach) -> ToolReach:
-        wished = configured_exposure(life.config, self._wishes())
+        wished = configured_exposure(life.config, self._exposure_settings())
         return auto if wished == "auto" else wished
 
-    def reach(self, life: ManagedServer) -> ToolReach:
+    def exposure_of(self, life: ManagedServer) -> ToolReach:
         """Returns the exposure of a server. Servers that come after the decision are found by search, unless
         configured otherwise."""
-        auto: ToolReach = self._auto or self._now()
-        late: ToolReach = "search" if self._auto is not None and auto == "direct" else auto
-        return self._reaches.get(life.config.name) or self._configured_reach(life, late)
+        auto: ToolReach = self._auto_reach or self._current_auto_exposure()
+        late: ToolReach = "search" if self._auto_reach is not None and auto == "direct" else auto
+        return self._tool_reaches.get(life.config.name) or self._configured_reach(life, late)
 
-    def entries(self) -> Mapping[str, OfferedTool]:
+    def all_tools(self) -> Mapping[str, OfferedTool]:
         """Returns all tools by full name, including hidden ones."""
         if self._entries is None:
             self._entries = {
-                entry.full_name: entry for life in self.usable for entry in self._entries_of(life)
+                entry.full_name: entry for life in self.usable_servers for entry in self._tools_of(life)
             }
         return self._entries
 
-    def _entries_of(self, life: ManagedServer) -> list[OfferedTool]:
+    def _tools_of(self, life: ManagedServer) -> list[OfferedTool]:
         if life.manifest is None:
             return []
         names = full_names(life.config.name, (tool.name for tool in life.manifest.tools))
-        server, auto = self.reach(life), self._auto or self._now()
+        server, auto = self.exposure_of(life), self._auto_reach or self._current_auto_exposure()
         return [
             OfferedTool(
-                life=life,
+                managed_server=life,
                 tool=tool,
                 full_name=names[tool.name],
                 reach=tool_exposure(tool, life.config, server, auto),
@@ -239,12 +246,12 @@ class ServerRegistry:
             for tool in life.manifest.tools
         ]
 
-    def reachable(self) -> Mapping[str, OfferedTool]:
-        return {name: entry for name, entry in self.entries().items() if entry.reach != "hidden"}
+    def callable_tools(self) -> Mapping[str, OfferedTool]:
+        return {name: entry for name, entry in self.all_tools().items() if entry.reach != "hidden"}
 
-    def entry(self, server: str, tool: str) -> OfferedTool | None:
+    def find_tool(self, server: str, tool: str) -> OfferedTool | None:
         """Returns a tool by the server's own name for it, by the full name, or by the name as it is shown."""
-        offered = [entry for entry in self.reachable().values() if entry.server == server]
+        offered = [entry for entry in self.callable_tools().values() if entry.server == server]
         exact = (entry for entry in offered if tool in (entry.tool.name, entry.full_name))
         shown = (entry for entry in offered if entry.tool.shown_name == tool)
         return next(exact, None) or next(shown, None)
@@ -253,51 +260,53 @@ class ServerRegistry:
 
     def connect_new_servers(self) -> None:
         """Contacts servers that were never contacted, in the background. Runs once."""
-        for life in self.usable:
+        for life in self.usable_servers:
             name = life.config.name
             if life.state == "new" and name not in self._contacts:
-                self._contacts[name] = asyncio.ensure_future(self._wait_for_contact(life))
+                self._contacts[name] = asyncio.ensure_future(self._contact_server(life))
 
-    async def _wait_for_contact(self, life: ManagedServer) -> None:
+    async def _contact_server(self, life: ManagedServer) -> None:
         async with self._turns:
             try:
-                await life.link()
+                await life.connect_if_needed()
             except ServerUnavailable:
                 pass  # The server's state shows the failure.
 
-    async def met(self, seconds: float, only: Callable[[ManagedServer], bool] = lambda life: True) -> None:
+    async def wait_for_first_contact(
+        self, seconds: float, only: Callable[[ManagedServer], bool] = lambda life: True
+    ) -> None:
         """Waits until servers in their first contact have answered, or time is up."""
         waiting = [
             task
             for name, task in self._contacts.items()
-            if not task.done() and (life := self._lives.get(name)) is not None and only(life)
+            if not task.done() and (life := self._managed_servers.get(name)) is not None and only(life)
         ]
         if waiting:
             await asyncio.wait(waiting, timeout=seconds)
 
-    async def test(self, name: str) -> ServerView:
+    async def test_server(self, name: str) -> ServerView:
         """Opens a new connection and lists everything again. Raises `UserError` with a text for the user."""
         life = self.server(name)
         if not life.config.enabled:
             raise UserError(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
         await life.restart()
         life.manifest = None
-        await life.link()
-        return self.view(life)
+        await life.connect_if_needed()
+        return self.server_view(life)
 
     async def end(self) -> None:
         for task in self._contacts.values():
             task.cancel()
-        ending = [asyncio.ensure_future(life.end()) for life in self._lives.values()]
-        ending += self._leaving
+        ending = [asyncio.ensure_future(life.disconnect()) for life in self._managed_servers.values()]
+        ending += self._closing_servers
         if ending:
             await asyncio.wait(ending, timeout=2 * SERVER_STOP_TIMEOUT)
 
     # Views
 
-    def view(self, life: ManagedServer) -> ServerView:
+    def server_view(self, life: ManagedServer) -> ServerView:
         config, manifest = life.config, life.manifest
-        entries = self._entries_of(life)
+        entries = self._tools_of(life)
         tools = tuple(
             ToolView(
                 name=entry.tool.name,
@@ -305,7 +314,7 @@ class ServerRegistry:
                 reach=entry.reach,
                 title=entry.tool.title,
                 description=entry.tool.description,
-                tokens=entry.tool.tokens,
+                tokens=entry.tool.token_estimate,
                 says_read_only=entry.tool.says_read_only,
                 says_destructive=entry.tool.says_destructive,
             )
@@ -315,8 +324,8 @@ class ServerRegistry:
             name=config.name,
             state=life.state,
             reason=self._ground.mask(unavailable_reason(life)),
-            exposure=configured_exposure(config, self._wishes()),
-            reach=self.reach(life),
+            exposure=configured_exposure(config, self._exposure_settings()),
+            reach=self.exposure_of(life),
             origin=str(config.file) if config.file else config.origin,
             address=self._ground.mask(display_address(config)),
             description=server_summary(life),
@@ -331,7 +340,7 @@ class ServerRegistry:
             process=life.pid,
         )
 
-    def prompts(self) -> tuple[PromptView, ...]:
+    def prompt_views(self) -> tuple[PromptView, ...]:
         return tuple(
             PromptView(
                 server=life.config.name,
@@ -341,18 +350,18 @@ class ServerRegistry:
                 arguments=tuple(one.name for one in prompt.arguments),
                 required=tuple(one.name for one in prompt.arguments if one.required),
             )
-            for life in self.usable
+            for life in self.usable_servers
             if life.manifest is not None
             for prompt in life.manifest.prompts
         )
 
-    def _changed(self) -> None:
+    def _publish_change(self) -> None:
         self._entries = None
         self._tell()
 
 
 def server_summary(life: ManagedServer) -> str:
-    """Describes in one line what a server is for."""
+    """Describes the purpose of an MCP server in one line."""
     said = life.config.description
     if not said and life.manifest is not None:
         said = life.manifest.instructions.strip().split("\n", 1)[0].lstrip("# ")
@@ -385,11 +394,13 @@ def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
     plain = {tool: server_prefix(server) + (_INVALID_NAME_CHARS.sub("_", tool) or "_") for tool in tools}
     count = Counter(plain.values())
     return {
-        tool: name if len(name) <= MAX_TOOL_NAME_CHARS and count[name] == 1 else _hashed(name, server, tool)
+        tool: name
+        if len(name) <= MAX_TOOL_NAME_CHARS and count[name] == 1
+        else _hashed_name(name, server, tool)
         for tool, name in plain.items()
     }
 
 
-def _hashed(name: str, server: str, tool: str) -> str:
+def _hashed_name(name: str, server: str, tool: str) -> str:
     digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH_CHARS]
     return f"{name[: MAX_TOOL_NAME_CHARS - _HASH_CHARS - 1]}_{digest}"

@@ -17,7 +17,7 @@ from typing import Any
 from app.mcp.server_context import ServerLog
 from app.mcp.server_errors import validation_reason
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import LocalProcesses, pipe
+from tools.running.process import LocalProcesses, create_pipe
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 READ_AHEAD_BYTES = 8 * 1024 * 1024
@@ -50,15 +50,15 @@ class ServerProcess:
         """Why bayou stopped reading, when the server caused it."""
         self.exit_code: int | None = None
         self._process = process
-        self._lines = _LineProtocol(self._too_long)
+        self._lines = _LineProtocol(self._report_long_line)
         self._errors = _StderrProtocol(log)
         self._stdin: asyncio.StreamWriter | None = None
-        self._watching = asyncio.ensure_future(self._watch())
+        self._watching = asyncio.ensure_future(self._watch_exit())
 
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine, log: ServerLog) -> "ServerProcess":
         """Starts the process. Raises `OSError`, including `BoxFailed`."""
-        ends = [*os.pipe(), *pipe(), *os.pipe()]
+        ends = [*os.pipe(), *create_pipe(), *os.pipe()]
         his_in, my_in, my_out, his_out, my_errors, his_errors = ends
         try:
             process = await processes.start_piped(command, his_in, his_out, his_errors)
@@ -70,10 +70,10 @@ class ServerProcess:
             for end in (his_in, his_out, his_errors):
                 os.close(end)
         server = ServerProcess(process, log)
-        await server._connect(my_in, my_out, my_errors)
+        await server._connect_pipes(my_in, my_out, my_errors)
         return server
 
-    async def _connect(self, stdin: int, output: int, errors: int) -> None:
+    async def _connect_pipes(self, stdin: int, output: int, errors: int) -> None:
         loop = asyncio.get_running_loop()
         opened = [os.fdopen(descriptor, mode, 0) for descriptor, mode in ((output, "rb"), (errors, "rb"))]
         await loop.connect_read_pipe(lambda: self._lines, opened[0])
@@ -87,9 +87,9 @@ class ServerProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    async def line(self) -> bytes | None:
+    async def next_line(self) -> bytes | None:
         """Returns the next line; None when the output has ended."""
-        return await self._lines.take()
+        return await self._lines.next_line()
 
     async def write(self, line: bytes) -> None:
         """Writes a line. Raises `OSError` when the process does not read any more."""
@@ -110,15 +110,15 @@ class ServerProcess:
         if self._stdin is not None and not self._stdin.transport.is_closing():
             self._stdin.transport.abort()
 
-    async def _watch(self) -> None:
+    async def _watch_exit(self) -> None:
         self.exit_code = await self._process.wait()
 
-    async def exited(self, seconds: float) -> int | None:
-        """Waits for the exit code, at most so many seconds; None when the process still runs."""
+    async def wait_for_exit_code(self, seconds: float) -> int | None:
+        """Waits up to `seconds` for the exit code of a server's process; None when the process still runs."""
         await asyncio.wait({self._watching}, timeout=seconds)
         return self.exit_code
 
-    def _too_long(self) -> None:
+    def _report_long_line(self) -> None:
         self.fault = f"the server sent a line of more than {MAX_LINE_BYTES // 1024 // 1024} MB"
 
 
@@ -126,7 +126,7 @@ class _LineProtocol(asyncio.Protocol):
     """Splits the output at line feeds. Pieces of a line are joined once, at its end."""
 
     def __init__(self, too_long: Callable[[], None]) -> None:
-        self._too_long = too_long
+        self._report_long_line = too_long
         self._pieces: list[bytes] = []
         self._size = self._waiting = 0
         self._whole: deque[bytes] = deque()
@@ -151,7 +151,7 @@ class _LineProtocol(asyncio.Protocol):
             self._pieces.append(rest)
             self._size += len(rest)
         if self._size > MAX_LINE_BYTES:
-            self._too_long()
+            self._report_long_line()
             self._pieces = []
             self.close()
         self._news.set()
@@ -162,7 +162,7 @@ class _LineProtocol(asyncio.Protocol):
         self._has_ended = True
         self._news.set()
 
-    async def take(self) -> bytes | None:
+    async def next_line(self) -> bytes | None:
         while not self._whole:
             if self._has_ended:
                 return None
@@ -192,10 +192,10 @@ class _StderrProtocol(asyncio.Protocol):
         self._pipe = transport
 
     def data_received(self, data: bytes) -> None:
-        self._log.feed(data)
+        self._log.add_bytes(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._log.end()
+        self._log.flush_last_line()
 
     def close(self) -> None:
         if self._pipe is not None:
@@ -204,8 +204,10 @@ class _StderrProtocol(asyncio.Protocol):
 
 Transport = AbstractAsyncContextManager[Any]
 _MAX_NOISE_CHARS = 300
-_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?P<id>\d{1,18})\s*,')
-_LAST_ID = re.compile(rb'"id"\s*:\s*(?P<id>\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_LEADING_ID_PATTERN = re.compile(
+    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?P<id>\d{1,18})\s*,'
+)
+_TRAILING_ID_PATTERN = re.compile(rb'"id"\s*:\s*(?P<id>\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
 class StdioTransport:
@@ -233,12 +235,12 @@ class StdioTransport:
 
         async def hear() -> None:
             async with told:
-                while (line := await process.line()) is not None:
+                while (line := await process.next_line()) is not None:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError as problem:
                         noise = line[:_MAX_NOISE_CHARS].decode("utf-8", "replace")
-                        process.log.note(f"[not of the protocol, on standard output] {noise}")
+                        process.log.write_note(f"[not of the protocol, on standard output] {noise}")
                         if (number := _answered_request(line)) is None:
                             continue
                         reason = f"its answer cannot be read: {validation_reason(problem)}"
@@ -275,7 +277,7 @@ def _answered_request(line: bytes) -> int | None:
     head, tail = line[:_MAX_NOISE_CHARS], line[-_MAX_NOISE_CHARS:]
     if b'"method"' in head:
         return None
-    found = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+    found = _LEADING_ID_PATTERN.match(head) or _TRAILING_ID_PATTERN.search(tail)
     return int(found["id"]) if found else None
 
 

@@ -50,34 +50,34 @@ class TokenStore:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def of(self, name: str, url: str) -> StoredTokens | None:
+    def load_sign_in(self, name: str, url: str) -> StoredTokens | None:
         """Returns a server's sign-in; None when it is missing or invalid. Raises `FileError` for a broken
         file."""
-        entry = self._read().get(_key(name, url))
+        entry = self._read_table().get(_sign_in_key(name, url))
         try:
             return msgspec.convert(entry, StoredTokens) if entry is not None else None
         except msgspec.ValidationError:
             return None
 
-    def keep(self, name: str, url: str, sign_in: StoredTokens) -> None:
+    def store_sign_in(self, name: str, url: str, sign_in: StoredTokens) -> None:
         def put(table: dict[str, Any]) -> None:
-            table[_key(name, url)] = msgspec.to_builtins(sign_in)
+            table[_sign_in_key(name, url)] = msgspec.to_builtins(sign_in)
 
-        self._change(put)
+        self._change_table(put)
 
-    def forget(self, name: str, url: str) -> bool:
+    def remove_sign_in(self, name: str, url: str) -> bool:
         """Removes a sign-in. Returns False when there was none."""
-        found = _key(name, url) in self._read()
+        found = _sign_in_key(name, url) in self._read_table()
         if found:
-            self._change(lambda table: table.pop(_key(name, url), None))
+            self._change_table(lambda table: table.pop(_sign_in_key(name, url), None))
         return found
 
     @asynccontextmanager
-    async def refreshing(self, name: str, url: str) -> AsyncIterator[None]:
+    async def refresh_lock(self, name: str, url: str) -> AsyncIterator[None]:
         """Lets only one process at a time refresh a server's token. Raises `UserError`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only where a token has run out)
 
-        mark = hashlib.sha256(_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        mark = hashlib.sha256(_sign_in_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(f"{self.path}.{mark}.lock", timeout=_LOCK_TIMEOUT, mode=0o600, thread_local=False)
         taking = asyncio.ensure_future(asyncio.to_thread(lock.acquire))
@@ -95,7 +95,7 @@ class TokenStore:
         finally:
             lock.release(force=True)
 
-    def _read(self) -> dict[str, Any]:
+    def _read_table(self) -> dict[str, Any]:
         text = read_text(self.path)
         if text is None or not text.strip():
             return {}
@@ -107,13 +107,13 @@ class TokenStore:
             raise FileError(self.path, "is damaged and was not changed; delete it and sign in again")
         return table
 
-    def _change(self, edit: Any) -> None:
+    def _change_table(self, edit: Any) -> None:
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self.path}.lock", timeout=5, mode=0o600):
-                table = self._read()
+                table = self._read_table()
                 edit(table)
                 text = msgspec.json.format(msgspec.json.encode(table), indent=2).decode()
                 write_text(self.path, text + "\n", mode=0o600)
@@ -127,5 +127,5 @@ def token_store_of(paths: Paths) -> TokenStore:
     return TokenStore(paths.agent_dir / "mcp-auth.json")
 
 
-def _key(name: str, url: str) -> str:
+def _sign_in_key(name: str, url: str) -> str:
     return f"{name.replace('-', '_')} {url.partition('?')[0]}"

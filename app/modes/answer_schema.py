@@ -30,11 +30,11 @@ class AnswerSchema:
         self._validator = validator
 
     @property
-    def section(self) -> str:
+    def prompt_section(self) -> str:
         """The section of the system prompt that describes the schema."""
         return (
-            "Your last message of this run is read by a program. It must be one JSON value that fits this JSON "
-            f"Schema, with no other text and no code fence around it:\n\n{json.dumps(self._schema)}"
+            "Your last message of this run is read by a program. It must be one JSON value that matches "
+            f"this JSON Schema, with no other text and no code fence around it:\n\n{json.dumps(self._schema)}"
         )
 
     def mismatch_text(self, answer: str) -> str:
@@ -46,11 +46,11 @@ class AnswerSchema:
         return "; ".join(self.mismatches(value))
 
     @staticmethod
-    def repair(misfit: str) -> str:
+    def repair_prompt(misfit: str) -> str:
         """Returns the prompt that asks for the answer again."""
         return (
-            f"Your answer does not fit the JSON Schema: {misfit}. Answer again, with one JSON value that fits it and "
-            "nothing else."
+            f"Your answer does not match the JSON Schema: {misfit}. Answer again with one JSON value that "
+            "matches it and nothing else."
         )
 
     def mismatches(self, value: Any) -> list[str]:
@@ -84,7 +84,7 @@ def read_schema(path: Path) -> AnswerSchema:
 
     try:
         if path.stat().st_size > _MAX_SCHEMA_BYTES:
-            raise unusable(f"it is larger than {_MAX_SCHEMA_BYTES >> 10} KB")
+            raise unusable(f"the schema is larger than {_MAX_SCHEMA_BYTES >> 10} KB")
         schema = decode_json(path.read_bytes())
     except OSError as problem:
         raise unusable(problem.strerror or str(problem)) from None

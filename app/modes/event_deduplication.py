@@ -35,16 +35,18 @@ def without_repeats(event: Event) -> Event:
         ended = msgspec.structs.replace(end, content="")
         return msgspec.structs.replace(event, assistant_message_event=ended)
     if isinstance(event, MessageStart):
-        return msgspec.structs.replace(event, message=_bare(event.message))
+        return msgspec.structs.replace(event, message=_without_content(event.message))
     if isinstance(event, TurnEnd):
-        results = tuple(_bare(result) for result in event.tool_results)
-        return msgspec.structs.replace(event, message=_bare(event.message), tool_results=results)
+        results = tuple(_without_content(result) for result in event.tool_results)
+        return msgspec.structs.replace(event, message=_without_content(event.message), tool_results=results)
     if isinstance(event, AgentEnd):
-        return msgspec.structs.replace(event, messages=tuple(_bare(message) for message in event.messages))
+        return msgspec.structs.replace(
+            event, messages=tuple(_without_content(message) for message in event.messages)
+        )
     return event
 
 
-def _bare(message: M) -> M:
+def _without_content(message: M) -> M:
     """Returns the message without its content; role, token usage and stop reason stay."""
     match message:
         case SystemMessage():

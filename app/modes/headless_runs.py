@@ -6,14 +6,22 @@ from typing import assert_never
 
 import msgspec
 
-from app.assembly.first_prompt import FirstInput
+from app.assembly.first_prompt import CommandLineInput
 from app.assembly.options import UsageError
 from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
 from app.engine.goals.session_goal import GoalRefused
 from app.engine.permissions.verdict_log import PastVerdict
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
-from app.exit_codes import BLOCKED, FAILED, LIMIT, MISFIT, PROVIDER, REFUSED, USAGE
+from app.exit_codes import (
+    BLOCKED,
+    FAILED,
+    LIMIT_REACHED,
+    PERMISSION_REFUSED,
+    PROVIDER_FAILED,
+    SCHEMA_MISMATCH,
+    USAGE_ERROR,
+)
 from app.modes.answer_schema import MAX_REPAIRS, AnswerSchema, UnusableSchema
 from app.printing import print_problem
 from app.sessions.errors import SessionWriteError
@@ -22,11 +30,12 @@ from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage
 from app.values.todos import GoalCheck
 
-PrepareSession = Callable[[], Awaitable[FirstInput]]
+PrepareSession = Callable[[], Awaitable[CommandLineInput]]
 """Completes the session (loads extensions) once the mode listens, and returns the prompts to send."""
 _UNATTENDED_SECTION = (
-    "Nobody can answer questions during this run. If you cannot do what was asked without something that only the user "
-    "can give, say so in your last message and end it with a line that begins with BLOCKED: and names it."
+    "The user cannot answer questions during this run. If you need something that only the user can "
+    "provide, say so in your last message and end it with a line that begins with BLOCKED: and names what "
+    "you need."
 )
 NO_PROMPT_ERROR = "No prompt was given. Pass one as an argument or on standard input."
 
@@ -37,22 +46,21 @@ class EndRequest:
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
-    def ask(self) -> None:
+    def request_end(self) -> None:
         self._event.set()
 
-    def skips(self, prompts: Sequence[str]) -> bool:
+    def should_skip(self, prompts: Sequence[str]) -> bool:
         """Whether bayou is to end, so that these prompts are not sent; prints a note about them."""
         if self._event.is_set() and prompts:
-            left = "a further prompt was" if len(prompts) == 1 else f"{len(prompts)} further prompts were"
-            print_problem(f"An extension ended bayou: {left} not sent.")
+            print_problem(f"An extension ended bayou. Prompts that were not sent: {len(prompts)}.")
         return self._event.is_set()
 
-    async def due(self, session: Session) -> None:
+    async def wait_until_due(self, session: Session) -> None:
         await self._event.wait()
         await session.wait_until_idle()
 
 
-async def with_goal(session: Session, given: FirstInput, commands: Sequence[str]) -> FirstInput:
+async def set_goal(session: Session, given: CommandLineInput, commands: Sequence[str]) -> CommandLineInput:
     """Makes the prompt the session's goal, which these commands check (`--goal-check`). Raises `UsageError`."""
     if not commands or not given.prompts:
         return given
@@ -74,8 +82,7 @@ async def send_prompt(session: Session, prompt: str, images: Sequence[Image]) ->
 
 
 async def wait_for_jobs(session: Session) -> None:
-    """Waits for background jobs, whose ends the agent was promised to learn; a note says what delays
-    the end."""
+    """Waits for background jobs whose end the agent expects; prints a note on what delays the end."""
     for job in session.jobs.all():
         if job.state == "running":
             print_problem(f"Waiting for background {job.id}: {job.title}")
@@ -85,7 +92,7 @@ async def wait_for_jobs(session: Session) -> None:
             while await session.jobs.wait_for_all():
                 await session.wait_until_idle()
     except TimeoutError:
-        session.budget.run_out()
+        session.budget.note_time_over()
 
 
 def print_refusal(problem: RequestRefused) -> int:
@@ -93,17 +100,17 @@ def print_refusal(problem: RequestRefused) -> int:
     if isinstance(problem, MissingApiKey):
         provider = problem.provider
         return print_failure(
-            f"No API key found for {provider}. Add one with: bayou auth login {provider}", PROVIDER
+            f"No API key found for {provider}. Add one with: bayou auth login {provider}", PROVIDER_FAILED
         )
-    return print_failure(str(problem), USAGE)
+    return print_failure(str(problem), USAGE_ERROR)
 
 
-RemedyFor = Callable[[AssistantMessage], str]
+RemedyFinder = Callable[[AssistantMessage], str]
 """Returns the remedy for a failed answer."""
-NO_REMEDY: RemedyFor = lambda _: ""  # noqa: E731  (as much a constant as a function)
+NO_REMEDY: RemedyFinder = lambda _: ""  # noqa: E731  (as much a constant as a function)
 
 
-class FailedEnd(msgspec.Struct, frozen=True):
+class FailedRun(msgspec.Struct, frozen=True):
     """A failed end of a run, as an exit code and a text."""
 
     code: int
@@ -113,56 +120,59 @@ class FailedEnd(msgspec.Struct, frozen=True):
 
 
 async def check_run_end(
-    session: Session, schema: AnswerSchema | None = None, next_step: RemedyFor = NO_REMEDY
-) -> FailedEnd | None:
+    session: Session, schema: AnswerSchema | None = None, next_step: RemedyFinder = NO_REMEDY
+) -> FailedRun | None:
     """Checks the end of a run; None: the last answer is valid, and nothing is open. Asks again for an answer
     that does not match `schema`."""
     misfit = ""
     for repair in range(MAX_REPAIRS + 1):
-        if (failed := _failure_of(session, next_step)) is not None:
+        if (failed := _answer_failure(session, next_step)) is not None:
             return failed
-        if (left_open := _open_goal(session) or _left_open(session)) is not None:
+        if (left_open := _unmet_goal(session) or _unfinished_end(session)) is not None:
             return left_open
         try:
             misfit = schema.mismatch_text(session.last_answer.text) if schema and session.last_answer else ""
         except UnusableSchema as problem:
-            return FailedEnd(
-                USAGE, f"The schema of --output-schema cannot be used: {problem}. Correct the schema file."
+            return FailedRun(
+                USAGE_ERROR,
+                f"The schema of --output-schema cannot be used: {problem}. Correct the schema file.",
             )
         if not misfit:
             return None
         if repair < MAX_REPAIRS:
-            await send_prompt(session, AnswerSchema.repair(misfit), ())
-    return FailedEnd(MISFIT, f"The answer does not fit the schema: {misfit}.")
+            await send_prompt(session, AnswerSchema.repair_prompt(misfit), ())
+    return FailedRun(SCHEMA_MISMATCH, f"The answer does not match the schema: {misfit}.")
 
 
-def _failure_of(session: Session, next_step: RemedyFor) -> FailedEnd | None:
+def _answer_failure(session: Session, next_step: RemedyFinder) -> FailedRun | None:
     """Returns why the last answer is not valid; None when it is."""
     if session.budget.has_run_out:
-        return FailedEnd(
-            LIMIT, f"The limit of {session.budget.limits.seconds:g} seconds is reached. The work was stopped."
+        return FailedRun(
+            LIMIT_REACHED,
+            f"The limit of {session.budget.limits.seconds:g} seconds was reached, and the run was stopped. "
+            "Raise it with --time-limit.",
         )
     message = session.last_answer
     if message is None:
-        return FailedEnd(FAILED, "The model gave no answer.")
+        return FailedRun(FAILED, "The model gave no answer.")
     match message.stop_reason:
-        case "error" if session.budget.has_refused:
-            return FailedEnd(LIMIT, message.error_message or "A limit of this run is reached.")
+        case "error" if session.budget.has_refused_request:
+            return FailedRun(LIMIT_REACHED, message.error_message or "A limit of this run was reached.")
         case "error":
             problem = message.error_message or "The request failed."
-            return FailedEnd(PROVIDER, _sentence(problem, next_step(message)))
+            return FailedRun(PROVIDER_FAILED, _problem_sentence(problem, next_step(message)))
         case "aborted":
-            return FailedEnd(FAILED, message.error_message or "The request was aborted.")
+            return FailedRun(FAILED, message.error_message or "The request was aborted.")
         case "length":
-            return FailedEnd(FAILED, "The answer was cut off: it reached the model's output limit.")
+            return FailedRun(FAILED, "The answer was cut off: it reached the model's output limit.")
         case "stop" | "toolUse" | "pending" | "deferred":
             return None
         case _:
             assert_never(message.stop_reason)
 
 
-def _open_goal(session: Session) -> FailedEnd | None:
-    """Returns why the goal is not met; None: it is, or there is none."""
+def _unmet_goal(session: Session) -> FailedRun | None:
+    """Returns the failure of a goal that is not met; None if it is met, or if there is no goal."""
     view = session.goal.view
     if view is None:
         return None
@@ -171,30 +181,35 @@ def _open_goal(session: Session) -> FailedEnd | None:
         case "done" | "blocked":  # the answer of a blocked agent says so
             return None
         case "limit":
-            return FailedEnd(LIMIT, f"The goal is not met: {goal.reason}.", has_answer=True)
+            return FailedRun(
+                LIMIT_REACHED, f"The run ended before the goal was met: {goal.reason}.", has_answer=True
+            )
         case "refused":
-            return FailedEnd(REFUSED, f"The goal is not met: {goal.reason}.", has_answer=True)
+            return FailedRun(
+                PERMISSION_REFUSED, f"The run ended before the goal was met: {goal.reason}.", has_answer=True
+            )
         case "active" | "paused":
             why = goal.reason or "its check was not run"
-            return FailedEnd(FAILED, f"The goal is not met: {why}.", has_answer=True)
+            return FailedRun(FAILED, f"The run ended before the goal was met: {why}.", has_answer=True)
         case _:
             assert_never(goal.status)
 
 
-def _left_open(session: Session) -> FailedEnd | None:
-    """Returns whether the agent is blocked, or stopped after a refused call; None for neither, or for a goal that is
-    met all the same."""
+def _unfinished_end(session: Session) -> FailedRun | None:
+    """Returns the failure of an agent that is blocked, or that stopped after a refused call; None for neither, or
+    if the goal is met."""
     answer = session.last_answer
     if (view := session.goal.view) is not None and view.goal.status == "done":
         return None
     if answer is not None and (needed := answer.blocked_on):
-        return FailedEnd(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
+        return FailedRun(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
     if (refused := _refused_call(session)) is not None:
         problem = (
-            f"The agent stopped after a call of {refused.tool} was refused: {refused.decision.decisive.part.text}. "
+            f"The agent stopped after its call of {refused.tool} was refused: "
+            f"{refused.decision.decisive.part.text}. "
             "Allow it with a rule or another mode (--permissions)."
         )
-        return FailedEnd(REFUSED, problem, has_answer=True)
+        return FailedRun(PERMISSION_REFUSED, problem, has_answer=True)
     return None
 
 
@@ -202,7 +217,7 @@ def add_headless_sections(session: Session, schema: AnswerSchema | None) -> None
     """Tells the model in the system prompt that no person follows the run, and the schema of the answer."""
     session.requests.add_section("unattended", _UNATTENDED_SECTION)
     if schema is not None:
-        session.requests.add_section("answer_schema", schema.section)
+        session.requests.add_section("answer_schema", schema.prompt_section)
 
 
 def _refused_call(session: Session) -> PastVerdict | None:
@@ -215,20 +230,20 @@ def _refused_call(session: Session) -> PastVerdict | None:
             calls.add(entry.message.tool_call_id)
         elif calls or not isinstance(entry.message, AssistantMessage):  # otherwise this is the answer itself
             break
-    past = session.permissions.view().past
+    past = session.permissions.view().past_verdicts
     return next((one for one in past if one.call_id in calls and one.outcome == "refused"), None)
 
 
-def _sentence(problem: str, step: str) -> str:
+def _problem_sentence(problem: str, step: str) -> str:
     if not step:
         return problem
     return f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'} {step}"
 
 
 def flush_session(session: Session) -> int:
-    """Writes what is left of the session to disk; returns the exit code of a failure, or 0."""
+    """Writes the unsaved entries of the session to disk; returns the exit code of a failure, or 0."""
     try:
-        session.log.write_kept()
+        session.log.write_held_entries()
     except SessionWriteError as problem:
         return print_failure(f"The session was not saved. {problem}")
     return 0

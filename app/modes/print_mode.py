@@ -8,14 +8,14 @@ import os
 
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.session import Session
-from app.exit_codes import FAILED, USAGE
+from app.exit_codes import FAILED, USAGE_ERROR
 from app.modes.answer_schema import AnswerSchema, strip_code_fence
 from app.modes.headless_runs import (
     NO_PROMPT_ERROR,
     NO_REMEDY,
     EndRequest,
     PrepareSession,
-    RemedyFor,
+    RemedyFinder,
     add_headless_sections,
     check_run_end,
     flush_session,
@@ -26,7 +26,7 @@ from app.modes.headless_runs import (
 )
 from app.modes.stdout_writer import claim_stdout
 from app.printing import print_problem
-from app.sessions.errors import error_text
+from app.sessions.errors import system_error_text
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, MessageEnd, Notice, PlanProposed
 from app.values.messages import AssistantMessage, CustomMessage
@@ -41,7 +41,7 @@ _CHARS_PER_WRITE = 65536
 async def run_print(
     session: Session,
     prepare: PrepareSession,
-    next_step: RemedyFor = NO_REMEDY,
+    next_step: RemedyFinder = NO_REMEDY,
     *,
     ending: EndRequest | None = None,
     schema: AnswerSchema | None = None,
@@ -50,15 +50,15 @@ async def run_print(
     session.subscribe(_print_notice)
     given = await prepare()
     if not given.prompts:
-        return print_failure(NO_PROMPT_ERROR, USAGE)
+        return print_failure(NO_PROMPT_ERROR, USAGE_ERROR)
     add_headless_sections(session, schema)
     before, answered, end = len(session.log.entries), session.last_answer, None
     try:
         for index, prompt in enumerate(given.prompts):
-            if index and ending.skips(given.prompts[index:]):
+            if index and ending.should_skip(given.prompts[index:]):
                 break
             how = await send_prompt(session, prompt, given.images if index == 0 else ())
-            if index == len(given.prompts) - 1 and not ending.skips(()):
+            if index == len(given.prompts) - 1 and not ending.should_skip(()):
                 await wait_for_jobs(session)
             if session.last_answer is answered:
                 if how == "handled":
@@ -71,12 +71,12 @@ async def run_print(
             answered = session.last_answer
     except RequestRefused as problem:
         return print_refusal(problem)
-    said = _with_plan(_last_answer(session, before), session.plan.unanswered)
+    said = _append_plan(_last_answer(session, before), session.plan.unanswered_proposal)
     if schema is not None and end is None and said is not None:
         said = strip_code_fence(said)
     failure = None
     if said is not None:
-        failure = _write(own, said.rstrip("\n")) or _write(own, "\n")
+        failure = _write_text(own, said.rstrip("\n")) or _write_text(own, "\n")
     if failure is not None:
         return print_failure(failure) if failure else FAILED
     return print_failure(end.problem, end.code) if end is not None else flush_session(session)
@@ -98,7 +98,7 @@ def _last_answer(session: Session, before: int) -> str | None:
     return None
 
 
-def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
+def _append_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
     """Adds a proposed plan that is missing in the answer: plan mode ends with the call that proposes the
     plan."""
     if proposed is None or (said is not None and proposed.plan.strip() in said):
@@ -107,7 +107,7 @@ def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
     return f"{said.rstrip()}\n\n{plan}" if said and said.strip() else plan
 
 
-def _write(descriptor: int, text: str) -> str | None:
+def _write_text(descriptor: int, text: str) -> str | None:
     """Writes the text; returns an error text, empty when the reader has gone, or None on success."""
     if os.isatty(descriptor):
         text = for_terminal(text)  # the model's output must not control a person's terminal
@@ -119,23 +119,23 @@ def _write(descriptor: int, text: str) -> str | None:
     except BrokenPipeError:
         return ""
     except OSError as problem:
-        return f"The answer could not be written to standard output: {error_text(problem)}."
+        return f"The answer could not be written to standard output: {system_error_text(problem)}."
     return None
 
 
-def _tell_check(message: CustomMessage) -> None:
+def _print_goal_check(message: CustomMessage) -> None:
     """Prints the result of a goal's check to standard error."""
     if message.custom_type == CHECK_MESSAGE_TYPE:
-        from app.engine.goals.goal_texts import short_text  # noqa: PLC0415  (most runs have no goal)
+        from app.engine.goals.goal_texts import short_result_text  # noqa: PLC0415  (most runs have no goal)
 
-        print_problem(short_text(from_wire(message.details, Goal)))
+        print_problem(short_result_text(from_wire(message.details, Goal)))
 
 
 def _print_notice(event: Event) -> None:
     if isinstance(event, Notice):
         print_problem(event.text)
     elif isinstance(event, MessageEnd) and isinstance(event.message, CustomMessage):
-        _tell_check(event.message)
+        _print_goal_check(event.message)
     elif isinstance(event, ExtensionError):
         print_problem(f"{event.extension_path} ({event.event}): {event.error}")
     elif isinstance(event, AutoRetryStart):

@@ -19,14 +19,14 @@ from app.values.codec import encode
 from app.values.user_errors import UserError
 from app.values.wire import to_wire
 
-FILES = ("answer.md", "changes.patch", "usage.json", "trajectory.json", "session.jsonl")
+RESULT_FILES = ("answer.md", "changes.patch", "usage.json", "trajectory.json", "session.jsonl")
 
 
 def make_result_folder(folder: Path) -> Path:
     """Makes the folder before anything is sent. Raises `UsageError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
+        for name in RESULT_FILES:
             (folder / name).unlink(missing_ok=True)
     except OSError as problem:
         raise UsageError(
@@ -37,15 +37,15 @@ def make_result_folder(folder: Path) -> Path:
 
 async def write_result(folder: Path, session: Session, code: int) -> int:
     """Writes the files; returns the exit code, which is another if they cannot be written."""
-    patch, note = await _patch(session)
+    patch, note = await _changes_patch(session)
     entries = list(session.log.entries)
     document = trajectory(session.log.header, entries)
     answer = session.last_answer.text if session.last_answer is not None else ""
     texts = {
         "answer.md": answer and answer.rstrip("\n") + "\n",
         "changes.patch": patch,
-        "usage.json": _json(_usage(session, code, note)),
-        "trajectory.json": _json(document) if document["steps"] else "",
+        "usage.json": _json_text(_usage_data(session, code, note)),
+        "trajectory.json": _json_text(document) if document["steps"] else "",
         "session.jsonl": "".join(encode(each).decode() + "\n" for each in (session.log.header, *entries)),
     }
     try:
@@ -57,8 +57,9 @@ async def write_result(folder: Path, session: Session, code: int) -> int:
     return code
 
 
-async def _patch(session: Session) -> tuple[str, str]:
-    """Returns the changes of the session's files as git applies them, and what is missing in them."""
+async def _changes_patch(session: Session) -> tuple[str, str]:
+    """Returns the changes of the session's files as a patch for git, and a note on changes that the patch
+    lacks."""
     try:
         found = await get_diff(session)
     except UserError as problem:
@@ -66,7 +67,7 @@ async def _patch(session: Session) -> tuple[str, str]:
     return found.get("patch") or "", "; ".join(found.get("lacking") or ())
 
 
-def _usage(session: Session, code: int, note: str) -> dict[str, Any]:
+def _usage_data(session: Session, code: int, note: str) -> dict[str, Any]:
     used = session.budget.used
     return {
         "exitCode": code,
@@ -77,5 +78,5 @@ def _usage(session: Session, code: int, note: str) -> dict[str, Any]:
     }
 
 
-def _json(data: Any) -> str:
+def _json_text(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

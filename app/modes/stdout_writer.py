@@ -6,6 +6,7 @@ Nothing here blocks in a system call: a reader that has stopped reading never ke
 import asyncio
 import os
 import select
+import stat
 import sys
 from collections import deque
 from collections.abc import Coroutine, Iterable
@@ -20,7 +21,7 @@ dropped."""
 SIGNALLED_READER_TIMEOUT = 0.3
 """The same limit after a signal to end."""
 _MAX_QUEUED_BYTES = 1024 * 1024
-_WRITE_BYTES = 4096
+_BYTES_PER_WRITE = 4096
 """A pipe or socket that is ready for writing takes this many bytes without blocking."""
 _WRITES_PER_STEP = 64
 """After so many slices the event loop runs other tasks."""
@@ -79,7 +80,7 @@ class LineWriter:
     def has_room(self) -> bool:
         return self._room.is_set()
 
-    def put(self, line: bytes) -> None:
+    def put_line(self, line: bytes) -> None:
         self.put_pieces((line + b"\n",))
 
     def put_pieces(self, line: Iterable[bytes]) -> None:
@@ -99,9 +100,9 @@ class LineWriter:
             self._room.clear()
         if not self._is_scheduled:
             self._is_scheduled = True
-            self._loop.call_soon(self._push)
+            self._loop.call_soon(self._write_queued)
 
-    async def room(self) -> None:
+    async def wait_for_space(self) -> None:
         """Waits while too many bytes are unread."""
         await self._room.wait()
 
@@ -115,9 +116,12 @@ class LineWriter:
             watch.cancel()
         return not self.is_broken
 
-    async def while_read(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """Awaits the work and returns its result; None as soon as the reader has gone (`
-        head`)."""
+    async def await_while_read(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Awaits the work and returns its result; None as soon as the reader has gone (`head`), of a pipe even if
+        nothing is written."""
+        if stat.S_ISFIFO(os.fstat(self._descriptor).st_mode):
+            # The writing end of a pipe is never readable, but becomes so with an error when the reader has gone.
+            self._loop.add_reader(self._descriptor, self._on_reader_gone)
         working = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(self.broken.wait())
         try:
@@ -126,6 +130,11 @@ class LineWriter:
         finally:
             working.cancel()
             gone.cancel()
+            self._loop.remove_reader(self._descriptor)
+
+    def _on_reader_gone(self) -> None:
+        self._loop.remove_reader(self._descriptor)
+        self._drop_reader()
 
     async def give_up_when_stalled(self, patience: float) -> None:
         """Gives up the reader when lines are queued and it reads nothing for `patience` seconds."""
@@ -135,13 +144,13 @@ class LineWriter:
             if self._waiting and self._written == before:
                 self._drop_reader()
 
-    def _push(self) -> None:
+    def _write_queued(self) -> None:
         self._is_scheduled = False
         try:
             for _ in range(_WRITES_PER_STEP):
                 if not self._waiting or not self._can_write():
                     break
-                self._has_written(os.write(self._descriptor, self._waiting[0][:_WRITE_BYTES]))
+                self._count_written(os.write(self._descriptor, self._waiting[0][:_BYTES_PER_WRITE]))
         except OSError as problem:
             if not isinstance(problem, BrokenPipeError):
                 self.failure = f"Standard output cannot be written: {problem.strerror}."
@@ -154,11 +163,11 @@ class LineWriter:
             return
         self._is_scheduled = True
         if self._can_write():
-            self._loop.call_soon(self._push)
+            self._loop.call_soon(self._write_queued)
         else:
-            self._loop.add_writer(self._descriptor, self._resume)
+            self._loop.add_writer(self._descriptor, self._resume_writing)
 
-    def _has_written(self, count: int) -> None:
+    def _count_written(self, count: int) -> None:
         self._written += count
         self._size -= count
         rest = self._waiting[0][count:]
@@ -167,9 +176,9 @@ class LineWriter:
         else:
             self._waiting.popleft()
 
-    def _resume(self) -> None:
+    def _resume_writing(self) -> None:
         self._loop.remove_writer(self._descriptor)
-        self._push()
+        self._write_queued()
 
     def _can_write(self) -> bool:
         poll = select.poll()

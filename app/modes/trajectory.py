@@ -34,14 +34,14 @@ def trajectory(header: SessionHeader, entries: Iterable[Entry]) -> dict[str, Any
     results = {
         message.tool_call_id: message for message in messages if isinstance(message, ToolResultMessage)
     }
-    steps = [step for message in messages if (step := _step(message, results)) is not None]
+    steps = [step for message in messages if (step := _message_step(message, results)) is not None]
     answers = [message for message in messages if isinstance(message, AssistantMessage)]
     agent: dict[str, Any] = {"name": "bayou", "version": VERSION}
     if answers:
-        agent["model_name"] = _model_of(answers[-1])
-    tools = {tool.name: tool for message in messages for tool in _added(message)}
+        agent["model_name"] = _model_key(answers[-1])
+    tools = {tool.name: tool for message in messages for tool in _added_tools(message)}
     if tools:
-        agent["tool_definitions"] = [_declared(tool) for tool in tools.values()]
+        agent["tool_definitions"] = [_declared_tool(tool) for tool in tools.values()]
     used = total_usage([answer.usage for answer in answers])
     return {
         "schema_version": SCHEMA_VERSION,
@@ -49,7 +49,7 @@ def trajectory(header: SessionHeader, entries: Iterable[Entry]) -> dict[str, Any
         "agent": agent,
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],
         "final_metrics": {
-            "total_prompt_tokens": _sent(used),
+            "total_prompt_tokens": _prompt_tokens(used),
             "total_completion_tokens": used.output,
             "total_cached_tokens": used.cache_read,
             "total_cost_usd": used.cost.total,
@@ -58,15 +58,15 @@ def trajectory(header: SessionHeader, entries: Iterable[Entry]) -> dict[str, Any
     }
 
 
-def _step(message: Message, results: dict[str, ToolResultMessage]) -> dict[str, Any] | None:
+def _message_step(message: Message, results: dict[str, ToolResultMessage]) -> dict[str, Any] | None:
     """Returns a message as a step, still without its number; None for results, which belong to a step."""
     match message:
         case AssistantMessage():
             return _agent_step(message, results)
         case SystemMessage():
-            return _text_step("system", message, _text(message.content))
+            return _text_step("system", message, _content_text(message.content))
         case UserMessage() | CustomMessage():
-            return _text_step("user", message, _text(message.content))
+            return _text_step("user", message, _content_text(message.content))
         case BashExecutionMessage():
             return _text_step("user", message, f"$ {message.command}\n{message.output}")
         case BranchSummaryMessage() | CompactionSummaryMessage():
@@ -78,17 +78,17 @@ def _step(message: Message, results: dict[str, ToolResultMessage]) -> dict[str, 
 
 
 def _text_step(source: str, message: Message, text: str) -> dict[str, Any]:
-    return {"timestamp": _time(message), "source": source, "message": text}
+    return {"timestamp": _iso_time(message), "source": source, "message": text}
 
 
 def _agent_step(message: AssistantMessage, results: dict[str, ToolResultMessage]) -> dict[str, Any]:
     usage = message.usage
     step = {
         **_text_step("agent", message, message.text or message.error_message or ""),
-        "model_name": _model_of(message),
+        "model_name": _model_key(message),
         "llm_call_count": 1,
         "metrics": {
-            "prompt_tokens": _sent(usage),
+            "prompt_tokens": _prompt_tokens(usage),
             "completion_tokens": usage.output,
             "cached_tokens": usage.cache_read,
             "cost_usd": usage.cost.total,
@@ -109,7 +109,7 @@ def _agent_step(message: AssistantMessage, results: dict[str, ToolResultMessage]
             "results": [
                 {
                     "source_call_id": result.tool_call_id,
-                    "content": _text(result.content),
+                    "content": _content_text(result.content),
                     "extra": {"is_error": result.is_error},
                 }
                 for result in answered
@@ -118,16 +118,16 @@ def _agent_step(message: AssistantMessage, results: dict[str, ToolResultMessage]
     return step
 
 
-def _added(message: Message) -> tuple[ToolDeclaration, ...]:
+def _added_tools(message: Message) -> tuple[ToolDeclaration, ...]:
     return message.tools_added or () if isinstance(message, SystemMessage) else ()
 
 
-def _declared(tool: ToolDeclaration) -> dict[str, Any]:
+def _declared_tool(tool: ToolDeclaration) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 
-def _text(content: str | tuple[Any, ...]) -> str:
+def _content_text(content: str | tuple[Any, ...]) -> str:
     if isinstance(content, str):
         return content
     parts = [
@@ -138,13 +138,13 @@ def _text(content: str | tuple[Any, ...]) -> str:
     return "\n".join(parts)
 
 
-def _sent(usage: Usage) -> int:
+def _prompt_tokens(usage: Usage) -> int:
     return usage.input + usage.cache_read + usage.cache_write
 
 
-def _model_of(message: AssistantMessage) -> str:
+def _model_key(message: AssistantMessage) -> str:
     return f"{message.provider}/{message.model}"
 
 
-def _time(message: Message) -> str:
+def _iso_time(message: Message) -> str:
     return datetime.fromtimestamp(message.timestamp / 1000, UTC).isoformat(timespec="milliseconds")

@@ -11,7 +11,7 @@ from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 MIN_UPDATE_SECONDS = 1 / 30
 
 
-class JoinedEvents:
+class DeltaJoiner:
     """Passes events on in order; consecutive deltas of a block are joined, at most thirty a second."""
 
     def __init__(self, send: Callable[[Event], None], *, merge: bool = True) -> None:
@@ -21,7 +21,7 @@ class JoinedEvents:
         self._last_write = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def tell(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Receives an event of the session, as its subscriber."""
         if not self._merge or not isinstance(event, MessageUpdate):
             self.flush()
@@ -49,7 +49,7 @@ class JoinedEvents:
             self._last_write = time.monotonic()
 
 
-class EventLines(JoinedEvents):
+class EventLineWriter(DeltaJoiner):
     """Writes events as JSON lines, each in pieces."""
 
     def __init__(
@@ -63,7 +63,7 @@ class EventLines(JoinedEvents):
         self.has_settled = False
         """Whether `agent_settled` was sent for the last run."""
 
-    def tell(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, AgentStart | AgentSettled):
             self.has_settled = isinstance(event, AgentSettled)
-        super().tell(event)
+        super().handle_event(event)

@@ -74,7 +74,7 @@ class Closure:
         path = self.root.joinpath(*name.split("."))
         return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
-    def place(self, module: Module, name: str) -> tuple[str, str] | None:
+    def defining_place(self, module: Module, name: str) -> tuple[str, str] | None:
         """The module that defines a name, and its name there; None for names that are not ours."""
         if name in module.definitions:
             return module.name, name
@@ -85,13 +85,13 @@ class Closure:
             return None
         if self.is_module(f"{origin}.{original}"):
             return f"{origin}.{original}", ""
-        return self.place(self.module(origin), original)
+        return self.defining_place(self.module(origin), original)
 
     def add(self, module_name: str, names: Iterable[str]) -> None:
         """Adds names of a module, and all that they need."""
         module = self.module(module_name)
         for name in names:
-            found = self.place(module, name)
+            found = self.defining_place(module, name)
             if found is None:
                 continue
             home, own = found
@@ -100,7 +100,7 @@ class Closure:
             self.needed[home].add(own)
             owner = self.module(home)
             for node in owner.definitions[own]:
-                self._add_references(owner, self.kept(node))
+                self._add_references(owner, self.wanted_part(node))
 
     def _add_references(self, module: Module, node: ast.AST) -> None:
         for one in references(node):
@@ -108,15 +108,15 @@ class Closure:
                 case ast.Name(id=name):
                     self.add(module.name, [name])
                 case ast.Attribute(value=ast.Name(id=base), attr=attribute):
-                    found = self.place(module, base)
+                    found = self.defining_place(module, base)
                     if found is not None and not found[1]:
                         self.add(found[0], [attribute])
 
-    def kept(self, node: ast.stmt) -> ast.stmt:
+    def wanted_part(self, node: ast.stmt) -> ast.stmt:
         """The part of a definition that is wanted: here all of it."""
         return node
 
-    def ordered(self) -> list[str]:
+    def ordered_modules(self) -> list[str]:
         """The modules, each behind those that it imports."""
         done: list[str] = []
 

@@ -39,7 +39,7 @@ def stubs(root: Path) -> dict[str, str]:
     head = '"""The names for extensions."""\n\n'
     listed = "".join(f"from bayou.extensions import {name} as {name}\n" for name in names)
     made = {"extensions.pyi": head + "".join(lines), "__init__.pyi": head + listed}
-    for name in closure.ordered():
+    for name in closure.ordered_modules():
         path = Path("_types", *name.split("."))
         made[f"{path}.pyi"] = closure.text(name)
         made |= {f"{folder}/__init__.pyi": "" for folder in path.parents if folder != Path()}
@@ -47,7 +47,7 @@ def stubs(root: Path) -> dict[str, str]:
 
 
 def _home(closure: Closure, module: Module, name: str) -> str:
-    found = closure.place(module, name)
+    found = closure.defining_place(module, name)
     assert found is not None
     return f"{TYPES}.{found[0]}"
 
@@ -55,11 +55,11 @@ def _home(closure: Closure, module: Module, name: str) -> str:
 class _Stubs(Closure):
     """Keeps the public part of each definition. A session and its parts are no part of the API, so they are `Any`."""
 
-    def place(self, module: Module, name: str) -> tuple[str, str] | None:
-        found = super().place(module, name)
+    def defining_place(self, module: Module, name: str) -> tuple[str, str] | None:
+        found = super().defining_place(module, name)
         return None if found is not None and ".".join(found).startswith(_INTERNAL) else found
 
-    def kept(self, node: ast.stmt) -> ast.stmt:
+    def wanted_part(self, node: ast.stmt) -> ast.stmt:
         match node:
             case ast.ClassDef():
                 return _class(node)
@@ -73,10 +73,10 @@ class _Stubs(Closure):
                 return node
 
     def text(self, name: str) -> str:
-        """Returns a module's stub."""
+        """Returns the text of a module's type stub."""
         module = self.module(name)
         chosen = {id(node): node for own in self.needed[name] for node in module.definitions[own]}
-        nodes = [self.kept(node) for node in sorted(chosen.values(), key=lambda one: one.lineno)]
+        nodes = [self.wanted_part(node) for node in sorted(chosen.values(), key=lambda one: one.lineno)]
         body = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in nodes)
         return "".join(sorted(self._imports(module, nodes))) + "\n" + body + "\n"
 
@@ -87,7 +87,7 @@ class _Stubs(Closure):
             if name not in module.imports:
                 continue
             origin, original = module.imports[name]
-            found = self.place(module, name)
+            found = self.defining_place(module, name)
             if found is not None and found[1]:
                 yield f"from {TYPES}.{found[0]} import {found[1]} as {name}\n"
             elif found is not None:

@@ -25,10 +25,14 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Folders for temporary files, links resolved."""
     own: tuple[str, ...] = ()
     """Folders of bayou's settings and credentials."""
+    shell: str = "bash"
+    """The program that runs command lines."""
     aliases: Mapping[str, str] = {}
     """Aliases of the person's shell, where commands run in it."""
     functions: frozenset[str] = frozenset()
     """Functions of the person's shell, whose bodies are not judged."""
+    has_sandbox: bool = False
+    """Whether commands run in a sandbox."""
     hides_secrets: bool = False
     """Whether commands that only read run where secret files and variables are hidden."""
     secret_variables: bool = True
@@ -38,17 +42,37 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     resolve: Callable[[str], str] = posixpath.normpath
     """Follows the links of an absolute path, as far as the path exists."""
     exists: Callable[[str], bool] = lambda path: False
-    git_runs_programs: Callable[[str], bool] = lambda folder: False
-    """Whether git, called only to read in this folder, may start programs that a repository configures."""
+    is_file: Callable[[str], bool] = lambda path: False
+    """Whether a path leads to a regular file."""
+    git_leads_elsewhere: Callable[[str], bool] = lambda folder: False
+    """Whether git, called only to read in this folder, may start programs, reach hosts or read other files."""
     other_names: Callable[[str], tuple[str, ...]] = lambda path: ()
     """Protected files that are the same file under another name (hard links)."""
     holds_secrets: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""
+    is_private: Callable[[str], bool] = lambda path: False
+    """Whether a file of a program in the home looks like one with keys, by its mode or name."""
+
+    tracks_secrets: Callable[[str], bool] = lambda folder: False
+    """Whether the repository of a folder has secret files in its index."""
+    leads_to_secrets: Callable[[str], bool] = lambda folder: False
+    """Whether links below a folder may lead to secret files."""
+    matches: Callable[[str], tuple[str, ...] | None] = lambda pattern: ()
+    """The existing paths that a pattern with marks for single names matches; None if there are too many to look at."""
+    key_files_below: Callable[[str], tuple[str, ...]] = lambda folder: ()
+    """Files in places of keys of the home, and private files of programs, below a folder."""
 
     @property
     def roots(self) -> tuple[str, ...]:
         """All folders that may be changed."""
         return (self.workspace, *self.added)
+
+    def is_private_here(self, path: str) -> bool:
+        """Whether a file looks like one with keys, and is no file of a project: a workspace that has the home in it is
+        none."""
+        root = self.root_of(path)
+        home = f"{self.real_home or self.home}/"
+        return (root is None or home.startswith(f"{root.rstrip('/')}/")) and self.is_private(path)
 
     def root_of(self, path: str) -> str | None:
         """Returns the folder of `roots` that contains a path."""

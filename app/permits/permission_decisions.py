@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from app.permits.command_place import CommandPlace
-from app.permits.rules import PermitRule, parse_rule, rule_matches
+from app.permits.rules import PermitRule, RuleKind, bypasses_proxy, parse_rule, rule_matches
 from app.permits.verdicts import CallPart, Judgement, Risk
 from tools.box.requests import BoxRequest
 
@@ -29,6 +29,7 @@ _OUTCOMES: dict[PermissionMode, dict[Risk, CallOutcome]] = {
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _SEVERITY: dict[CallOutcome, int] = {"run": 0, "ask": 1, "refuse": 2}
 _PLAN_MODE = "plan mode"
+_SHARED = "the other commands of its call, which would share its network and rights"
 
 
 class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +55,8 @@ class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str
     needs_typed_word: bool = False
     """Whether the person must type a word to allow the part (a dangerous command)."""
+    by_rule: RuleKind | None = None
+    """The kind of the rule that decided."""
 
 
 class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +67,8 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[PartDecision, ...]
     requests: tuple[BoxRequest, ...] = ()
     """Exceptions from the sandbox that the call asks for."""
+    shows_credentials: bool = True
+    """Whether its programs may see their credentials in the sandbox."""
 
     @property
     def decisive(self) -> PartDecision:
@@ -86,7 +91,9 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide_call(verdict: Judgement, tool: str, policy: PermissionPolicy, place: CommandPlace) -> CallDecision:
     """Decides each part of a call; the strictest outcome counts for the call."""
-    answers = tuple(_answer(part, tool, policy, place) for part in verdict.parts)
+    answers = _with_network_shared(
+        tuple(_answer(part, tool, policy, place) for part in verdict.parts), policy
+    )
     outcome: CallOutcome = "run"
     for answer in answers:
         if _SEVERITY[answer.outcome] > _SEVERITY[outcome]:
@@ -94,10 +101,74 @@ def decide_call(verdict: Judgement, tool: str, policy: PermissionPolicy, place: 
     return CallDecision(outcome=outcome, verdict=verdict, answers=answers)
 
 
+def _with_network_shared(
+    answers: tuple[PartDecision, ...], policy: PermissionPolicy
+) -> tuple[PartDecision, ...]:
+    """Asks about the commands that a rule lets leave the sandbox or its network, if their call has others: all commands
+    of a call run in one sandbox."""
+    if policy.mode == "full" or not policy.has_box:
+        return answers
+    leaving = [one for one in answers if _leaves_sandbox_network(one, policy)]
+    if not leaving or all(one in leaving or _gains_nothing(one) for one in answers):
+        return answers
+    return tuple(
+        msgspec.structs.replace(
+            one, outcome="ask", decided_by=_SHARED, needs_typed_word=one.part.risk == "forbidden"
+        )
+        if one in leaving
+        else one
+        for one in answers
+    )
+
+
+def _leaves_sandbox_network(answer: PartDecision, policy: PermissionPolicy) -> bool:
+    """Whether a rule lets the part run with the machine's network, or outside the sandbox."""
+    if answer.outcome != "run" or is_decided_by_mode(answer.decided_by):
+        return False
+    if answer.part.risk == "forbidden":
+        return True
+    return answer.part.network and not (policy.has_private_network and not bypasses_proxy(answer.part))
+
+
+def _gains_nothing(answer: PartDecision) -> bool:
+    """Whether the machine's network gives the part nothing: it is asked about, it only reads, a rule allows the only
+    hosts that it reaches, or a rule allows every call of its tool."""
+    if answer.outcome != "run" or answer.part.risk == "safe":
+        return True
+    return answer.by_rule == "tool" or (answer.part.is_plain_request and answer.by_rule is not None)
+
+
+def shows_credentials_unasked(decision: CallDecision, unboxed: Judgement) -> bool:
+    """Whether all commands of a call may see the credentials of its programs though nobody is asked: each uses the
+    network as a rule allows, or only reads files of the workspace. `unboxed` is the verdict as without a sandbox, which
+    otherwise would hide the credentials from what reads."""
+    allowed = {
+        one.part.text
+        for one in decision.answers
+        if one.part.network
+        and one.by_rule is not None
+        and (one.by_rule != "net" or one.part.is_plain_request)
+    }
+    return all(part.risk == "safe" or part.text in allowed for part in unboxed.parts)
+
+
+def _is_answered_by(rule: PermitRule, part: CallPart, policy: PermissionPolicy) -> bool:
+    """Whether an allow rule answers a part that it matches. A `net:` rule speaks only of hosts: the command must be one
+    that reaches these and does nothing else, or the sandbox must hold it to them."""
+    if not part.can_be_allowed or rule.kind != "net" or part.kind != "command" or part.is_plain_request:
+        return part.can_be_allowed
+    is_sandboxed = policy.mode == "auto-edit" and policy.has_box and policy.has_private_network
+    return is_sandboxed and not bypasses_proxy(part)
+
+
 def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandPlace) -> PartDecision:
     def said(rule: PermitRule, outcome: CallOutcome) -> PartDecision:
         return PartDecision(
-            part=part, outcome=outcome, decided_by=rule.told, needs_typed_word=part.risk == "forbidden"
+            part=part,
+            outcome=outcome,
+            decided_by=rule.describe,
+            needs_typed_word=part.risk == "forbidden",
+            by_rule=rule.kind,
         )
 
     fitting = [rule for rule in policy.rules if rule_matches(rule, part, tool, place)]
@@ -114,8 +185,10 @@ def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandP
     asked = next((rule for rule in fitting if rule.deed == "ask"), None)
     if asked is not None and by_mode != "refuse":
         return said(asked, "ask")
-    allowed = next((rule for rule in fitting if rule.deed == "allow"), None)
-    if allowed is not None and part.can_be_allowed and by_mode != "refuse":
+    allowed = next(
+        (rule for rule in fitting if rule.deed == "allow" and _is_answered_by(rule, part, policy)), None
+    )
+    if allowed is not None and by_mode != "refuse":
         return said(allowed, "run")
     return PartDecision(part=part, outcome=by_mode, decided_by=reason)
 

@@ -32,12 +32,13 @@ RuleKind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.writ
 
 RULE_KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 _MAX_LENGTH = 2_000
+_PLAIN_HOST = late(r"(?:[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?):\d+")
 _PROGRAMS_WITHOUT_CODE = word_set(
-    "touch mkdir rmdir echo printf cat head tail wc ls stat du df cut tr uniq cmp comm diff grep egrep fgrep basename "
+    "touch mkdir rmdir echo cat head tail wc ls stat du df cut tr cmp comm diff grep egrep fgrep basename "
     "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
 )
 """Programs none of whose words starts another program, so that a rule may end in `**`."""
-_GIT_VERBS_WITHOUT_CODE = word_set("add commit status switch tag branch stash")
+_GIT_VERBS_WITHOUT_CODE = word_set("add commit status switch tag branch")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 
@@ -56,7 +57,7 @@ class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind}: {self.pattern}"
 
     @property
-    def told(self) -> str:
+    def describe(self) -> str:
         """The rule with its origin, as shown for a decision."""
         return f"{self.deed} “{self.text}” ({self.origin})"
 
@@ -157,7 +158,7 @@ def rule_matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlac
         return part.kind == "command" and _matches_command(rule, part)
     # Paths that may not be read may not be changed either, because an edit shows lines. The reverse does not hold.
     fits = (rule.deed != "allow" or not part.changes) if rule.kind == "read" else part.changes
-    return fits and part.path is not None and matches_path(rule.pattern, part.path, place)
+    return fits and part.path is not None and _matches_path(rule, part.path, place)
 
 
 def _matches_tool(pattern: str, tool: str) -> bool:
@@ -172,7 +173,11 @@ def _matches_command(rule: PermitRule, part: CallPart) -> bool:
     if part.words is None:
         # A command that is only partly known still matches deny and ask rules.
         return rule.deed != "allow" and _words_match(rule.pattern.split(), part.text.split())
-    return _words_match(rule.pattern.split(), list(part.words))
+    pattern = rule.pattern.split()
+    if rule.deed == "allow" and pattern[0] == "git":
+        # An option in the place of a name may start a program: `git push origin --exec=./x`.
+        pattern = ["[!-]*" if token == "*" else token for token in pattern]
+    return _words_match(pattern, list(part.words))
 
 
 def _words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
@@ -198,6 +203,8 @@ def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
     hosts = reached_hosts(part)
     if not hosts:
         return False
+    if rule.deed == "allow" and not all(map(_PLAIN_HOST.fullmatch, hosts)):
+        return False  # the program may read this address in another way
     fits = [_matches_host(rule.pattern, host) for host in hosts]
     return all(fits) if rule.deed == "allow" else any(fits)
 
@@ -206,6 +213,25 @@ def reached_hosts(part: CallPart) -> tuple[str, ...]:
     """Each `host:port` that the command names, or that its package manager uses by default."""
     group = _group_of(part)
     return part.hosts or (hosts_of_group(group) if group is not None else ())
+
+
+_OWN_WAY_PROGRAMS = word_set(
+    "ssh scp sftp rsync mosh autossh ssh-copy-id ssh-keyscan ping dig nslookup host traceroute whois telnet ftp nc "
+    "ncat netcat socat"
+)
+_OWN_WAY_PORTS = word_set("0 21 22 23 873 9418")
+"""Ports of ssh, rsync, the git protocol and similar; 0 means no port."""
+
+
+def bypasses_proxy(part: CallPart) -> bool:
+    """Whether the command of this part connects without the sandbox's proxy."""
+    if not part.network:
+        return False
+    words = part.words or tuple(part.text.split())
+    program = words[0].rpartition("/")[2] if words else ""
+    return program in _OWN_WAY_PROGRAMS or any(
+        host.rpartition(":")[2] in _OWN_WAY_PORTS for host in part.hosts
+    )
 
 
 def _group_of(part: CallPart) -> str | None:
@@ -239,9 +265,11 @@ def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
     return is_plain and _matches_host(rule.pattern, f"{host}:{port}")
 
 
-def matches_path(pattern: str, path: str, place: CommandPlace) -> bool:
-    """Matches a path with a pattern; `**` crosses folders, `*` does not."""
-    form = re.compile(path_form(pattern, place.workspace, place.home), re.DOTALL)
+def _matches_path(rule: PermitRule, path: str, place: CommandPlace) -> bool:
+    """Matches a path with a rule's pattern; `**` crosses folders, `*` does not. Only an allow rule tells upper from
+    lower case, because some file systems do not."""
+    flags = re.DOTALL if rule.deed == "allow" else re.DOTALL | re.IGNORECASE
+    form = re.compile(path_form(rule.pattern, place.workspace, place.home), flags)
     return form.fullmatch(place.resolve(path)) is not None
 
 
@@ -320,7 +348,8 @@ def hidden_path_test(rules: Iterable[PermitRule], place: CommandPlace) -> Callab
     """Returns a test for absolute paths (links resolved): whether searches skip that file, because a rule denies it to
     `read` or because it has secrets.
 
-    A call that names such a file is judged for that file; a search through its folder passes over it."""
+    A call that names such a file is judged for that file; a search through its folder passes over it. A second name
+    of such a file is one."""
     homes = tuple(dict.fromkeys(filter(None, (place.home, place.real_home))))
     forms = dict.fromkeys(
         path_form(rule.pattern, place.workspace, home)
@@ -328,11 +357,14 @@ def hidden_path_test(rules: Iterable[PermitRule], place: CommandPlace) -> Callab
         if rule.kind == "read" and rule.deed != "allow"
         for home in homes
     )
-    whole = re.compile("|".join(f"(?:{form})" for form in forms), re.DOTALL) if forms else None
+    flags = re.DOTALL | re.IGNORECASE
+    whole = re.compile("|".join(f"(?:{form})" for form in forms), flags) if forms else None
 
-    def is_kept_back(path: str) -> bool:
+    def is_named(path: str) -> bool:
         if whole is not None and whole.fullmatch(path) is not None:
+            return True
+        if place.is_private_here(path):
             return True
         return any(secret_likelihood(path, home, place.own) == "likely" for home in homes)
 
-    return is_kept_back
+    return lambda path: is_named(path) or any(map(is_named, place.other_names(path)))

@@ -3,38 +3,54 @@
 A path may hold marks (`words`) for globs and variables. Then "likely" means that the pattern is meant for such a file,
 "maybe" that it can match one among many others."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
 from app.permits.shell_words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, pattern_of
 from tools.patterns import late
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SAMPLE_ENDINGS, SHOWN_OWN_FILES
-from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
+from tools.protected.key_names import is_key_name
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
+from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile, matches_row_name
 
 Likelihood = Literal["no", "maybe", "likely"]
 
 _HOME_FILES = frozenset(place.name.casefold() for place in KEY_PLACES if not place.is_folder)
 _HOME_FOLDERS = tuple(place.path.casefold() for place in KEY_PLACES if place.is_folder)
 _NAMES = frozenset(one.name.casefold() for one in KEY_NAMES if not one.name.startswith("*"))
-_SUFFIXES = tuple(one.name[1:].casefold() for one in KEY_NAMES if one.name.startswith("*"))
 _VISIBLE_BAYOU_FILES = frozenset(name.casefold() for name in SHOWN_OWN_FILES)
 _FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
-_PROCESS = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
-_DISK = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
+_PROC_SECRET_PATH = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
+_DISK_DEVICE = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
-_DATA_SUFFIXES = frozenset({".json", ".db", ".sqlite"})
-_SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in _SUFFIXES)
+_MEANT_CHARS = 3
+"""Letters that a pattern for data files has at least if it is meant for a secret one."""
+_BARE_REPOSITORY_PARTS = frozenset({"config", "config.worktree", "commondir", "hooks"})
+"""What git takes programs and other folders from, in a folder with a file `HEAD`."""
+_DATA_SUFFIXES = frozenset({".json", ".db", ".sqlite", ".yaml", ".yml", ".toml", ".php", ".tfvars"})
+_SOME_NAMES = (
+    ".env.local",
+    *(
+        one.name.replace("*", "server", 1).replace("*", "").casefold()
+        for one in KEY_NAMES
+        if one.name[0] == "*"
+    ),
+)
+"""Names of the rows that stand for many."""
 
 
 def _by_first_part(rows: tuple[AutorunFile, ...]) -> dict[str, list[tuple[tuple[str, ...], AutorunFile]]]:
     found: dict[str, list[tuple[tuple[str, ...], AutorunFile]]] = {}
     for row in rows:
         parts = tuple(row.name.casefold().split("/"))
-        found.setdefault("*" if parts[0].startswith("*") else parts[0], []).append((parts, row))
+        found.setdefault("*" if "*" in parts[0] else parts[0], []).append((parts, row))
     return found
 
 
 _DELAYED_RUN_IN_PROJECT = _by_first_part(PROJECT_AUTORUN_FILES)
+_PATTERNS = [names[0].partition("*") for names, _ in _DELAYED_RUN_IN_PROJECT["*"]]
+_PATTERN_STARTS = tuple(start for start, _, _ in _PATTERNS if start)
+_PATTERN_ENDS = tuple(end for start, _, end in _PATTERNS if not start)
 _DELAYED_RUN_IN_HOME = {row.name.casefold(): row for row in HOME_AUTORUN_FILES}
 
 
@@ -46,10 +62,10 @@ def secret_likelihood(path: str, home: str, own: tuple[str, ...] = ()) -> Likeli
         return "likely"
     if WILDCARD.search(path):
         return _secrecy_of_pattern(path, home)
-    if path in _FILES or _PROCESS.fullmatch(path) or _DISK.match(path):
+    if path in _FILES or _PROC_SECRET_PATH.fullmatch(path) or _DISK_DEVICE.match(path):
         return "likely"
     name = path.rsplit("/", 1)[-1]
-    if name in _NAMES or name.endswith(_SUFFIXES) or _is_env(name):
+    if is_key_name(name):
         return "likely"
     if path.startswith(home + "/"):
         rest = path[len(home) + 1 :]
@@ -65,10 +81,6 @@ def _is_private_to_bayou(path: str, folder: str) -> bool:
     )
 
 
-def _is_env(name: str) -> bool:
-    return name.startswith(".env.") and not name.endswith(SAMPLE_ENDINGS)
-
-
 def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
     if path.startswith((home + "/", "/")) and _may_match_below(path, home):
         return "likely"
@@ -76,20 +88,19 @@ def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
         return "likely"
     name = path.rsplit("/", 1)[-1]
     if not WILDCARD.search(name):
-        return "likely" if name in _NAMES or name.endswith(_SUFFIXES) or _is_env(name) else "no"
-    if name[0] == ANY_NAME and name[1:] in _DATA_SUFFIXES:
-        return "maybe"  # a browser's file may be among them, but such a pattern is meant for a project's data
+        return "likely" if is_key_name(name) else "no"
+    stem, dot, ending = name.rpartition(".")
+    if dot + ending in _DATA_SUFFIXES and len(WILDCARD.sub("", stem)) < _MEANT_CHARS:
+        return "maybe"  # such a file may be among them, but the pattern is meant for a project's data
     form = pattern_of(name)
     plain = WILDCARD.sub("", name)
     if plain:
         meant = name.startswith(".") or len(plain) > 1 or name.startswith(ANY_CHARACTER)
-        if meant and any(form.fullmatch(one) and _hides_dot(name, one) for one in (*_NAMES, ".env.local")):
+        if meant and any(form.fullmatch(one) and _hides_dot(name, one) for one in (*_NAMES, _SOME_NAMES[0])):
             return "likely"
-        if name[-1] not in (ANY_NAME, UNKNOWN, ANY_DEPTH) and any(
-            form.fullmatch(one) for one in _SAMPLE_NAMES
-        ):
+        if name[-1] not in (ANY_NAME, UNKNOWN, ANY_DEPTH) and any(form.fullmatch(one) for one in _SOME_NAMES):
             return "likely"
-    return "maybe" if _is_open(name, plain) else "no"
+    return "maybe" if _is_open_pattern(name, plain) else "no"
 
 
 def _hides_dot(pattern: str, name: str) -> bool:
@@ -97,7 +108,7 @@ def _hides_dot(pattern: str, name: str) -> bool:
     return not name.startswith(".") or pattern[0] in (".", ANY_CHARACTER, UNKNOWN, ANY_DEPTH)
 
 
-def _is_open(name: str, plain: str) -> bool:
+def _is_open_pattern(name: str, plain: str) -> bool:
     """Whether a pattern could match any name: it ends in a wildcard."""
     return name[-1] in (ANY_NAME, UNKNOWN, ANY_DEPTH, ANY_CHARACTER) or not plain
 
@@ -108,19 +119,20 @@ def _may_match_below(path: str, home: str) -> bool:
     base = home.split("/")
     if len(parts) <= len(base):
         return False
-    if not all(_can_be(part, name) for part, name in zip(parts, base, strict=False)):
+    if not all(_pattern_can_match(part, name) for part, name in zip(parts, base, strict=False)):
         return False
     rest = parts[len(base) :]
     for folder in (*_HOME_FOLDERS, *_HOME_FILES):
         names = folder.rstrip("/").split("/")
         if len(rest) >= len(names) and all(
-            _can_be(part, name) and WILDCARD.sub("", part) for part, name in zip(rest, names, strict=False)
+            _pattern_can_match(part, name) and WILDCARD.sub("", part)
+            for part, name in zip(rest, names, strict=False)
         ):
             return True
     return False
 
 
-def _can_be(part: str, name: str) -> bool:
+def _pattern_can_match(part: str, name: str) -> bool:
     if part == name:
         return True
     return bool(WILDCARD.search(part)) and pattern_of(part).fullmatch(name) is not None
@@ -129,6 +141,8 @@ def _can_be(part: str, name: str) -> bool:
 @lru_cache(4096)
 def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
     """Why a file written there would be run later; None if it is not."""
+    if path.endswith("/HEAD"):
+        return "it can make its folder a git repository, whose configuration starts programs (gitrepository-layout(5))"
     path, home = path.casefold(), home.casefold()
     for folder in own:
         folder = folder.casefold()
@@ -149,12 +163,35 @@ def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str |
     return None
 
 
+def content_run_reason(folder: str, home: str) -> str | None:
+    """Why a file in the folder may be run later, by the folder's name; None if none may."""
+    parts = folder.casefold().split("/")
+    in_home = folder[len(home) + 1 :].casefold() if folder.startswith(f"{home}/") else ""
+    for names, row in (row for rows in _DELAYED_RUN_IN_PROJECT.values() for row in rows):
+        for count in range(1, len(names)):
+            if len(parts) > count and all(map(_matches_name, parts[-count:], names[:count])):
+                return f"{row.name} runs later ({row.source})"
+    found = (row for name, row in _DELAYED_RUN_IN_HOME.items() if in_home and name.startswith(f"{in_home}/"))
+    return next((f"~/{row.name} runs later ({row.source})" for row in found), None)
+
+
+def bare_repository_reason(path: str, exists: Callable[[str], bool]) -> str | None:
+    """Why git may start what is written there: it belongs to a repository that is not called `.git`."""
+    parts = path.split("/")
+    for count, part in enumerate(parts):
+        if part in _BARE_REPOSITORY_PARTS and exists("/".join((*parts[:count], "HEAD"))):
+            return f"git takes it from the repository {parts[count - 1] or '/'} (gitrepository-layout(5))"
+    return None
+
+
 def _row_in_project(parts: list[str]) -> AutorunFile | None:
     for start, part in enumerate(parts):
         if part.startswith(".") and WILDCARD.search(part):
             rows = [row for first in _DELAYED_RUN_IN_PROJECT.values() for row in first]
         else:
-            rows = [*_DELAYED_RUN_IN_PROJECT.get(part, ()), *_DELAYED_RUN_IN_PROJECT["*"]]
+            rows = list(_DELAYED_RUN_IN_PROJECT.get(part, ()))
+            if part.startswith(_PATTERN_STARTS) or part.endswith(_PATTERN_ENDS):
+                rows += _DELAYED_RUN_IN_PROJECT["*"]
         for names, row in rows:
             rest = parts[start : start + len(names)]
             is_whole = row.is_folder or start + len(names) == len(parts)
@@ -164,6 +201,4 @@ def _row_in_project(parts: list[str]) -> AutorunFile | None:
 
 
 def _matches_name(part: str, name: str) -> bool:
-    if name.startswith("*"):
-        return part.endswith(name[1:])
-    return part == name or (part.startswith(".") and _can_be(part, name))
+    return matches_row_name(part, name) or (part.startswith(".") and _pattern_can_match(part, name))

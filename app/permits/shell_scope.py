@@ -4,9 +4,14 @@ A command may fail, so the next one may run in one of several folders. Unknown v
 
 import msgspec
 
-from app.permits.shell_words import UNKNOWN
+from app.permits.shell_words import UNKNOWN, word_set
 
 _MAX_FOLDERS = 6
+_SET_BY_SHELL = word_set(
+    "_ PWD OLDPWD REPLY OPTARG OPTIND RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO COLUMNS LINES "
+    "PIPESTATUS BASH_REMATCH MAPFILE COPROC"
+)
+"""Variables that bash sets without an assignment: what a script assigns to them need not last."""
 
 
 class ShellScope(msgspec.Struct, kw_only=True):
@@ -35,7 +40,14 @@ class ShellScope(msgspec.Struct, kw_only=True):
         twin.pending = ()
         return twin
 
-    def assign(self, name: str, value: str) -> None:
+    def known_value(self, name: str, otherwise: str | None = None) -> str | None:
+        """The value of a variable, None if it is not known; `otherwise`: its value while nothing is assigned to it."""
+        value = self.variables.get(name)
+        if value is None:
+            return otherwise
+        return None if name in _SET_BY_SHELL else value
+
+    def set_variable(self, name: str, value: str) -> None:
         """Sets a variable; a second, different value makes it unknown, since either assignment may have run."""
         if self.variables.setdefault(name, value) != value:
             self.variables[name] = UNKNOWN
@@ -49,9 +61,9 @@ class ShellScope(msgspec.Struct, kw_only=True):
         """Merges the pending states: from here on both outcomes count."""
         pending, self.pending = self.pending, ()
         for other in pending:
-            self.join(other)
+            self.merge(other)
 
-    def join(self, other: "ShellScope") -> None:
+    def merge(self, other: "ShellScope") -> None:
         """Merges another possible state; values that differ become unknown."""
         if other.has_exited:
             return

@@ -33,7 +33,7 @@ class Word(msgspec.Struct, frozen=True):
 
     text: str
     may_split: bool = False
-    """Whether it holds an unquoted unknown piece, so that it may become several words or none."""
+    """Whether a mark in it stands for an unquoted piece or a pattern, so that it may become several words or none."""
     source: str = ""
     is_pipe: bool = False
     """Whether it is a process substitution: the name of a pipe."""
@@ -48,13 +48,13 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def may_be_several(self) -> bool:
-        """Whether it may expand to several words, options included."""
-        return self.may_split and self.is_unknown
+        """Whether it may become several words, or none, so that the words after it change their place."""
+        return self.may_split and not self.is_literal
 
     @property
     def may_be_option(self) -> bool:
-        """Whether it starts with a mark or may expand to several words."""
-        return self.text[:1] in (UNKNOWN, ANY_NAME, ANY_CHARACTER) or self.may_be_several
+        """Whether it starts with a mark, or may become several words that are not known."""
+        return self.text[:1] in (UNKNOWN, ANY_NAME, ANY_CHARACTER) or (self.may_split and self.is_unknown)
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -94,6 +94,25 @@ def pattern_of(text: str) -> re.Pattern[str]:
     """The regular expression of all texts that a word with marks can be."""
     forms = {UNKNOWN: ".*", ANY_NAME: "[^/]*", ANY_CHARACTER: "[^/]", ANY_DEPTH: ".*"}
     return re.compile("".join(forms.get(char) or re.escape(char) for char in text), re.DOTALL)
+
+
+def reached_by(text: str, *, deeply: bool = False) -> re.Pattern[str]:
+    """The regular expression of all existing paths that a pattern reaches; `*` of the shell hides dots, a finder's
+    does not. `deeply`: also everything below them."""
+    found: list[str] = []
+    is_deep = False
+    text = text.rstrip("/")
+    for at, char in enumerate(text):
+        is_deep = is_deep or char == ANY_DEPTH
+        starts_name = text[at - 1 : at] in ("", "/") and not is_deep
+        if char == ANY_DEPTH:
+            found.append(".*")
+        elif char in (ANY_NAME, ANY_CHARACTER):
+            found.append(("(?![.])" if starts_name else "") + ("[^/]*" if char == ANY_NAME else "[^/]"))
+        else:
+            found.append(".*" if char == UNKNOWN else re.escape(char))
+    form = "".join(found).replace("/.*/", "/(?:.*/)?")
+    return re.compile(f"{form}(?:/.*)?" if deeply else form, re.DOTALL)
 
 
 def marks_as_text(text: str) -> str:

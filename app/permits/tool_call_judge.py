@@ -19,8 +19,8 @@ from app.permits.verdicts import CallPart, Judgement, verdict_of
 from tools.effects import Effects, Program
 from tools.patterns import late
 
-_QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
-_HOMES = ("~", "$HOME", "${HOME}")
+_QUOTED_TEXT = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
+_HOME_PREFIX = ("~", "$HOME", "${HOME}")
 _MAX_NAMED_PATHS = 500
 """Quoted texts of a cell, or texts in arguments, that are looked at as paths."""
 _MAX_PATH_CHARS = 4096
@@ -46,25 +46,25 @@ def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
         parts += _run(effects.runs, place)
     ground = PathEffects(place, ShellScope(folders=(place.folder,)))
     if effects.opaque:
-        parts.append(_unknown(request))
+        parts.append(_judge_unknown(request))
     if effects.opaque or effects.server:
         parts += _named_secrets(request, ground)
     touched = dict.fromkeys((*effects.reads, *effects.writes))
-    parts += [_path_part(request.tool, path, effects, ground) for path in touched]
+    parts += [_judge_path(request.tool, path, effects, ground) for path in touched]
     parts += [
-        found for glob in effects.globs if (found := _glob_part(request.tool, glob, ground)) is not None
+        found for glob in effects.globs if (found := _judge_glob(request.tool, glob, ground)) is not None
     ]
-    parts += [_host_part(host) for host in effects.hosts]
-    return verdict_of(parts or [_harmless(request)])
+    parts += [_judge_host(host) for host in effects.hosts]
+    return verdict_of(parts or [_judge_harmless(request)])
 
 
 def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
     if program.language == "python":
-        return [_code(program, place)]
+        return [_judge_code(program, place)]
     verdict = judge_command(program.code, place)
     found: list[Finding] = []
-    for name in program.environment:
-        found += judge_variable(name)
+    for name, value in program.environment.items():
+        found += judge_variable(name, value, is_exported=True)
     if not found:
         return verdict.parts
     decisive = worst_finding(found)
@@ -75,10 +75,12 @@ def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
     ]
 
 
-def _code(program: Program, place: CommandPlace) -> CallPart:
+def _judge_code(program: Program, place: CommandPlace) -> CallPart:
     """Judges a code cell: it can do anything, and only the paths in its string literals are visible."""
     ground = PathEffects(place, ShellScope(folders=(place.folder,)))
-    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MAX_NAMED_PATHS)]
+    named = [
+        found["path"] for found in itertools.islice(_QUOTED_TEXT.finditer(program.code), _MAX_NAMED_PATHS)
+    ]
     secret = next((one for path in named if (one := _read(path, ground)).risk == "forbidden"), None)
     found = secret or contained("runs Python, which can do what a command can")
     return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, words=(), kind="code")
@@ -88,13 +90,13 @@ def _read(text: str, ground: PathEffects) -> Finding:
     """Judges reading the path that a text may be; its reader may understand `~`, `$HOME` and `file://`."""
     text = text.strip().removeprefix("file://")
     start, _, rest = text.partition("/")
-    return ground.read(literal_text(f"{ground.place.home}/{rest}" if start in _HOMES else text))
+    return ground.read(literal_text(f"{ground.place.home}/{rest}" if start in _HOME_PREFIX else text))
 
 
 def _named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPart]:
     """Judges the texts in the arguments of a tool that does not tell its files: one that is the path of a
     secret file is judged as reading that file."""
-    for text in itertools.islice(_texts(request.arguments), _MAX_NAMED_PATHS):
+    for text in itertools.islice(_argument_texts(request.arguments), _MAX_NAMED_PATHS):
         if not text.strip() or len(text) > _MAX_PATH_CHARS or "\n" in text:
             continue
         found = _read(text, ground)
@@ -110,7 +112,7 @@ def _named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPa
             )
 
 
-def _texts(arguments: Mapping[str, Any]) -> Iterator[str]:
+def _argument_texts(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yields all texts in arguments, names too, at any depth."""
     waiting: list[Any] = [arguments]
     while waiting:
@@ -123,14 +125,14 @@ def _texts(arguments: Mapping[str, Any]) -> Iterator[str]:
             waiting += value
 
 
-def _path_part(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:
+def _judge_path(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:
     changes = path in effects.writes
-    found = [ground.change(literal_text(path))] if changes else []
+    found = [ground.judge_write(literal_text(path))] if changes else []
     if path in effects.reads:
         found.append(ground.read(literal_text(path)))
     decisive = worst_finding(found)
     return CallPart(
-        text=f"{tool} {ground.shown(path)}",
+        text=f"{tool} {ground.display_path(path)}",
         risk=decisive.risk,
         why=decisive.why,
         words=(tool, path),
@@ -141,13 +143,13 @@ def _path_part(tool: str, path: str, effects: Effects, ground: PathEffects) -> C
     )
 
 
-def _glob_part(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
+def _judge_glob(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
     """Judges a search pattern: only one that names secret files counts; the sandbox hides the others."""
     found = ground.read(literal_text(as_glob(glob)))
     if found.risk != "forbidden":
         return None
     return CallPart(
-        text=f"{tool} {ground.shown(glob)}",
+        text=f"{tool} {ground.display_path(glob)}",
         risk="forbidden",
         why=found.why,
         words=(tool, glob),
@@ -157,7 +159,7 @@ def _glob_part(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
     )
 
 
-def _host_part(host: str) -> CallPart:
+def _judge_host(host: str) -> CallPart:
     return CallPart(
         text=host,
         risk="contained",
@@ -169,7 +171,7 @@ def _host_part(host: str) -> CallPart:
     )
 
 
-def _unknown(request: CallRequest) -> CallPart:
+def _judge_unknown(request: CallRequest) -> CallPart:
     family = request.effects.server
     if not family:
         return CallPart(
@@ -177,7 +179,7 @@ def _unknown(request: CallRequest) -> CallPart:
         )
     said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
     claim = f"; {request.claim}" if request.claim else ""
-    why = f"a tool of an MCP server, which bayou's sandbox does not contain{claim}"
+    why = f"an MCP tool, which runs outside bayou's sandbox{claim}"
     return CallPart(
         text=f"{request.tool} {said}",
         risk="contained",
@@ -189,6 +191,6 @@ def _unknown(request: CallRequest) -> CallPart:
     )
 
 
-def _harmless(request: CallRequest) -> CallPart:
+def _judge_harmless(request: CallRequest) -> CallPart:
     why = "lists file names" if request.effects.lists else "touches no file and runs nothing"
     return CallPart(text=request.tool, risk="safe", why=why, words=(), kind="tool", needs_sandbox=False)

@@ -50,6 +50,8 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     removals: tuple[Removal, ...] = ()
     is_plain: bool = True
     """Whether an allow rule can match: it runs in the workspace, unchanged by assignments or redirections."""
+    is_plain_request: bool = False
+    """Whether it is a network command that only reaches the hosts that it names."""
     kind: Literal["command", "file", "code", "tool", "host"] = "command"
     """What the part is: a shell command, a file, code in another language, a whole call or a host."""
     path: str | None = None
@@ -67,7 +69,7 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
         return self.risk != "forbidden" and self.is_plain
 
     @property
-    def does(self) -> str:
+    def risk_in_words(self) -> str:
         """The risk class in words."""
         return "uses the network" if self.network and self.risk == "contained" else RISK_MEANINGS[self.risk]
 

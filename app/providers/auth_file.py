@@ -9,36 +9,36 @@ from typing import Any
 
 import msgspec
 
-from app.providers.json_files import place_of, read_object
+from app.providers.json_files import line_and_column_of, read_json_object
 from app.values.codec import decode_json, encode_json
 from app.values.user_errors import FileError
-from tools.files.replacing import replace_atomically
-from tools.files.watched import ReloadedFile
+from tools.files.atomic_replacement import replace_atomically
+from tools.files.watched_files import ReloadedFile
 
-LOCK_SECONDS = 60.0
+LOCK_TIMEOUT_SECONDS = 60.0
 Entry = dict[str, Any]
 
 
 class AuthFile:
     """Reads and changes `auth.json`. Reads are cheap and see the writes of other processes; changes happen
-    under `locked`."""
+    under `locked_entries`."""
 
     def __init__(self, agent_dir: Path) -> None:
         self.path = agent_dir / "auth.json"
-        self.fault: str | None = None
-        self.tightened: str | None = None
+        self.read_error: str | None = None
+        self.permission_notice: str | None = None
         """A notice that other users could read the file until its mode was restricted."""
         self.entries = ReloadedFile(self.path, self._read)
         """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
 
     @contextmanager
-    def locked(self) -> Iterator[dict[str, Entry]]:
+    def locked_entries(self) -> Iterator[dict[str, Entry]]:
         """Holds a lock across processes and writes the yielded entries at its end, if they have changed.
         Raises `FileError`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(str(self.path) + ".lock", timeout=LOCK_SECONDS, mode=0o600)
+        lock = FileLock(str(self.path) + ".lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
         try:
             lock.acquire()
         except Timeout:
@@ -46,10 +46,12 @@ class AuthFile:
                 self.path, "is locked by another process; close that process and try again"
             ) from None
         try:
-            self.entries.forget()
-            before = self.entries.now()
-            if self.fault is not None:
-                raise FileError(self.path, f"is damaged and was not changed; fix or delete it. {self.fault}")
+            self.entries.mark_changed()
+            before = self.entries.current()
+            if self.read_error is not None:
+                raise FileError(
+                    self.path, f"is damaged and was not changed; fix or delete it. {self.read_error}"
+                )
             entries = decode_json(encode_json(before))
             yield entries
             if entries != before:
@@ -63,7 +65,7 @@ class AuthFile:
             replace_atomically(self.path, text, mode=0o600)
         except OSError as problem:
             raise FileError(self.path, f"cannot be written: {problem.strerror or problem}") from None
-        self.entries.forget()
+        self.entries.mark_changed()
 
     def _restrict_permissions(self) -> None:
         """Removes the access of other users, which a copied or hand-made file may have."""
@@ -76,11 +78,11 @@ class AuthFile:
             return
         except OSError as problem:
             why = problem.strerror
-            self.tightened = (
+            self.permission_notice = (
                 f"{self.path} can be read by others, which could not be changed ({why}). Use chmod 600."
             )
             return
-        self.tightened = (
+        self.permission_notice = (
             f"{self.path} could be read by others (mode {mode:03o}); now only you can. "
             "If this machine has other users, replace the keys in it."
         )
@@ -88,23 +90,25 @@ class AuthFile:
     def _read(self) -> dict[str, Entry]:
         self._restrict_permissions()
         try:
-            data, text = read_object(self.path)
+            data, text = read_json_object(self.path)
         except FileError as problem:
-            self.fault = str(problem)
+            self.read_error = str(problem)
             return {}
         entries: dict[str, Entry] = {}
         fault: str | None = None  # set at the end, because a writing thread checks it meanwhile
         for provider, entry in data.items():
-            wrong = _problem_of(entry)
+            wrong = _entry_problem(entry)
             if wrong is None:
                 entries[provider] = entry
             else:
-                fault = str(FileError(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
-        self.fault = fault
+                fault = str(
+                    FileError(self.path, f"{provider}: {wrong}", *line_and_column_of(text, (provider,)))
+                )
+        self.read_error = fault
         return entries
 
 
-def _problem_of(entry: Any) -> str | None:
+def _entry_problem(entry: Any) -> str | None:
     if not isinstance(entry, dict):
         return "an object is needed here"
     if entry.get("type") == "api_key":

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 
 
-def has_aws(env: Mapping[str, str]) -> bool:
-    """A profile, a key pair, a bearer token, or the identity of a container or a pod."""
+def has_aws_credentials(env: Mapping[str, str]) -> bool:
+    """Says whether the environment has AWS credentials: a profile, a key pair, a bearer token, or the identity of
+    a container or a pod."""
     return bool(
         env.get("AWS_PROFILE")
         or (env.get("AWS_ACCESS_KEY_ID") and env.get("AWS_SECRET_ACCESS_KEY"))
@@ -18,7 +19,7 @@ def has_aws(env: Mapping[str, str]) -> bool:
     )
 
 
-def adc_file(env: Mapping[str, str]) -> Path | None:
+def google_credentials_file(env: Mapping[str, str]) -> Path | None:
     """Returns the path of Google's application default credentials, if the file exists."""
     named = env.get("GOOGLE_APPLICATION_CREDENTIALS")
     if named:
@@ -36,12 +37,12 @@ def adc_file(env: Mapping[str, str]) -> Path | None:
         return None
 
 
-def has_vertex(env: Mapping[str, str]) -> bool:
+def has_vertex_credentials(env: Mapping[str, str]) -> bool:
     project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
-    return bool(project and env.get("GOOGLE_CLOUD_LOCATION") and adc_file(env))
+    return bool(project and env.get("GOOGLE_CLOUD_LOCATION") and google_credentials_file(env))
 
 
-CLOUD_CREDENTIALS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
-    "amazon-bedrock": has_aws,
-    "google-vertex": has_vertex,
+CLOUD_CREDENTIAL_CHECKS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
+    "amazon-bedrock": has_aws_credentials,
+    "google-vertex": has_vertex_credentials,
 }

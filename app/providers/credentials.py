@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from app.providers.auth_file import AuthFile, Entry
-from app.providers.cloud_credentials import CLOUD_CREDENTIALS
-from app.providers.key_values import CredentialError, KeyValues, is_resolvable, mask_secret
+from app.providers.cloud_credentials import CLOUD_CREDENTIAL_CHECKS
 from app.providers.model_stream import Credential
-from app.providers.models.known_providers import PROVIDERS, KnownProvider
+from app.providers.models.known_providers import KEY_OWNERS, PROVIDERS, KnownProvider
 from app.providers.models.models_file import ProviderAccess, WatchedModelsFile
+from app.providers.secret_references import CredentialError, SecretResolver, is_resolvable, mask_secret
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn
 
-__all__ = ["CredentialError", "Credentials", "Source", "is_too_short", "mask_secret"]
+__all__ = ["CredentialError", "CredentialSource", "Credentials", "is_too_short", "mask_secret"]
 
-_SHORTEST_KEY = 8
-Source = Literal["run", "stored", "sign-in", "extension", "models.json", "environment", "surroundings"]
-_OAUTH_BETA = {"Anthropic-Beta": "oauth-2025-04-20"}
+_MIN_KEY_CHARS = 8
+CredentialSource = Literal[
+    "run", "stored", "sign-in", "extension", "models.json", "environment", "surroundings"
+]
+_OAUTH_HEADERS = {"Anthropic-Beta": "oauth-2025-04-20"}
 
 
 class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +44,12 @@ class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_too_short(key: str) -> bool:
     """Says whether a key is probably cut; `$NAME` and `!command` are not keys."""
-    return len(key) < _SHORTEST_KEY and not key.startswith(("$", "!"))
+    return len(key) < _MIN_KEY_CHARS and not key.startswith(("$", "!"))
 
 
 def _key_for_address(
     provider: str, extension_key: _ExtensionKey | None, own: ProviderAccess
-) -> tuple[str, Source, bool] | None:
+) -> tuple[str, CredentialSource, bool] | None:
     """Returns the key that came with another address for one of bayou's built-in providers, its source, and
     whether it is a bearer token. Stored keys and the environment's are for the provider's usual address."""
     if provider not in PROVIDERS:
@@ -60,31 +62,33 @@ def _key_for_address(
 
 
 class Credentials:
-    """The credentials of all providers: finds, stores and forgets keys and sign-ins."""
+    """The credentials of all providers and of services with a key: finds, stores and forgets keys and sign-ins."""
 
     def __init__(
         self, agent_dir: Path, env: Mapping[str, str], *, sign_ins: Mapping[str, "SignIn"] | None = None
     ) -> None:
         self._sign_ins = dict(sign_ins) if sign_ins is not None else None
         self._env = env
-        self._auth = AuthFile(agent_dir)
-        self._values = KeyValues(env)
-        self._for_this_run: dict[str, str] = {}
-        self._provided: dict[str, list[_ExtensionKey]] = {}
-        self._offered: dict[str, list[tuple[str, SignIn]]] = {}
+        self._auth_file = AuthFile(agent_dir)
+        self._secret_resolver = SecretResolver(env)
+        self._command_line_keys: dict[str, str] = {}
+        self._extension_keys: dict[str, list[_ExtensionKey]] = {}
+        self._extension_sign_ins: dict[str, list[tuple[str, SignIn]]] = {}
         self._models_file = WatchedModelsFile(agent_dir)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Returns the faults of auth.json with their places; its other entries stay in use."""
-        self._auth.entries.now()
-        return tuple(problem for problem in (self._auth.tightened, self._auth.fault) if problem)
+        self._auth_file.entries.current()
+        return tuple(
+            problem for problem in (self._auth_file.permission_notice, self._auth_file.read_error) if problem
+        )
 
-    def use_for_this_run(self, provider: str, key: str) -> None:
+    def set_command_line_key(self, provider: str, key: str) -> None:
         """Sets the command line's key, which is never written to a file."""
-        self._for_this_run[provider] = key
+        self._command_line_keys[provider] = key
 
-    def provide(
+    def set_key(
         self,
         provider: str,
         key: str | None,
@@ -103,30 +107,30 @@ class Credentials:
             is_bearer=is_bearer,
             is_for_address=is_for_address,
         )
-        self._provided.setdefault(provider, []).append(entry)
+        self._extension_keys.setdefault(provider, []).append(entry)
 
-    def offer(self, provider: str, sign_in: "SignIn", *, owner: str) -> None:
+    def add_sign_in(self, provider: str, sign_in: "SignIn", *, owner: str) -> None:
         """Adds an extension's sign-in for a provider; it takes precedence over the built-in one."""
-        self._offered.setdefault(provider, []).append((owner, sign_in))
+        self._extension_sign_ins.setdefault(provider, []).append((owner, sign_in))
 
-    def withdraw(self, owner: str) -> None:
-        for provider, offers in self._offered.items():
-            self._offered[provider] = [offer for offer in offers if offer[0] != owner]
-        for provider, entries in self._provided.items():
-            self._provided[provider] = [entry for entry in entries if entry.owner != owner]
+    def remove_owner(self, owner: str) -> None:
+        for provider, offers in self._extension_sign_ins.items():
+            self._extension_sign_ins[provider] = [offer for offer in offers if offer[0] != owner]
+        for provider, entries in self._extension_keys.items():
+            self._extension_keys[provider] = [entry for entry in entries if entry.owner != owner]
 
     def prepare(self, provider: str) -> None:
         """Reads the files about a provider ahead of its first request. Call it on a thread."""
-        self._auth.entries.now()
+        self._auth_file.entries.current()
         self._models_file_access(provider)
 
-    def has(self, provider: str) -> bool:
+    def has_credential(self, provider: str) -> bool:
         """Says whether a provider has a credential, without running a command or reading a secret."""
-        return self.source(provider) is not None
+        return self.source_of(provider) is not None
 
-    def source(self, provider: str) -> Source | None:
+    def source_of(self, provider: str) -> CredentialSource | None:
         """Returns which source the credential would come from."""
-        if provider in self._for_this_run:
+        if provider in self._command_line_keys:
             return "run"
         if (
             paired := _key_for_address(
@@ -134,7 +138,7 @@ class Credentials:
             )
         ) is not None:
             return paired[1]
-        entry = self._auth.entries.now().get(provider)
+        entry = self._auth_file.entries.current().get(provider)
         if entry is not None:
             return "stored" if entry["type"] == "api_key" else "sign-in"
         extension_key = self._latest_extension_key(provider)
@@ -143,84 +147,88 @@ class Credentials:
         own = self._models_file_access(provider).key
         if own and is_resolvable(own, self._env):
             return "models.json"
-        known = PROVIDERS.get(provider)
-        if known is not None and self._has_variables(known):
+        known = KEY_OWNERS.get(provider)
+        if known is not None and self._has_key_variables(known):
             return "environment"
-        if provider in CLOUD_CREDENTIALS and CLOUD_CREDENTIALS[provider](self._env):
+        if provider in CLOUD_CREDENTIAL_CHECKS and CLOUD_CREDENTIAL_CHECKS[provider](self._env):
             return "surroundings"
         return "models.json" if self._needs_no_key(provider) else None
 
     async def resolve(self, provider: str) -> Credential | None:
         """Returns the credential with its secret, or None if there is none. Raises `CredentialError`."""
-        known = PROVIDERS.get(provider)
-        found = await self._find(provider, known)
+        known = KEY_OWNERS.get(provider)
+        found = await self._find_credential(provider, known)
         if found is None:
             return None
         settings = {
-            name: self._env[name] for name in (known.settings if known else ()) if self._env.get(name)
+            name: self._env[name]
+            for name in (known.setting_variables if known else ())
+            if self._env.get(name)
         }
-        headers = {**found.headers, **await self._headers(provider)}
+        headers = {**found.headers, **await self._extra_headers(provider)}
         return msgspec.structs.replace(found, headers=headers, env={**settings, **found.env})
 
-    async def of_key(self, provider: str, key: str) -> Credential:
+    async def credential_of_key(self, provider: str, key: str) -> Credential:
         """Returns the credential that an unstored key would give, so that it can be checked. Raises
         `CredentialError`."""
-        known = PROVIDERS.get(provider)
-        secret = await self._values.resolve(key, what=f"The key for {provider}")
+        known = KEY_OWNERS.get(provider)
+        secret = await self._secret_resolver.resolve(key, what=f"The key for {provider}")
         settings = {
-            name: self._env[name] for name in (known.settings if known else ()) if self._env.get(name)
+            name: self._env[name]
+            for name in (known.setting_variables if known else ())
+            if self._env.get(name)
         }
         return Credential(
             key=secret,
             is_bearer=self._models_file_access(provider).is_bearer,
-            headers=await self._headers(provider),
+            headers=await self._extra_headers(provider),
             env=settings,
         )
 
-    async def _find(self, provider: str, known: KnownProvider | None) -> Credential | None:
+    async def _find_credential(self, provider: str, known: KnownProvider | None) -> Credential | None:
         is_bearer = self._models_file_access(provider).is_bearer
-        if provider in self._for_this_run:
-            return Credential(key=self._for_this_run[provider], is_bearer=is_bearer)
+        if provider in self._command_line_keys:
+            return Credential(key=self._command_line_keys[provider], is_bearer=is_bearer)
         if (
             paired := _key_for_address(
                 provider, self._latest_extension_key(provider), self._models_file_access(provider)
             )
         ) is not None:
-            key = await self._values.resolve(paired[0], what=f"The key for {provider}")
+            key = await self._secret_resolver.resolve(paired[0], what=f"The key for {provider}")
             return Credential(key=key, is_bearer=paired[2])
-        entry = self._auth.entries.now().get(provider)
+        entry = self._auth_file.entries.current().get(provider)
         if entry is not None:
-            return await self._from_entry(provider, entry, is_bearer)
+            return await self._credential_from_entry(provider, entry, is_bearer)
         what = f"The key for {provider}"
         extension_key = self._latest_extension_key(provider)
         if extension_key is not None and extension_key.key:
-            key = await self._values.resolve(extension_key.key, what=what)
+            key = await self._secret_resolver.resolve(extension_key.key, what=what)
             return Credential(key=key, is_bearer=extension_key.is_bearer)
         own = self._models_file_access(provider).key
         if own:
-            return Credential(key=await self._values.resolve(own, what=what), is_bearer=is_bearer)
+            return Credential(key=await self._secret_resolver.resolve(own, what=what), is_bearer=is_bearer)
         if known is not None:
-            for name in known.bearer_env:
+            for name in known.token_variables:
                 if self._env.get(name):
-                    headers = _OAUTH_BETA if name == "ANTHROPIC_OAUTH_TOKEN" else {}
+                    headers = _OAUTH_HEADERS if name == "ANTHROPIC_OAUTH_TOKEN" else {}
                     return Credential(key=self._env[name], is_bearer=True, headers=headers)
-            for name in known.env:
+            for name in known.key_variables:
                 if self._env.get(name):
                     return Credential(key=self._env[name], is_bearer=is_bearer)
-        if (provider in CLOUD_CREDENTIALS and CLOUD_CREDENTIALS[provider](self._env)) or self._needs_no_key(
-            provider
-        ):
+        if (
+            provider in CLOUD_CREDENTIAL_CHECKS and CLOUD_CREDENTIAL_CHECKS[provider](self._env)
+        ) or self._needs_no_key(provider):
             return Credential()
         return None
 
-    async def _from_entry(self, provider: str, entry: Entry, is_bearer: bool) -> Credential:
+    async def _credential_from_entry(self, provider: str, entry: Entry, is_bearer: bool) -> Credential:
         env = {name: str(value) for name, value in (entry.get("env") or {}).items()}
         if entry["type"] == "api_key":
-            key = await self._values.resolve(entry["key"], what=f"The stored key for {provider}")
+            key = await self._secret_resolver.resolve(entry["key"], what=f"The stored key for {provider}")
             return Credential(key=key, is_bearer=is_bearer, env=env)
         from app.providers.signin.refresh import fresh_credential  # noqa: PLC0415  (only sign-ins need it)
 
-        return await fresh_credential(provider, self.sign_ins, self._auth)
+        return await fresh_credential(provider, self.sign_ins, self._auth_file)
 
     @property
     def sign_ins(self) -> dict[str, "SignIn"]:
@@ -229,7 +237,7 @@ class Credentials:
             from app.providers.signin.definitions import sign_ins  # noqa: PLC0415  (only sign-ins need it)
 
             self._sign_ins = sign_ins(self._env)
-        offered = {name: offers[-1][1] for name, offers in self._offered.items() if offers}
+        offered = {name: offers[-1][1] for name, offers in self._extension_sign_ins.items() if offers}
         if not offered:
             return self._sign_ins
         return {**self._sign_ins, **offered}
@@ -237,52 +245,52 @@ class Credentials:
     async def store_key(self, provider: str, key: str, env: Mapping[str, str] | None = None) -> None:
         """Stores an API key (or `$NAME`, or `!command`) in auth.json. Raises `CredentialError`."""
         entry: Entry = {"type": "api_key", "key": key, **({"env": dict(env)} if env else {})}
-        await self.store(provider, entry)
+        await self.store_entry(provider, entry)
 
-    async def store(self, provider: str, entry: Entry) -> None:
+    async def store_entry(self, provider: str, entry: Entry) -> None:
         def write() -> None:
-            with self._auth.locked() as entries:
+            with self._auth_file.locked_entries() as entries:
                 entries[provider] = entry
 
-        await self._change(write)
+        await self._change_auth_file(write)
 
-    async def refused(self, provider: str, credential: Credential) -> None:
+    async def mark_refused(self, provider: str, credential: Credential) -> None:
         """Marks a sign-in's token as refused by the server, so that the next request in any process fetches a
         fresh one. It may look valid because a clock was set or the account withdrew it."""
-        entry = self._auth.entries.now().get(provider)
+        entry = self._auth_file.entries.current().get(provider)
         if entry is None or entry["type"] == "api_key" or entry.get("access") != credential.key:
             return
 
         def write() -> None:
-            with self._auth.locked() as entries:
+            with self._auth_file.locked_entries() as entries:
                 now = entries.get(provider)
                 if now is not None and now.get("access") == credential.key:
                     entries[provider] = {**now, "expires": 0}
 
-        await self._change(write)
+        await self._change_auth_file(write)
 
-    async def forget(self, provider: str) -> bool:
+    async def remove_stored(self, provider: str) -> bool:
         """Removes the stored credential; False if there was none."""
         found: list[Any] = []
 
         def remove() -> None:
-            with self._auth.locked() as entries:
+            with self._auth_file.locked_entries() as entries:
                 found.append(entries.pop(provider, None))
 
-        await self._change(remove)
+        await self._change_auth_file(remove)
         return found[0] is not None
 
-    def stored(self) -> Mapping[str, str]:
+    def stored_kinds(self) -> Mapping[str, str]:
         """Maps each provider with a stored credential to `api_key` or `oauth`."""
-        return {provider: entry["type"] for provider, entry in self._auth.entries.now().items()}
+        return {provider: entry["type"] for provider, entry in self._auth_file.entries.current().items()}
 
-    async def _change(self, change: Any) -> None:
+    async def _change_auth_file(self, change: Any) -> None:
         try:
             await asyncio.to_thread(change)
         except (FileError, OSError) as problem:
             raise CredentialError(f"The credential could not be stored: {problem}") from None
 
-    async def _headers(self, provider: str) -> dict[str, str]:
+    async def _extra_headers(self, provider: str) -> dict[str, str]:
         """Returns the headers that models.json or an extension adds to each request of a provider."""
         extension_key = self._latest_extension_key(provider)
         wanted = {
@@ -290,20 +298,20 @@ class Credentials:
             **(extension_key.headers if extension_key else {}),
         }
         return {
-            name: await self._values.resolve(value, what=f"The header {name} for {provider}")
+            name: await self._secret_resolver.resolve(value, what=f"The header {name} for {provider}")
             for name, value in wanted.items()
         }
 
     def _latest_extension_key(self, provider: str) -> _ExtensionKey | None:
-        entries = self._provided.get(provider)
+        entries = self._extension_keys.get(provider)
         return entries[-1] if entries else None
 
     def _models_file_access(self, provider: str) -> ProviderAccess:
-        return self._models_file.now().access_to(provider)
+        return self._models_file.current_file().access_to(provider)
 
-    def _has_variables(self, known: KnownProvider) -> bool:
-        has_key = any(self._env.get(name) for name in (*known.bearer_env, *known.env))
-        return has_key and all(self._env.get(name) for name in known.required)
+    def _has_key_variables(self, known: KnownProvider) -> bool:
+        has_key = any(self._env.get(name) for name in (*known.token_variables, *known.key_variables))
+        return has_key and all(self._env.get(name) for name in known.required_variables)
 
     def _needs_no_key(self, provider: str) -> bool:
         """Says whether a provider needs no key: one from models.json without a key, such as a server on this

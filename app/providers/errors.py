@@ -1,7 +1,7 @@
 """The exception of failed requests with the server's details, and the extraction of plain sentences from
 error bodies.
 
-`classify` decides what a failure means for the next step (retry, compact, give up)."""
+`classify_failure` decides what a failure means for the next step (retry, compact, give up)."""
 
 import re
 import time
@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from app.values.wire import now_ms
-from tools.masking.known import spellings
+from tools.masking.known_values import encoded_forms
 from tools.patterns import late
 
-_TAG = late(r"<[^>]*>")
-_DROPPED = late(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_TITLE = late(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
-_MAX_TEXT = 1_000
+_HTML_TAG = late(r"<[^>]*>")
+_HTML_WITHOUT_TEXT = late(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_HTML_TITLE = late(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_HTML_ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
+_MAX_SENTENCE_CHARS = 1_000
 
 
 class ProviderError(Exception):
@@ -38,10 +38,12 @@ class ProviderError(Exception):
         self.kind = kind
         """The server's error type (`rate_limit_error`), or one of bayou's (`timeout`, `connection`)."""
 
-    def without(self, secrets: Iterable[str]) -> "ProviderError":
+    def without_secrets(self, secrets: Iterable[str]) -> "ProviderError":
         """Returns the error with all secrets masked, in case the server repeated a key in any spelling."""
-        written = sorted({text for secret in secrets for text in spellings(secret)}, key=len, reverse=True)
-        text, kind = _without(str(self), written), _without(self.kind or "", written)
+        written = sorted(
+            {text for secret in secrets for text in encoded_forms(secret)}, key=len, reverse=True
+        )
+        text, kind = _mask_secrets(str(self), written), _mask_secrets(self.kind or "", written)
         if text == str(self) and kind == (self.kind or ""):
             return self
         return ProviderError(text, status=self.status, retry_after_ms=self.retry_after_ms, kind=kind or None)
@@ -54,7 +56,7 @@ class ProviderError(Exception):
         return [{"type": "provider_error", "timestamp": now_ms(), "details": details}] if details else []
 
 
-def _without(text: str, secrets: Iterable[str]) -> str:
+def _mask_secrets(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, "•" * 8)
     return text
@@ -64,9 +66,9 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     """Builds the error of an HTTP response with an error status."""
     text, kind = read_error_body(body)
     return ProviderError(
-        f"{status} {with_kind(text, kind)}".strip()
+        f"{status} {with_error_type(text, kind)}".strip()
         if text or kind
-        else f"{status} {_REASONS.get(status, '')}".strip(),
+        else f"{status} {_STATUS_SENTENCES.get(status, '')}".strip(),
         status=status,
         retry_after_ms=retry_after_ms(headers if status == 429 else _without_resets(headers)),
         kind=kind,
@@ -79,7 +81,7 @@ def read_error_body(body: bytes) -> tuple[str, str | None]:
     try:
         data = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):
-        return _short(plain_sentence(raw)), None
+        return _shorten(plain_sentence(raw)), None
     return error_from_json(data)
 
 
@@ -88,21 +90,25 @@ def error_from_json(data: Any) -> tuple[str, str | None]:
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
-        return _short(str(data)) if data is not None else "", None
+        return _shorten(str(data)) if data is not None else "", None
     inner = data.get("error", data)
     if isinstance(inner, str):
-        return _short(inner), _word(data.get("type") or data.get("code"))
+        return _shorten(inner), _error_type_text(data.get("type") or data.get("code"))
     if not isinstance(inner, dict):
         inner = data
     text = _first_text(inner, "message", "Message", "detail", "error_description", "error", "msg")
-    kind = _word(inner.get("type")) or _word(inner.get("status")) or _word(inner.get("code"))
-    code = _word(inner.get("code"))
+    kind = (
+        _error_type_text(inner.get("type"))
+        or _error_type_text(inner.get("status"))
+        or _error_type_text(inner.get("code"))
+    )
+    code = _error_type_text(inner.get("code"))
     if code and kind and code != kind:
         kind = f"{kind} {code}"
     nested = _nested_sentence(inner)
     if nested and nested not in text:
         text = f"{text} ({nested})" if text else nested
-    return _short(text), kind
+    return _shorten(text), kind
 
 
 def error_in_stream(data: Mapping[str, Any]) -> ProviderError:
@@ -111,17 +117,17 @@ def error_in_stream(data: Mapping[str, Any]) -> ProviderError:
     inner = data.get("error")
     code = inner.get("code") if isinstance(inner, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else None
-    return ProviderError(with_kind(text, kind), kind=kind, status=status)
+    return ProviderError(with_error_type(text, kind), kind=kind, status=status)
 
 
 def plain_sentence(text: str) -> str:
     """Reduces HTML to its title and its first words; other text is unchanged."""
     if not re.search(r"<(html|body|head|title|h1|p|div|center)\b", text, re.IGNORECASE):
         return text
-    title = _TITLE.search(text)
-    words = _unescape(_TAG.sub(" ", _DROPPED.sub(" ", text)))
+    title = _HTML_TITLE.search(text)
+    words = _unescape_html(_HTML_TAG.sub(" ", _HTML_WITHOUT_TEXT.sub(" ", text)))
     words = " ".join(words.split())
-    heading = " ".join(_unescape(_TAG.sub(" ", title.group(1))).split()) if title else ""
+    heading = " ".join(_unescape_html(_HTML_TAG.sub(" ", title.group(1))).split()) if title else ""
     if heading and words.startswith(heading):
         words = words[len(heading) :].strip()
     return " - ".join(part for part in (heading, words[:200].strip()) if part)
@@ -145,11 +151,11 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
             moment = email.utils.parsedate_to_datetime(value)
         except (ValueError, TypeError):
             continue
-        return max(0, round((moment.timestamp() - _servers_now(found)) * 1000))
+        return max(0, round((moment.timestamp() - _server_time(found)) * 1000))
     return _reset_ms(found)
 
 
-def _servers_now(headers: Mapping[str, str]) -> float:
+def _server_time(headers: Mapping[str, str]) -> float:
     """Returns the server's time from the response, or this machine's if the response has none."""
     import email.utils  # noqa: PLC0415  (as above)
 
@@ -159,27 +165,27 @@ def _servers_now(headers: Mapping[str, str]) -> float:
         return time.time()
 
 
-_RESETS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
-_SPAN = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+_RESET_HEADERS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
+_DURATION = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
 def _without_resets(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Removes the headers with reset times, which matter only after a limit was hit."""
-    return {name: value for name, value in headers.items() if name.lower() not in _RESETS}
+    return {name: value for name, value in headers.items() if name.lower() not in _RESET_HEADERS}
 
 
 def _reset_ms(headers: Mapping[str, str]) -> int | None:
-    """Returns when a used-up limit resets, from spans such as `6m0s`."""
+    """Returns the milliseconds until a used-up rate limit resets, from spans such as `6m0s`."""
     waits: list[int] = []
-    for name in _RESETS:
-        match = _SPAN.fullmatch(headers.get(name, ""))
+    for name in _RESET_HEADERS:
+        match = _DURATION.fullmatch(headers.get(name, ""))
         if match and any(match.groups()):
             hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
             waits.append(round(hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds))
     return max(waits) if waits else None
 
 
-_REASONS = {
+_STATUS_SENTENCES = {
     400: "The request was refused without a reason",
     401: "The key was not accepted",
     403: "Access was denied",
@@ -195,7 +201,7 @@ _REASONS = {
 }
 
 
-def with_kind(text: str, kind: str | None) -> str:
+def with_error_type(text: str, kind: str | None) -> str:
     """Puts the server's error type before the sentence, unless the sentence contains it."""
     if not kind or kind in text:
         return text
@@ -221,17 +227,17 @@ def _nested_sentence(error: Mapping[str, Any]) -> str:
     return read_error_body(raw.encode("utf-8", "replace"))[0]
 
 
-def _word(value: Any) -> str | None:
+def _error_type_text(value: Any) -> str | None:
     if isinstance(value, str) and value and value != "error":
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _unescape(text: str) -> str:
-    for entity, character in _ENTITIES.items():
+def _unescape_html(text: str) -> str:
+    for entity, character in _HTML_ENTITIES.items():
         text = text.replace(entity, character)
     return text
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_SENTENCE_CHARS else text[: _MAX_SENTENCE_CHARS - 1] + "…"

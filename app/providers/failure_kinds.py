@@ -32,16 +32,16 @@ PatternRows = tuple[tuple[str, str], ...]
 """Names and regular expressions, which are compiled when the first failure is classified."""
 
 
-def _rows(*rows: tuple[str, str]) -> PatternRows:
+def _failure_rows(*rows: tuple[str, str]) -> PatternRows:
     return rows
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
-OVERFLOW = _rows(
+OVERFLOW_PATTERNS = _failure_rows(
     ("Anthropic", r"prompt (?:is )?too long"),
     ("Z.ai China", r"prompt exceeds max(?:imum)? length"),
     ("Anthropic 413", r"request_too_large"),
@@ -76,15 +76,15 @@ OVERFLOW = _rows(
 """Messages of a full context window: the vendor and the pattern. They count only for answers that ended
 in an error."""
 
-CEREBRAS_OVERFLOW = r"^(?:400|413)\b.{0,40}(?:no body|without a reason|too large)"
+CEREBRAS_OVERFLOW_PATTERN = r"^(?:400|413)\b.{0,40}(?:no body|without a reason|too large)"
 
-NOT_OVERFLOW = _rows(
+NOT_OVERFLOW_PATTERNS = _failure_rows(
     ("throttling", r"^(?:\d{3} )?(?:Throttling\w*( error)?|Service unavailable\w*):"),
     ("rate limit", r"rate.?limit"),
     ("too many requests", r"too many requests"),
 )
 
-QUOTA = _rows(
+QUOTA_PATTERNS = _failure_rows(
     ("Go usage limit", r"GoUsageLimitError"),
     ("free usage limit", r"FreeUsageLimitError"),
     ("monthly limit", r"monthly usage limit reached"),
@@ -100,14 +100,14 @@ QUOTA = _rows(
 )
 """Messages of used-up credit. A retry does not help until the account is paid."""
 
-AUTH = _rows(
+AUTH_PATTERNS = _failure_rows(
     ("key", r"invalid.{0,10}api.?key|incorrect api key|api key not valid|no api key|authentication_error"),
     ("unauthorized", r"unauthori[sz]ed|authentication (?:failed|fails|required)"),
     ("permission", r"permission_error|permission_denied|access ?denied|not authorized"),
     ("token", r"(?:token|session) (?:has )?expired|invalid.{0,10}token|could not validate credentials"),
 )
 
-MODEL_GONE = _rows(
+MODEL_GONE_PATTERNS = _failure_rows(
     ("code", r"model_?not_?found|model_not_available|invalid_model|unknown.?model|model_not_supported"),
     ("Anthropic", r"not_found_error: model\b"),
     (
@@ -123,7 +123,7 @@ MODEL_GONE = _rows(
 )
 """Messages of a server that no longer has the model, or does not offer it to this account."""
 
-RATE_LIMIT = _rows(
+RATE_LIMIT_PATTERNS = _failure_rows(
     ("rate limit", r"rate.?limit"),
     ("too many requests", r"too many requests"),
     ("status 429", r"(?<![0-9a-z])429(?![0-9a-z])"),
@@ -131,7 +131,7 @@ RATE_LIMIT = _rows(
     ("throttling", r"throttl"),
 )
 
-SERVER = _rows(
+SERVER_ERROR_PATTERNS = _failure_rows(
     ("overloaded", r"overloaded"),
     (
         "capacity",
@@ -148,7 +148,7 @@ SERVER = _rows(
     ("bad gateway", r"bad gateway|gateway time-?out"),
 )
 
-NETWORK = _rows(
+NETWORK_PATTERNS = _failure_rows(
     ("network", r"network.?error|network is unreachable"),
     ("connection", r"connection (?:error|reset|refused|closed|lost|aborted|was closed|timed out)|econn\w+"),
     ("closed", r"closed the connection|the connection closed|peer closed"),
@@ -165,7 +165,7 @@ NETWORK = _rows(
     ("http2", r"http/?2.{0,40}(?:cancel|goaway|refused_stream|internal_error)|stream (?:was )?reset"),
 )
 
-_RETRY_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+_RETRYABLE_STATUSES = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 _WAIT_PATTERNS = (
     r"(?:retry|try again|retrying|available|resets?)[ _](?:again )?(?:in|after)[ :]+(?:about )?"
     r"(?:(\d+) ?h(?:ours?)?)?[ ,]*(?:(\d+) ?m(?:in(?:ute)?s?)?(?!s))?[ ,]*"
@@ -175,7 +175,7 @@ _WAIT_PATTERNS = (
 )
 
 
-def classify(message: AssistantMessage, model: Model | None = None) -> Failure:
+def classify_failure(message: AssistantMessage, model: Model | None = None) -> Failure:
     """Returns why `message` failed; the kind is `none` if it did not fail."""
     if message.stop_reason == "aborted":
         return Failure(kind="aborted")
@@ -183,23 +183,23 @@ def classify(message: AssistantMessage, model: Model | None = None) -> Failure:
         if _is_silent_overflow(message, model):
             return Failure(kind="overflow", is_overflow=True)
         return Failure()
-    facts = _facts(message)
+    facts = _stored_error_details(message)
     text = message.error_message or ""
     if _is_overflow(text, facts, message.provider):
         return Failure(kind="overflow", is_overflow=True)
-    kind = _kind(text, facts)
+    kind = _kind_of_text(text, facts)
     if kind in ("rate_limit", "network", "server"):
-        return Failure(kind=kind, is_retryable=True, retry_after_ms=_wait(text, facts))
-    return Failure(kind=kind, retry_after_ms=_wait(text, facts) if kind == "quota" else None)
+        return Failure(kind=kind, is_retryable=True, retry_after_ms=_retry_wait_ms(text, facts))
+    return Failure(kind=kind, retry_after_ms=_retry_wait_ms(text, facts) if kind == "quota" else None)
 
 
-def _kind(text: str, facts: dict[str, Any]) -> FailureKind:
+def _kind_of_text(text: str, facts: dict[str, Any]) -> FailureKind:
     status = facts.get("status")
-    if (status is None or status in (400, 403, 404, 410, 422)) and _matches(MODEL_GONE, text):
+    if (status is None or status in (400, 403, 404, 410, 422)) and _matches_any(MODEL_GONE_PATTERNS, text):
         return "model"
-    if status == 402 or _matches(QUOTA, text):
+    if status == 402 or _matches_any(QUOTA_PATTERNS, text):
         return "quota"
-    if status in (401, 403) or (status is None and _matches(AUTH, text)):
+    if status in (401, 403) or (status is None and _matches_any(AUTH_PATTERNS, text)):
         return "auth"
     if status == 429:
         return "rate_limit"
@@ -207,27 +207,27 @@ def _kind(text: str, facts: dict[str, Any]) -> FailureKind:
         return "network"
     if facts.get("kind") == "tls":
         return "other"  # a retry does not repair a certificate
-    if status in _RETRY_STATUS:
+    if status in _RETRYABLE_STATUSES:
         return "server"
-    if status is not None and 400 <= status < 500 and not _matches(RATE_LIMIT, text):
+    if status is not None and 400 <= status < 500 and not _matches_any(RATE_LIMIT_PATTERNS, text):
         return "other"
-    if _matches(RATE_LIMIT, text):
+    if _matches_any(RATE_LIMIT_PATTERNS, text):
         return "rate_limit"
-    if _matches(SERVER, text):
+    if _matches_any(SERVER_ERROR_PATTERNS, text):
         return "server"
-    return "network" if _matches(NETWORK, text) else "other"
+    return "network" if _matches_any(NETWORK_PATTERNS, text) else "other"
 
 
-def _matches(rows: PatternRows, text: str) -> bool:
-    return any(compiled(pattern).search(text) for _, pattern in rows)
+def _matches_any(rows: PatternRows, text: str) -> bool:
+    return any(compiled_pattern(pattern).search(text) for _, pattern in rows)
 
 
 def _is_overflow(text: str, facts: dict[str, Any], provider: str) -> bool:
-    if facts.get("status") == 429 or _matches(NOT_OVERFLOW, text):
+    if facts.get("status") == 429 or _matches_any(NOT_OVERFLOW_PATTERNS, text):
         return False
-    if facts.get("status") == 413 or _matches(OVERFLOW, text):
+    if facts.get("status") == 413 or _matches_any(OVERFLOW_PATTERNS, text):
         return True
-    return provider == "cerebras" and compiled(CEREBRAS_OVERFLOW).search(text) is not None
+    return provider == "cerebras" and compiled_pattern(CEREBRAS_OVERFLOW_PATTERN).search(text) is not None
 
 
 def _is_silent_overflow(message: AssistantMessage, model: Model | None) -> bool:
@@ -242,8 +242,9 @@ def _is_silent_overflow(message: AssistantMessage, model: Model | None) -> bool:
     return False
 
 
-def _facts(message: AssistantMessage) -> dict[str, Any]:
-    """Returns the details that bayou's adapter stored with the message; empty for messages of other writers."""
+def _stored_error_details(message: AssistantMessage) -> dict[str, Any]:
+    """Returns the details of the provider's error that bayou's adapter stored in the message; empty if another
+    program wrote the message."""
     for entry in reversed(message.diagnostics if isinstance(message.diagnostics, list) else []):
         if isinstance(entry, dict) and entry.get("type") == "provider_error":
             details = entry.get("details")
@@ -251,12 +252,12 @@ def _facts(message: AssistantMessage) -> dict[str, Any]:
     return {}
 
 
-def _wait(text: str, facts: dict[str, Any]) -> int | None:
+def _retry_wait_ms(text: str, facts: dict[str, Any]) -> int | None:
     known = facts.get("retryAfterMs")
     if isinstance(known, int):
         return known
     for pattern in _WAIT_PATTERNS:
-        for match in compiled(pattern).finditer(text):
+        for match in compiled_pattern(pattern).finditer(text):
             hours, minutes, amount, unit = match.groups()
             if not (hours or minutes or amount):
                 continue

@@ -11,10 +11,10 @@ from app.values.json_comments import (
     value_positions,
 )
 from app.values.user_errors import FileError
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 
 
-def read_object(path: Path) -> tuple[dict[str, Any], str]:
+def read_json_object(path: Path) -> tuple[dict[str, Any], str]:
     """Returns the file's object and its text; an empty object if the file does not exist. Raises `FileError`."""
     try:
         raw = read_regular(path)
@@ -38,7 +38,7 @@ def read_object(path: Path) -> tuple[dict[str, Any], str]:
     return data, text
 
 
-def place_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
+def line_and_column_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
     """Returns line and column of the value at `path`, or of its nearest existing parent."""
     found = value_positions(text)
     while path not in found:

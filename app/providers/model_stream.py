@@ -11,8 +11,9 @@ import msgspec
 
 from app.providers.errors import ProviderError
 from app.providers.request_cache import RequestCache
-from app.providers.stream.event_queue import MERGE_SECONDS, DeltaKind, EventQueue
-from app.providers.stream.watchdog import OnState, Watchdog
+from app.providers.stream.event_queue import DELTA_INTERVAL_SECONDS, DeltaKind, EventQueue
+from app.providers.stream.watchdog import StateCallback, Watchdog
+from app.providers.web_search import WebFindings
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
 from app.values.models import Model, ThinkingLevel
@@ -41,11 +42,11 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
         return "Credential(…)"
 
 
-OnEvent = Callable[[str, bytes], Awaitable[None]]
+EventCallback = Callable[[str, bytes], Awaitable[None]]
 """Receives one raw event of a response: its name, if the format has names, and its data."""
 
 
-OnPayload = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]]
+PayloadCallback = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]]
 """Receives a request's payload and may return a replacement."""
 
 
@@ -58,7 +59,7 @@ class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     """May change the request headers in place; None suppresses one."""
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
     """Receives status and headers of the response before its body is read."""
-    on_event: OnEvent | None = None
+    on_event: EventCallback | None = None
     on_state: Callable[[str, float], None] | None = None
     """Receives, for display, `waiting` (no event yet) or `stalled` (no further event) with the seconds
     left until the timeout, then `flowing` when events arrive again."""
@@ -83,18 +84,20 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     sampling: Mapping[str, Any] = {}
     """Further request fields, sent as they are."""
     tool_choice: Literal["auto", "any", "none"] | None = None
+    searches_web: bool = False
+    """Gives the model its provider's own tool for searching the web."""
     first_event_seconds: float = 300.0
     idle_seconds: float = 300.0
-    merge_seconds: float = MERGE_SECONDS
+    merge_seconds: float = DELTA_INTERVAL_SECONDS
     """Joins deltas of a block that arrive within this time into one event; 0 passes each delta on."""
     is_person_reading: bool = False
     """Says that a person reads the answer as it arrives; offline models then send at a readable pace."""
     hooks: RequestHooks = RequestHooks()
-    kept: RequestCache | None = None
+    request_cache: RequestCache | None = None
     """The encoded messages of earlier requests of the session."""
 
 
-Produce = Callable[["AssistantStream"], Awaitable[None]]
+StreamProducer = Callable[["AssistantStream"], Awaitable[None]]
 """The body of an adapter: reads the response, updates the draft and emits events until the response ends."""
 
 
@@ -109,6 +112,7 @@ class PartialAnswer(msgspec.Struct, kw_only=True):
     response_model: str | None = None
     raw_stop_reason: str | None = None
     diagnostics: Any = None
+    web_findings: WebFindings = msgspec.field(default_factory=WebFindings)
 
 
 class AssistantStream:
@@ -125,10 +129,10 @@ class AssistantStream:
         message_id: str,
         timestamp: int,
         thinking: str | None = None,
-        merge_seconds: float = MERGE_SECONDS,
+        merge_seconds: float = DELTA_INTERVAL_SECONDS,
         first_event_seconds: float = 0.0,
         idle_seconds: float = 0.0,
-        on_state: OnState | None = None,
+        on_state: StateCallback | None = None,
     ) -> None:
         self.draft = PartialAnswer()
         self.before_snapshot: Callable[[bool], None] | None = None
@@ -139,7 +143,7 @@ class AssistantStream:
         self._thinking = thinking
         self._events = EventQueue(merge_seconds)
         self._has_listener = False
-        self._final: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
+        self._final_message: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._watchdog: Watchdog | None = None
         if first_event_seconds > 0 or idle_seconds > 0:
@@ -150,52 +154,52 @@ class AssistantStream:
                 on_timeout=self._time_out,
             )
 
-    def run(self, produce: Produce) -> "AssistantStream":
+    def run(self, produce: StreamProducer) -> "AssistantStream":
         """Starts the adapter's body; returns itself."""
-        if self._final.done():
+        if self._final_message.done():
             return self
         self._events.put(StreamStart())
         if self._watchdog is not None:
             self._watchdog.start()
-        self._task = asyncio.get_running_loop().create_task(self._guard(produce))
+        self._task = asyncio.get_running_loop().create_task(self._run_producer(produce))
         return self
 
     def emit(self, event: StreamEvent) -> None:
-        if self._final.done():
+        if self._final_message.done():
             return
         self._events.put(event)
-        self.touch()
+        self.report_alive()
 
     def emit_delta(self, kind: DeltaKind, index: int, text: str) -> None:
         """Emits a delta without building an event object for each."""
-        if not self._final.done():
+        if not self._final_message.done():
             self._events.put_delta(kind, index, text)
 
-    def touch(self) -> None:
+    def report_alive(self) -> None:
         """Reports to the watchdog that the response is alive. Adapters do not call it for keep-alives."""
         if self._watchdog is not None:
-            self._watchdog.touch()
+            self._watchdog.record_event()
 
-    async def room(self) -> None:
+    async def wait_for_space(self) -> None:
         """Waits while the listener is far behind; adapters call it between two pieces. The timeouts do not
         run meanwhile."""
         if self._events.has_room or not self._has_listener:
             return
         if self._watchdog is not None:
             self._watchdog.stop()
-        await self._events.room()
+        await self._events.wait_for_space()
         if self._watchdog is not None:
-            self._watchdog.touch()
+            self._watchdog.record_event()
             self._watchdog.start()
 
     @property
     def is_over(self) -> bool:
-        return self._final.done()
+        return self._final_message.done()
 
     @property
     def partial(self) -> AssistantMessage:
         """Returns the message as received so far."""
-        return self._final.result() if self._final.done() else self._snapshot(is_last=False)
+        return self._final_message.result() if self._final_message.done() else self._snapshot(is_last=False)
 
     def _snapshot(self, *, is_last: bool) -> AssistantMessage:
         if self.before_snapshot is not None:
@@ -208,26 +212,26 @@ class AssistantStream:
             api=self._model.api,
             provider=self._model.provider,
             model=self._model.id,
-            response_model=text_of(draft.response_model),
-            response_id=text_of(draft.response_id),
+            response_model=server_text(draft.response_model),
+            response_id=server_text(draft.response_id),
             thinking_level=self._thinking,
             diagnostics=draft.diagnostics,
             usage=draft.usage,
             stop_reason=draft.stop_reason,
             error_message=draft.error_message,
-            raw_stop_reason=text_of(draft.raw_stop_reason),
+            raw_stop_reason=server_text(draft.raw_stop_reason),
         )
 
     async def result(self) -> AssistantMessage:
-        return await asyncio.shield(self._final)
+        return await asyncio.shield(self._final_message)
 
     def cancel(self) -> None:
         """Ends the response as `aborted` and keeps what has arrived. The listener receives the end at once."""
-        self._fail("aborted", "Request was aborted")
+        self._end_with_failure("aborted", "Request was aborted")
         if self._task is not None:
             self._task.cancel()
 
-    async def closed(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Waits until the adapter has released its connection."""
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -237,29 +241,33 @@ class AssistantStream:
         while (event := await self._events.get()) is not None:
             yield event
 
-    async def _guard(self, produce: Produce) -> None:
+    async def _run_producer(self, produce: StreamProducer) -> None:
         try:
             await produce(self)
             self._finish()
         except asyncio.CancelledError:
-            self._fail("aborted", "Request was aborted")
+            self._end_with_failure("aborted", "Request was aborted")
         except ProviderError as problem:
-            self._fail("error", str(problem), diagnostics=problem.diagnostics)
+            self._end_with_failure("error", str(problem), diagnostics=problem.diagnostics)
         except MemoryError:
             self.before_snapshot = (
                 None  # what has come so far goes with it: there is no room to put it together
             )
-            self._fail("error", "There is not enough memory on this machine for so long an answer.")
+            self._end_with_failure(
+                "error", "There is not enough memory on this machine for so long an answer."
+            )
         except Exception as problem:  # noqa: BLE001  (the contract: a failure is an event, never an exception)
-            self._fail("error", str(problem) or type(problem).__name__)
+            self._end_with_failure("error", str(problem) or type(problem).__name__)
 
     def _time_out(self, sentence: str) -> None:
-        self._fail("error", sentence, diagnostics=ProviderError(sentence, kind="timeout").diagnostics)
+        self._end_with_failure(
+            "error", sentence, diagnostics=ProviderError(sentence, kind="timeout").diagnostics
+        )
         if self._task is not None:
             self._task.cancel()
 
     def _finish(self) -> None:
-        if self._final.done():
+        if self._final_message.done():
             return
         draft = self.draft
         if draft.stop_reason in ("error", "aborted"):
@@ -269,8 +277,10 @@ class AssistantStream:
             draft.stop_reason = "toolUse" if self.partial.tool_calls else "stop"
         self._close(StreamDone(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
 
-    def _fail(self, reason: StopReason, text: str, diagnostics: list[dict[str, Any]] | None = None) -> None:
-        if self._final.done():
+    def _end_with_failure(
+        self, reason: StopReason, text: str, diagnostics: list[dict[str, Any]] | None = None
+    ) -> None:
+        if self._final_message.done():
             return
         self.draft.stop_reason = reason
         self.draft.error_message = text
@@ -288,10 +298,10 @@ class AssistantStream:
             self._watchdog.stop()
         self._events.put(event)
         self._events.close()
-        self._final.set_result(event.message)
+        self._final_message.set_result(event.message)
 
 
-def text_of(said: Any) -> str | None:
+def server_text(said: Any) -> str | None:
     """Converts a name or an id from a server to text. Some servers send numbers for them."""
     if isinstance(said, str):
         return said
@@ -303,7 +313,7 @@ Adapter = Callable[[Model, Context, StreamOptions, AssistantStream], Awaitable[N
 error event."""
 
 
-def speaks(*apis: str) -> Callable[[Adapter], Adapter]:
+def serves_apis(*apis: str) -> Callable[[Adapter], Adapter]:
     """Declares which APIs an adapter serves; a model of another `api` is an error before any request."""
 
     def decorate(adapter: Adapter) -> Adapter:

@@ -31,14 +31,14 @@ def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
             case UserMessage() | AssistantMessage() | ToolResultMessage():
                 sent.append(message)
             case CustomMessage():
-                sent.append(_user(message, message.content))
+                sent.append(_user_message(message, message.content))
             case BashExecutionMessage():
                 if not message.exclude_from_context:
-                    sent.append(_user(message, _command_text(message)))
+                    sent.append(_user_message(message, _command_text(message)))
             case BranchSummaryMessage():
-                sent.append(_user(message, _summary(_BRANCH, message.summary)))
+                sent.append(_user_message(message, _summary_text(_BRANCH_INTRODUCTION, message.summary)))
             case CompactionSummaryMessage():
-                sent.append(_user(message, _summary(_COMPACTION, message.summary)))
+                sent.append(_user_message(message, _summary_text(_COMPACTION_INTRODUCTION, message.summary)))
             case SystemMessage() | UnknownMessage():
                 pass
             case _:
@@ -46,15 +46,15 @@ def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
     return sent
 
 
-_BRANCH = "Before this point another way was tried and left. What happened there, in short:"
-_COMPACTION = "The conversation before this point has been replaced by this summary of it:"
+_BRANCH_INTRODUCTION = "Before this point another way was tried and left. What happened there, in short:"
+_COMPACTION_INTRODUCTION = "The conversation before this point has been replaced by this summary of it:"
 
 
-def _user(message: Message, content: str | tuple[UserContent, ...]) -> UserMessage:
+def _user_message(message: Message, content: str | tuple[UserContent, ...]) -> UserMessage:
     return UserMessage(id=message.id, timestamp=message.timestamp, content=content)
 
 
-def _summary(introduction: str, summary: str) -> str:
+def _summary_text(introduction: str, summary: str) -> str:
     return f"{introduction}\n\n<summary>\n{summary}\n</summary>"
 
 

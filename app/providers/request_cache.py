@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from app.providers.provider_messages import ProviderMessage
 from app.values.codec import decode_json, encode_json
-from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall, UnknownContent
+from app.values.content import ESTIMATED_IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import Message, ToolResultMessage
 from app.values.models import Model
 
@@ -19,7 +19,7 @@ EncodeMessages = Callable[[Sequence[ProviderMessage], int], list[dict[str, Any]]
 
 PayloadPart = bytes | dict[str, Any]
 """The JSON of consecutive messages, each with a comma after it; or one message as data."""
-_LARGE_BYTES = 256 * 1024
+_LARGE_ITEM_BYTES = 256 * 1024
 """A message whose JSON is this large (images) is encoded for each request instead of being held in memory
 twice."""
 _MAX_PART_BYTES = 512 * 1024
@@ -34,35 +34,37 @@ class CachedPrefix:
         self.model = model
         self.sources: list[Message] = []
         """The original messages, by which later requests recognise the prefix."""
-        self.names: Any = None
+        self.call_ids: Any = None
         """The ids that tool calls were given."""
         self.count = 0
-        self.measure = MessageStats()
+        self.stats = MessageStats()
         self.stretch: object = None
         """The stretch of the request that last used the prefix."""
-        self._whole: list[PayloadPart] = []
-        self._growing = bytearray()
+        self._complete_parts: list[PayloadPart] = []
+        self._open_part = bytearray()
 
-    def take(self, items: Sequence[dict[str, Any]]) -> None:
+    def append_items(self, items: Sequence[dict[str, Any]]) -> None:
         for item in items:
             encoded = encode_json(item)
-            if len(encoded) >= _LARGE_BYTES:
-                self._close()
-                self._whole.append(item)
+            if len(encoded) >= _LARGE_ITEM_BYTES:
+                self._close_open_part()
+                self._complete_parts.append(item)
                 continue
-            self._growing += encoded
-            self._growing += b","
-            if len(self._growing) >= _MAX_PART_BYTES:
-                self._close()
+            self._open_part += encoded
+            self._open_part += b","
+            if len(self._open_part) >= _MAX_PART_BYTES:
+                self._close_open_part()
 
-    def pieces(self) -> list[PayloadPart]:
-        """Returns the encoded parts."""
-        return [*self._whole, bytes(self._growing)] if self._growing else list(self._whole)
+    def encoded_parts(self) -> list[PayloadPart]:
+        """Returns the cached beginning of the conversation as encoded JSON parts."""
+        return (
+            [*self._complete_parts, bytes(self._open_part)] if self._open_part else list(self._complete_parts)
+        )
 
-    def _close(self) -> None:
-        if self._growing:
-            self._whole.append(bytes(self._growing))
-            self._growing = bytearray()
+    def _close_open_part(self) -> None:
+        if self._open_part:
+            self._complete_parts.append(bytes(self._open_part))
+            self._open_part = bytearray()
 
 
 class MessageStats:
@@ -74,7 +76,7 @@ class MessageStats:
         self.has_results = False
         self.add(messages)
 
-    def include(self, other: "MessageStats") -> None:
+    def merge(self, other: "MessageStats") -> None:
         self.characters += other.characters
         self.images += other.images
         self.has_results = self.has_results or other.has_results
@@ -91,7 +93,7 @@ class MessageStats:
                     case Thinking():
                         self.characters += len(block.thinking)
                     case Image():
-                        self.characters += IMAGE_CHARACTERS
+                        self.characters += ESTIMATED_IMAGE_CHARACTERS
                         self.images += 1
                     case ToolCall():
                         self.characters += len(block.name)
@@ -111,22 +113,22 @@ class RequestCache:
         """Requests of the same stretch begin with the same messages, so that these need no comparison with the
         cached ones. None: the messages are compared."""
 
-    def within(self, stretch: object) -> "RequestCache":
+    def for_stretch(self, stretch: object) -> "RequestCache":
         """Returns a cache with the same prefixes for requests of another stretch."""
         same = RequestCache(stretch)
         same._by_api = self._by_api
         return same
 
-    def begin(self, messages: Sequence[Message], model: Model) -> CachedPrefix:
+    def take_prefix(self, messages: Sequence[Message], model: Model) -> CachedPrefix:
         """Takes the cached prefix that these messages begin with out of the cache. Only a request that
         completes puts it back (`give_back`), so that a half-finished prefix is never reused."""
         settled = self._by_api.pop(model.api, None)
-        if settled is None or settled.model != model or not self._continues(settled, messages):
+        if settled is None or settled.model != model or not self._is_prefix_of(settled, messages):
             settled = CachedPrefix(model)
         settled.stretch = self.stretch
         return settled
 
-    def _continues(self, settled: CachedPrefix, messages: Sequence[Message]) -> bool:
+    def _is_prefix_of(self, settled: CachedPrefix, messages: Sequence[Message]) -> bool:
         if len(settled.sources) > len(messages):
             return False
         if self.stretch is not None and settled.stretch is self.stretch:
@@ -138,19 +140,19 @@ class RequestCache:
 
 
 class PayloadParts:
-    """A request's message list, in which cached parts stand between new messages."""
+    """A request's message list, made of cached parts and new messages."""
 
     def __init__(
         self, head: list[dict[str, Any]], kept: list[PayloadPart], tail: list[dict[str, Any]]
     ) -> None:
         self.head = head
-        self._kept = kept
+        self._cached_parts = kept
         self.tail = tail
 
-    def encoded(self) -> list[bytes]:
+    def encoded_parts(self) -> list[bytes]:
         """Returns the list's JSON in parts; the cached ones may be megabytes and are not copied."""
         out = [b"["]
-        for part in (*self.head, *self._kept, *self.tail):
+        for part in (*self.head, *self._cached_parts, *self.tail):
             out += (part,) if isinstance(part, bytes) else (encode_json(part), b",")
         if len(out) > 1:
             out[-1] = out[-1][:-1]  # the last comma
@@ -160,6 +162,6 @@ class PayloadParts:
     def items(self) -> list[dict[str, Any]]:
         """Returns the list as data, for hooks that change it."""
         out = list(self.head)
-        for piece in self._kept:
+        for piece in self._cached_parts:
             out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:-1])
         return [*out, *self.tail]

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Adapter, AssistantStream, Context, StreamOptions
-from app.providers.registry import Registry
 from app.providers.stream.paced_sender import (
     CHARACTERS_PER_TOKEN,
     PacedSender,
     StreamBroken,
-    sizes,
-    with_output,
+    random_piece_lengths,
+    with_output_tokens,
 )
 from app.values.codec import encode
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
@@ -26,7 +26,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 from tools.edits.diffs import common_prefix_length
 
-API = "scripted"
+SCRIPTED_API = "scripted"
 
 
 class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,66 +93,66 @@ class Scripted:
         self.model = Model(
             id="script",
             name="Scripted model",
-            api=API,
+            api=SCRIPTED_API,
             provider="scripted",
             reasoning=reasoning,
             input=("text", "image") if reads_images else ("text",),
             context_window=context_window,
         )
-        self._sizes = sizes(random.Random(seed), *piece)
+        self._next_piece_length = random_piece_lengths(random.Random(seed), *piece)
         """The length of the next piece: random, between the two numbers of `piece`."""
         self._tokens_per_second = tokens_per_second
         self._calls = 0
         self._cached = b""
 
-    def register(self, registry: Registry) -> Model:
+    def register(self, registry: AdapterRegistry) -> Model:
         """Registers the script's adapter in `registry` and returns its model."""
-        registry.register(API, self.adapter, owner=API)
+        registry.register(SCRIPTED_API, self.adapter, owner=SCRIPTED_API)
         return self.model
 
     @property
     def adapter(self) -> Adapter:
-        return self._answer
+        return self._send_next_answer
 
     @property
     def call_count(self) -> int:
         return self._calls
 
-    async def _answer(
+    async def _send_next_answer(
         self, model: Model, context: Context, options: StreamOptions, stream: AssistantStream
     ) -> None:
         self._calls += 1
         self.contexts.append(context)
-        answer = await self._next(context)
+        answer = await self._next_answer(context)
         if answer.delay_headers:
             await asyncio.sleep(answer.delay_headers)
         if options.hooks.on_response is not None:
             await options.hooks.on_response(answer.status, answer.headers)
         stream.draft.usage = self.usage(context)
-        answer = await self._send(answer, stream)
+        answer = await self._send_blocks(answer, stream)
         if answer.gate is not None:
             await answer.gate.wait()
-        stream.draft.usage = with_output(stream.draft.usage, stream.draft.content)
+        stream.draft.usage = with_output_tokens(stream.draft.usage, stream.draft.content)
         if answer.error is not None:
             stream.draft.stop_reason = "error"
             stream.draft.error_message = answer.error
         elif answer.stop is not None:
             stream.draft.stop_reason = answer.stop
 
-    async def _next(self, context: Context) -> ScriptedAnswer:
+    async def _next_answer(self, context: Context) -> ScriptedAnswer:
         if not self.responses:
             return fail("The script has no more answers.", status=400)
         response = self.responses.pop(0)
         if callable(response):
             made = response(context, self._calls)
             response = made if isinstance(made, ScriptedAnswer | AssistantMessage) else await made
-        return response if isinstance(response, ScriptedAnswer) else _answer_of(response)
+        return response if isinstance(response, ScriptedAnswer) else _answer_from_message(response)
 
-    async def _send(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
+    async def _send_blocks(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
         """Sends the blocks; returns the answer with its actual end."""
         sender = PacedSender(
             stream,
-            size=self._sizes,
+            next_piece_length=self._next_piece_length,
             tokens_per_second=self._tokens_per_second,
             breaks_after=answer.breaks_after,
         )
@@ -180,7 +180,7 @@ class Scripted:
         return Usage(input=fresh, cache_read=cached, total_tokens=fresh + cached)
 
 
-def _answer_of(message: AssistantMessage) -> ScriptedAnswer:
+def _answer_from_message(message: AssistantMessage) -> ScriptedAnswer:
     is_plain = message.stop_reason in ("stop", "pending")
     return ScriptedAnswer(
         blocks=message.content, stop=None if is_plain else message.stop_reason, error=message.error_message

@@ -9,58 +9,72 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.providers.errors import retry_after_ms
-from tools.files.replacing import replace_atomically
+from tools.files.atomic_replacement import replace_atomically
 
-FOLDER_VARIABLE = "BAYOU_RATE_LIMIT_DIR"
+RATE_LIMIT_FOLDER_VARIABLE = "BAYOU_RATE_LIMIT_DIR"
 """Names the common folder to the processes of a batch."""
-_MAX_SECONDS = 600.0
+_MAX_PAUSE_SECONDS = 600.0
 """A longer wait is a quota, which each process reports by itself."""
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _JITTER = 0.1
 """Share of the wait over which the processes spread when it ends, at most one second."""
 
 
 class SharedRateLimit:
-    """What this process knows of the limits, and tells the others."""
+    """Reads and writes the pauses of rate-limited providers in files that several bayou processes share."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str]) -> "SharedRateLimit | None":
-        """Returns None where there are no other processes."""
-        folder = env.get(FOLDER_VARIABLE)
+        """Returns the shared limits in the folder that the environment names; None if it names none."""
+        folder = env.get(RATE_LIMIT_FOLDER_VARIABLE)
         return cls(Path(folder)) if folder else None
 
     async def wait(self, provider: str) -> None:
         """Waits until the provider may be asked; another process may make the wait longer meanwhile."""
         waited = 0.0
-        while (seconds := self._until(provider) - time.time()) > 0:
-            step = min(seconds, _LOOK_SECONDS)
+        while (seconds := self._paused_until(provider) - time.time()) > 0:
+            step = min(seconds, _POLL_SECONDS)
             await asyncio.sleep(step)
             waited += step
         if waited:
             await asyncio.sleep(random.random() * min(1.0, waited * _JITTER))
 
-    def note(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
-        """Takes in a response: a 429 that says when to come again is told to the others."""
+    def note_response(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
+        """Records a response: a 429 with a retry time makes the other processes wait too."""
         milliseconds = retry_after_ms(headers) if status == 429 else None
-        if milliseconds is None or milliseconds / 1000 > _MAX_SECONDS:
-            return
-        until = time.time() + milliseconds / 1000
-        if until <= self._until(provider):
+        if milliseconds is None or milliseconds / 1000 > _MAX_PAUSE_SECONDS:
             return
         try:
-            replace_atomically(self._file(provider), f"{until:.6f}".encode(), durable=False)
+            self.pause_provider(provider, milliseconds / 1000)
         except OSError:
             pass  # this process waits all the same, by its own retry
 
-    def _until(self, provider: str) -> float:
+    def pause_provider(self, provider: str, seconds: float) -> None:
+        """Makes all processes wait some seconds before they ask the provider, or longer if a longer pause is
+        stored. Raises `OSError`."""
+        until = time.time() + seconds
+        if until > self._paused_until(provider):
+            replace_atomically(self._pause_file(provider), f"{until:.6f}".encode(), durable=False)
+
+    def paused_providers(self) -> dict[str, float]:
+        """Returns the paused providers with the seconds that are left of each pause."""
+        names = (bytes.fromhex(file.name).decode() for file in self._folder.glob("*") if _is_hex(file.name))
+        left = {name: self._paused_until(name) - time.time() for name in names}
+        return {name: seconds for name, seconds in left.items() if seconds > 0}
+
+    def _paused_until(self, provider: str) -> float:
         try:
-            until = float(self._file(provider).read_bytes())
+            until = float(self._pause_file(provider).read_bytes())
         except (OSError, ValueError):
             return 0.0
-        return until if until - time.time() <= _MAX_SECONDS else 0.0
+        return until if until - time.time() <= _MAX_PAUSE_SECONDS else 0.0
 
-    def _file(self, provider: str) -> Path:
+    def _pause_file(self, provider: str) -> Path:
         return self._folder / provider.encode().hex()[:200]
+
+
+def _is_hex(name: str) -> bool:
+    return name.isalnum() and len(name) % 2 == 0 and set(name) <= set("0123456789abcdef")

@@ -21,7 +21,7 @@ from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION
 
-_LARGE_BYTES = 128 * 1024
+_LARGE_PART_BYTES = 128 * 1024
 """Smaller parts are joined, because each part is a separate write."""
 
 
@@ -29,7 +29,7 @@ class RequestBody:
     """A body that can be read again, for a redirect or a stale connection that needs a second send."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
-        self._pieces = tuple(_joined(parts))
+        self._pieces = tuple(_joined_parts(parts))
         self._length = sum(map(len, self._pieces))
 
     def __len__(self) -> int:
@@ -43,10 +43,10 @@ class RequestBody:
             yield piece
 
 
-def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+def _joined_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
     small: list[bytes] = []
     for part in parts:
-        if len(part) < _LARGE_BYTES:
+        if len(part) < _LARGE_PART_BYTES:
             small.append(part)
             continue
         if small:
@@ -58,8 +58,8 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
-_DIAGNOSIS_BYTES = 8_192
-_LEADING_BYTES = b"\xef\xbb\xbf \t\r\n\v\f"
+_MAX_QUOTED_BYTES = 8_192
+_IGNORED_LEADING_BYTES = b"\xef\xbb\xbf \t\r\n\v\f"
 """Bytes before the content that say nothing about its type."""
 _SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
@@ -73,7 +73,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     query: Mapping[str, str] = {}
     method: str = "POST"
-    is_secret: bool = False
+    is_body_secret: bool = False
     """The body is a credential, so redirects to another server are not followed."""
 
     @property
@@ -93,18 +93,18 @@ class ServerResponse(Protocol):
         ...
 
 
-Send = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerResponse]]
+Sender = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerResponse]]
 """Opens the request; raises `ProviderError` for an error status or an unreachable server. Leaving the
 context closes the connection if its response was not read to the end."""
 
 
-class Reader(Protocol):
+class EventReader(Protocol):
     """Decodes the events of a wire format and writes blocks. Pure, without network."""
 
-    is_over: bool
+    has_ended: bool
     """True after the terminal event; later events are ignored."""
 
-    def take(self, event: str, data: bytes) -> None: ...
+    def read_event(self, event: str, data: bytes) -> None: ...
 
     def finish(self) -> None:
         """Called at the end of the body. Raises `ProviderError` if the response is incomplete."""
@@ -129,7 +129,7 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
     if isinstance(growing, PayloadParts):
         before = encode_json({name: payload[name] for name in names})[:-1]
         separator = b"," if names else b""
-        return RequestBody([before, separator, encode_json(last), b":", *growing.encoded(), b"}"])
+        return RequestBody([before, separator, encode_json(last), b":", *growing.encoded_parts(), b"}"])
     if last in payload:
         names.append(last)
     return encode_json({name: payload[name] for name in names})
@@ -149,18 +149,18 @@ async def final_payload(payload: dict[str, Any], model: Model, options: StreamOp
 
 
 class EventDecoder(Protocol):
-    """Decodes bytes into events."""
+    """Decodes the bytes of a response's body into events."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]: ...
 
     def finish(self) -> list[tuple[str, bytes]]: ...
 
 
-async def converse(
-    send: Send,
+async def exchange_events(
+    send: Sender,
     request: HttpRequest,
     options: StreamOptions,
-    reader: Reader,
+    reader: EventReader,
     stream: AssistantStream,
     decoder: EventDecoder | None = None,
 ) -> None:
@@ -171,20 +171,20 @@ async def converse(
         seen = 0
         head = bytearray()
         async for chunk in answer.chunks():
-            if not seen and len(head) < _DIAGNOSIS_BYTES:
-                head += (chunk if head else chunk.lstrip(_LEADING_BYTES))[:_DIAGNOSIS_BYTES]
+            if not seen and len(head) < _MAX_QUOTED_BYTES:
+                head += (chunk if head else chunk.lstrip(_IGNORED_LEADING_BYTES))[:_MAX_QUOTED_BYTES]
             if not seen and _is_not_event_stream(bytes(head)):
-                raise _no_event_stream(bytes(head))
+                raise _no_event_stream_error(bytes(head))
             for event, data in decoder.feed(chunk):
                 seen += 1
                 if on_event is not None:
                     await on_event(event, data)
                 _read_event(reader, event, data)
-                if reader.is_over:
+                if reader.has_ended:
                     break
-            if reader.is_over or stream.is_over:
+            if reader.has_ended or stream.is_over:
                 break
-            await stream.room()
+            await stream.wait_for_space()
         else:
             for event, data in decoder.finish():
                 seen += 1
@@ -192,7 +192,7 @@ async def converse(
                     await on_event(event, data)
                 _read_last_event(reader, event, data)
         if not seen:
-            raise _no_event_stream(bytes(head))
+            raise _no_event_stream_error(bytes(head))
         reader.finish()
 
 
@@ -209,30 +209,30 @@ def _is_not_event_stream(head: bytes) -> bool:
     return True
 
 
-def _read_event(reader: Reader, event: str, data: bytes) -> None:
+def _read_event(reader: EventReader, event: str, data: bytes) -> None:
     try:
-        reader.take(event, data)
+        reader.read_event(event, data)
     except (AttributeError, TypeError, LookupError) as problem:
         raise ProviderError(
-            f"The server sent an event in an unknown form: {_beginning(data)}", kind="malformed"
+            f"The server sent an event in an unknown form: {_quoted_start(data)}", kind="malformed"
         ) from problem
 
 
-def _beginning(data: bytes) -> str:
+def _quoted_start(data: bytes) -> str:
     return plain_sentence(data[:200].decode("utf-8", "replace"))
 
 
-def _read_last_event(reader: Reader, event: str, data: bytes) -> None:
+def _read_last_event(reader: EventReader, event: str, data: bytes) -> None:
     """Handles the last event without a line break: complete, if the server omits it, or truncated."""
     try:
-        if not reader.is_over:
+        if not reader.has_ended:
             _read_event(reader, event, data)
     except ProviderError as problem:
         if problem.kind != "malformed":
             raise
 
 
-def _no_event_stream(head: bytes) -> ProviderError:
+def _no_event_stream_error(head: bytes) -> ProviderError:
     if not head.strip():
         return ProviderError(
             "The server's answer was empty: the stream ended before it began.", kind="connection"
@@ -253,7 +253,7 @@ def decode_event(data: bytes) -> Any:
         return _replace_lone_surrogates(decode_json(data.decode("utf-8", "replace")))
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ProviderError(
-            f"The server sent an event that is not JSON ({problem}): {_beginning(data)}", kind="malformed"
+            f"The server sent an event that is not JSON ({problem}): {_quoted_start(data)}", kind="malformed"
         ) from None
 
 

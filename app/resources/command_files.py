@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from app.resources.context_imports import FILE_MENTION
-from tools.files.presence import is_dir
+from tools.files.existence import is_dir
 from tools.patterns import late
 
 COMMANDS_FOLDER = Path(".claude") / "commands"
 MAX_COMMAND_FILES = 500
 _MAX_DEPTH = 4
-_SHELL_PART = late(r"!`([^`\n]+)`")
-_ENTRY = late(r"[\w*.\-]+(?:\([^)]*\))?")
-_PLAIN_COMMAND = late(r"[^;&|<>$`\n()]*\Z")
+_SHELL_PART_PATTERN = late(r"!`([^`\n]+)`")
+_TOOL_ENTRY_PATTERN = late(r"[\w*.\-]+(?:\([^)]*\))?")
+_PLAIN_COMMAND_PATTERN = late(r"[^;&|<>$`\n()]*\Z")
 
 
 class AllowedTools(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,24 +26,26 @@ class AllowedTools(msgspec.Struct, frozen=True, kw_only=True):
 
     entries: tuple[str, ...]
 
-    def allows(self, names: Sequence[str], command: str | None) -> bool:
-        """Says whether a call of the tool with these names is among them. `command`: what a shell call runs; a
-        pattern covers single plain commands only."""
+    def allows_call(self, names: Sequence[str], command: str | None) -> bool:
+        """Says whether the entries allow a call of the tool with these names. `command`: the command line of a
+        shell call; a pattern covers single plain commands only."""
         for entry in self.entries:
             name, _, pattern = entry.partition("(")
             is_named = name in names or (
                 name.endswith("*") and any(one.startswith(name[:-1]) for one in names)
             )
-            if is_named and (not pattern or command is None or _matches(pattern.removesuffix(")"), command)):
+            if is_named and (
+                not pattern or command is None or _matches_pattern(pattern.removesuffix(")"), command)
+            ):
                 return True
         return False
 
 
-def _matches(pattern: str, command: str) -> bool:
+def _matches_pattern(pattern: str, command: str) -> bool:
     words, pattern = command.strip(), pattern.strip()
     if pattern in ("", "*", ":*"):
         return True
-    if _PLAIN_COMMAND.match(words) is None:
+    if _PLAIN_COMMAND_PATTERN.match(words) is None:
         return False
     begin = pattern.removesuffix("*").removesuffix(":").strip()
     return words == begin or (pattern.endswith("*") and words.startswith(f"{begin} "))
@@ -52,7 +54,9 @@ def _matches(pattern: str, command: str) -> bool:
 def read_allowed_tools(value: Any) -> AllowedTools | None:
     """Reads the field `allowed-tools`, a text or a list; None if it names nothing."""
     texts = value if isinstance(value, list) else [value]
-    entries = [entry for text in texts if isinstance(text, str) for entry in _ENTRY.findall(text)]
+    entries = [
+        entry for text in texts if isinstance(text, str) for entry in _TOOL_ENTRY_PATTERN.findall(text)
+    ]
     return AllowedTools(entries=tuple(entries)) if entries else None
 
 
@@ -73,7 +77,7 @@ class ShellPart(msgspec.Struct, frozen=True, kw_only=True):
 def body_parts(body: str) -> Iterator[str | ShellPart]:
     """Yields the texts of a body and the commands of the shell between them."""
     at = 0
-    for found in _SHELL_PART.finditer(body):
+    for found in _SHELL_PART_PATTERN.finditer(body):
         yield body[at : found.start()]
         yield ShellPart(command=found[1].strip())
         at = found.end()

@@ -11,7 +11,7 @@ from app.resources.context_imports import below_folder_test, follow_imports, pro
 from app.resources.paths import Paths, folders_up_to
 from app.resources.text_files import read_text, symlink_escape
 from app.values.user_errors import FileError
-from tools.files.presence import exists, is_dir, is_file
+from tools.files.existence import exists, is_dir, is_file
 
 CONTEXT_FILE_NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """Names in order of precedence; only the first that exists in a folder is read there."""
@@ -38,8 +38,8 @@ def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFile
     problems: list[str] = []
     seen: set[Path] = set()
     top = paths.top
-    for folder in (paths.agent_dir, *_folders(paths.cwd)):
-        path = _first(folder)
+    for folder in (paths.agent_dir, *_folders_down_to(paths.cwd)):
+        path = _first_context_file(folder)
         if path is None:
             continue
         real = path.resolve()
@@ -49,7 +49,7 @@ def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFile
         if not folder.is_relative_to(top) and _has_other_owner(path):
             problems.append(f"{path} belongs to another user of this machine and is not read")
             continue
-        if folder != paths.agent_dir and (problem := symlink_escape(path, _base(folder, top))):
+        if folder != paths.agent_dir and (problem := symlink_escape(path, _link_boundary(folder, top))):
             problems.append(problem)
             continue
         try:
@@ -79,20 +79,20 @@ def nested_context_files(paths: Paths, touched: Path) -> Iterator[Path]:
     if touched.is_relative_to(paths.cwd):
         parts = touched.parent.relative_to(paths.cwd).parts
         for count in range(1, len(parts) + 1):
-            file = _first(paths.cwd.joinpath(*parts[:count]))
+            file = _first_context_file(paths.cwd.joinpath(*parts[:count]))
             if file is not None and not paths.symlink_escape(file):
                 yield file
         return
-    base = next((one for one in paths.added.paths if touched.is_relative_to(one)), None)
+    base = next((one for one in paths.added_folders.paths if touched.is_relative_to(one)), None)
     for folder in reversed(list(folders_up_to(touched.parent, base))) if base is not None else ():
-        file = _first(folder)
+        file = _first_context_file(folder)
         if file is not None and not symlink_escape(file, base or folder):
             yield file
 
 
 def project_context_files(paths: Paths) -> tuple[Path, ...]:
     """Returns the context files from the project's top folder down to `cwd`."""
-    found = (_first(folder) for folder in folders_up_to(paths.cwd, paths.top))
+    found = (_first_context_file(folder) for folder in folders_up_to(paths.cwd, paths.top))
     return tuple(file for file in found if file is not None and not paths.symlink_escape(file))[::-1]
 
 
@@ -105,13 +105,13 @@ def _has_other_owner(path: Path) -> bool:
         return False
 
 
-def _base(folder: Path, top: Path) -> Path:
+def _link_boundary(folder: Path, top: Path) -> Path:
     """Returns the folder that a context file's links may not leave: the project, or for a folder above the
     project that folder."""
     return top if folder.is_relative_to(top) else folder
 
 
-def _first(folder: Path) -> Path | None:
+def _first_context_file(folder: Path) -> Path | None:
     for name in CONTEXT_FILE_NAMES:
         path = folder / name
         try:
@@ -122,14 +122,14 @@ def _first(folder: Path) -> Path | None:
     return None
 
 
-def _folders(cwd: Path) -> Iterator[Path]:
+def _folders_down_to(cwd: Path) -> Iterator[Path]:
     """Yields the folders from the root down. A worktree inside its main checkout has copies of the same
     files, so the checkout's folder is skipped where both have a context file of the same name."""
     worktree, main = _nested_worktree(cwd)
     for folder in (*reversed(cwd.parents), cwd):
         if worktree and main and folder.is_relative_to(main) and not folder.is_relative_to(worktree):
             copy = worktree / folder.relative_to(main)
-            own, other = _first(folder), _first(copy)
+            own, other = _first_context_file(folder), _first_context_file(copy)
             if own and other and own.name == other.name:
                 continue
         yield folder
@@ -168,7 +168,7 @@ def _main_checkout(link: Path) -> Path | None:
     return None
 
 
-NEW_FILE = "AGENTS.md"
+NEW_CONTEXT_FILE_NAME = "AGENTS.md"
 
 
 class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +188,10 @@ def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:
 
 
 def _memory_file_in(folder: Path) -> Path:
-    return next((folder / name for name in CONTEXT_FILE_NAMES if is_file(folder / name)), folder / NEW_FILE)
+    return next(
+        (folder / name for name in CONTEXT_FILE_NAMES if is_file(folder / name)),
+        folder / NEW_CONTEXT_FILE_NAME,
+    )
 
 
 def appended_item_text(text: str, line: str) -> str:
@@ -201,7 +204,7 @@ def appended_item_text(text: str, line: str) -> str:
     return ("" if text.endswith("\n") else "\n") + gap + item
 
 
-def with_line(before: bytes, line: str) -> bytes:
+def append_list_item(before: bytes, line: str) -> bytes:
     """Appends a line to the content of a file, which stays byte for byte. Raises `UnicodeDecodeError`."""
     more = appended_item_text(before.decode(), line).encode()
     return before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more)

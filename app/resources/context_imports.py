@@ -11,7 +11,7 @@ import msgspec
 from app.resources.paths import Paths
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 from tools.patterns import late
 
 MAX_IMPORT_DEPTH = 5
@@ -20,7 +20,7 @@ MAX_IMPORTED_CHARS = 200_000
 """Limit of all texts that one context file imports."""
 FILE_MENTION = late(r"(?<![\w`@./])@((?:~/|/|\.{1,2}/)?[\w\-.][\w\-./]*)")
 """A word with an `@` before it that may be a file, as in context files and commands."""
-_FENCE = late(r"\s*(```|~~~)")
+_FENCE_PATTERN = late(r"\s*(```|~~~)")
 _CODE_SPAN = late(r"(`+)[^`].*?\1")
 _HOME_FOLDERS = (".claude", ".agents")
 
@@ -33,27 +33,27 @@ class ImportedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that a context file imports, in reading order, and what was not read."""
+    """The files that a context file imports, in reading order, and the problems of files that were not read."""
 
     files: tuple[ImportedText, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-MayImport = Callable[[Path], bool]
+ImportTest = Callable[[Path], bool]
 """Whether a file, given with its links resolved, may be imported."""
 
 
-def follow_imports(file: Path, text: str, *, home: Path, may_import: MayImport) -> ImportedTexts:
-    """Reads what a context file imports, and what that imports, each file once."""
+def follow_imports(file: Path, text: str, *, home: Path, may_import: ImportTest) -> ImportedTexts:
+    """Reads the files that a context file imports, and those that these import, each file once."""
     reader = _ImportReader(home, may_import)
     reader.seen.add(os.path.realpath(file))
     reader.read(file, text, 1)
     return ImportedTexts(files=tuple(reader.files), problems=tuple(dict.fromkeys(reader.problems)))
 
 
-def project_imports_test(paths: Paths) -> MayImport:
-    """Returns what a project's files may import: files of the project, and Markdown files of the folders in the
-    home where people keep instructions."""
+def project_imports_test(paths: Paths) -> ImportTest:
+    """Returns a test of the files that a project may import: its own files, and Markdown files of the folders in
+    the home where people keep instructions."""
     top = os.path.realpath(paths.top)
     homes = [os.path.realpath(paths.home / name) for name in _HOME_FOLDERS]
     homes.append(os.path.realpath(paths.agent_dir))
@@ -65,7 +65,7 @@ def project_imports_test(paths: Paths) -> MayImport:
     return may_import
 
 
-def below_folder_test(folder: Path) -> MayImport:
+def below_folder_test(folder: Path) -> ImportTest:
     """Returns a test that allows files below a folder."""
     base = os.path.realpath(folder)
     return lambda real: real.is_relative_to(base)
@@ -75,7 +75,7 @@ def import_names(text: str) -> Iterator[str]:
     """Yields the words of a text that may be imports, without those in code."""
     is_code = False
     for line in text.splitlines():
-        if _FENCE.match(line):
+        if _FENCE_PATTERN.match(line):
             is_code = not is_code
         elif not is_code and "@" in line:
             yield from (name.rstrip(".") for name in FILE_MENTION.findall(_CODE_SPAN.sub(" ", line)))
@@ -84,7 +84,7 @@ def import_names(text: str) -> Iterator[str]:
 class _ImportReader:
     """Collects the imports of one context file."""
 
-    def __init__(self, home: Path, may_import: MayImport) -> None:
+    def __init__(self, home: Path, may_import: ImportTest) -> None:
         self.files: list[ImportedText] = []
         self.problems: list[str] = []
         self.seen: set[str] = set()
@@ -98,19 +98,19 @@ class _ImportReader:
             real = os.path.realpath(path)
             if real in self.seen or not is_file(path):
                 continue
-            if reason := self._refusal(Path(real), depth):
+            if reason := self._why_refused(Path(real), depth):
                 self.problems.append(f"{file}: @{name} was not read: {reason}")
                 continue
             self.seen.add(real)
             self._import_file(path, depth)
 
-    def _refusal(self, real: Path, depth: int) -> str:
+    def _why_refused(self, real: Path, depth: int) -> str:
         if not self._may_import(real):
-            return "it is outside of what this file may import"
+            return "it is outside the folder that this file may import from"
         if depth > MAX_IMPORT_DEPTH:
-            return f"imports are followed {MAX_IMPORT_DEPTH} deep"
+            return f"imports may be nested at most {MAX_IMPORT_DEPTH} deep"
         if len(self.files) >= MAX_IMPORTED_FILES:
-            return f"more than {MAX_IMPORTED_FILES} files are imported"
+            return f"at most {MAX_IMPORTED_FILES} files can be imported"
         return ""
 
     def _import_file(self, path: Path, depth: int) -> None:

@@ -7,11 +7,13 @@ import msgspec
 
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 from tools.patterns import late
 
 _PLAIN_LINE = late(r"([A-Za-z][A-Za-z_-]*): ([A-Za-z](?:(?!: | #)[ -~])*[A-Za-z0-9.!?)])")
 _NON_TEXT_SCALARS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+
+_CLOSING_BRACKETS = {"[": "]", "{": "}", '"': '"', "'": "'"}
 
 
 class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +25,7 @@ class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
     """A fault of the block in plain words; `fields` has the readable part all the same."""
 
 
-def files_in(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> list[Path]:
+def files_with_suffixes(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> list[Path]:
     """Returns the files in `folder` with these suffixes, sorted by name. If the folder cannot be read, adds
     the reason to `problems`."""
     try:
@@ -57,14 +59,14 @@ def split_frontmatter(text: str) -> Frontmatter:
     if end is None:
         return Frontmatter(body=text.strip(), problem="the block that begins with --- has no closing ---")
     block, body = "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
-    fields, problem = _fields(block)
+    fields, problem = _parse_fields(block)
     return Frontmatter(fields=fields, body=body, problem=problem)
 
 
-def _fields(block: str) -> tuple[dict[str, Any], str]:
+def _parse_fields(block: str) -> tuple[dict[str, Any], str]:
     if not block.strip():
         return {}, ""
-    if (plain := _plain(block)) is not None:
+    if (plain := _parse_plain_lines(block)) is not None:
         return plain, ""
     import yaml  # noqa: PLC0415  (only files with more than plain lines pay for it)
 
@@ -72,15 +74,18 @@ def _fields(block: str) -> tuple[dict[str, Any], str]:
     try:
         data = yaml.load(block, Loader=loader)  # a safe loader: plain data only
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        fields, is_whole = _parse_line_by_line(block)
+        if is_whole:
+            return fields, ""
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 2}: " if mark else ""
-        return _line_by_line(block), f"{where}{getattr(problem, 'problem', None) or problem}"
+        return fields, f"{where}{getattr(problem, 'problem', None) or problem}"
     if not isinstance(data, dict):
         return {}, "the block between the --- lines must contain `key: value` lines"
     return {str(key): value for key, value in data.items()}, ""
 
 
-def _plain(block: str) -> dict[str, Any] | None:
+def _parse_plain_lines(block: str) -> dict[str, Any] | None:
     """Parses lines of `key: words` that YAML would read the same way, as in most files; None if the block has
     anything else."""
     found: dict[str, Any] = {}
@@ -92,17 +97,30 @@ def _plain(block: str) -> dict[str, Any] | None:
     return found
 
 
-def _line_by_line(block: str) -> dict[str, Any]:
-    """Reads a block that is not valid YAML as one `key: value` per line."""
+def _parse_line_by_line(block: str) -> tuple[dict[str, Any], bool]:
+    """Reads a block that is not valid YAML as one `key: value` per line, and says whether that is all it has: other
+    agents accept `description: Reads: then writes`."""
     import yaml  # noqa: PLC0415  (already loaded by the caller)
 
     found: dict[str, Any] = {}
+    is_whole = True
     for line in block.split("\n"):
         key, colon, value = line.partition(":")
+        value = value.strip()
         if not colon or not key.replace("-", "").replace("_", "").isalnum():
+            is_whole = is_whole and (not line.strip() or line.startswith("#"))
             continue
         try:
-            found[key] = yaml.safe_load(value.strip())
+            read = yaml.safe_load(value)
+            found[key] = value if isinstance(read, dict) and not value.startswith("{") else read
         except (yaml.YAMLError, ValueError):
-            found[key] = value.strip()
-    return found
+            found[key] = value
+            is_whole = is_whole and _is_plain_text(value)
+    return found, is_whole
+
+
+def _is_plain_text(value: str) -> bool:
+    """Says whether a value that is not valid YAML is text, such as `[file] [--all]`, and no list or quotation that was
+    left open."""
+    closing = _CLOSING_BRACKETS.get(value[:1])
+    return not value.startswith(("|", ">", "&", "!")) and (closing is None or closing in value[1:-1])

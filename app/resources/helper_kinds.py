@@ -6,16 +6,17 @@ from typing import Any
 
 import msgspec
 
-from app.resources.frontmatter import files_in, read_document
+from app.resources.command_files import command_files
+from app.resources.frontmatter import files_with_suffixes, read_document
 from app.resources.paths import Paths
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 from tools.patterns import late
 
 AGENTS_FOLDER = "agents"
-_NAME = late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?\Z")
+_NAME_PATTERN = late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?\Z")
 _MAX_DESCRIPTION = 300
 _MAX_FILES = 100
-_TOOL_NAMES: Mapping[str, str] = {
+_TOOL_ALIASES: Mapping[str, str] = {
     "glob": "find",
     "multiedit": "edit",
     "webfetch": "web_fetch",
@@ -26,7 +27,7 @@ _TOOL_NAMES: Mapping[str, str] = {
 
 
 class HelperKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of helper: what it is for, and what it may use."""
+    """A kind of helper agent: its purpose, prompt, tools, model and limits."""
 
     name: str
     description: str
@@ -46,48 +47,54 @@ class HelperKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HelperKinds(msgspec.Struct, frozen=True, kw_only=True):
-    """All kinds by name, and what is wrong with files of kinds."""
+    """All kinds of helper agents by name, and the problems of their files."""
 
     kinds: Mapping[str, HelperKind]
     problems: tuple[str, ...] = ()
 
 
-BUILT_IN = (
+BUILT_IN_HELPERS = (
     HelperKind(
         name="scout",
-        description="finds and reads, changes nothing: where something is, how it works",
+        description="finds where something is and how it works; read-only",
         is_read_only=True,
         prompt="Find what is asked, reading only what is needed. Answer with facts, each with its file and line.",
     ),
     HelperKind(
         name="reviewer",
-        description="reads code or a change critically, changes nothing",
+        description="reviews code or a change; read-only",
         is_read_only=True,
         prompt=(
-            "Look for errors that matter: wrong results, lost data, missed cases, broken callers. Verify each in the "
-            "code before you report it. Answer with a list, the worst first, each with file, line and reason; say so "
+            "Look for errors that matter: wrong results, lost data, missed cases, broken callers. Verify "
+            "each in the "
+            "code before you report it. Answer with a list, the worst first, each with file, line and "
+            "reason; say so "
             "if you found none."
         ),
     ),
-    HelperKind(name="general", description="does a piece of work by itself, with your tools"),
+    HelperKind(name="general", description="does a piece of work independently, with your tools"),
 )
 
 
 def find_helper_kinds(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> HelperKinds:
-    """Reads the kinds: those of the project win over the user's, these over those of packages (`more`), and these
-    over the built-in ones."""
-    kinds = {kind.name: kind for kind in BUILT_IN}
+    """Reads the kinds of helper agents: those of the project win over the user's, these over those of packages
+    (`more`), and these over the built-in ones."""
+    kinds = {kind.name: kind for kind in BUILT_IN_HELPERS}
     problems: list[str] = []
-    for folder in (*more, *_folders(paths, is_trusted=is_trusted)):
-        files = [folder] if is_file(folder) else files_in(folder, (".md",), problems)
+    for folder in (*more, *_kind_folders(paths, is_trusted=is_trusted)):
+        files = (
+            [folder]
+            if is_file(folder)
+            else [*files_with_suffixes(folder, (".md",), problems), *_kind_files_below(folder)]
+        )
         if len(files) > _MAX_FILES:
             problems.append(f"{folder} has {len(files)} files; only the first {_MAX_FILES} are read")
-        for kind in _read(files[:_MAX_FILES], problems):
+        for kind in _read_kinds(files[:_MAX_FILES], problems):
             kinds[kind.name] = kind
     return HelperKinds(kinds=kinds, problems=tuple(problems))
 
 
-def _folders(paths: Paths, *, is_trusted: bool) -> Iterator[Path]:
+def _kind_folders(paths: Paths, *, is_trusted: bool) -> Iterator[Path]:
     yield paths.home / ".claude" / AGENTS_FOLDER
     yield paths.agent_dir / AGENTS_FOLDER
     if is_trusted:
@@ -95,7 +102,15 @@ def _folders(paths: Paths, *, is_trusted: bool) -> Iterator[Path]:
         yield paths.project_dir / AGENTS_FOLDER
 
 
-def _read(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
+def _kind_files_below(folder: Path) -> list[Path]:
+    """Returns the Markdown files below a folder that describe helper agents: those with a description, since other
+    pages may be there too."""
+    found = (path for _, path in command_files(folder) if path.parent != folder)
+    documents = ((path, read_document(path, [])) for path in found)
+    return [path for path, document in documents if document is not None and "description" in document.fields]
+
+
+def _read_kinds(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
     for path in files:
         document = read_document(path, problems)
         if document is None:
@@ -105,35 +120,37 @@ def _read(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
             if "description" not in document.fields or document.fields.get("tools", "") is None:
                 continue  # a list of tools that was not read would let it use all
         name = str(document.fields.get("name") or path.stem)
-        if not _NAME.match(name):
+        if not _NAME_PATTERN.match(name):
             problems.append(f"{path}: the name “{name[:60]}” needs letters, digits, - and _ only, at most 64")
             continue
-        yield _kind(name, document.fields, document.body, path, problems)
+        yield _make_kind(name, document.fields, document.body, path, problems)
 
 
-def _kind(name: str, fields: Mapping[str, Any], body: str, path: Path, problems: list[str]) -> HelperKind:
+def _make_kind(
+    name: str, fields: Mapping[str, Any], body: str, path: Path, problems: list[str]
+) -> HelperKind:
     limits: dict[str, float | None] = {}
     for key, is_whole in (("tokens", True), ("turns", True), ("minutes", False), ("cost", False)):
         value = fields.get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
         if value is not None and (not is_number or (is_whole and not isinstance(value, int))):
-            problems.append(f"{path}: {key} must be a number above 0; the setting's limit counts")
+            problems.append(f"{path}: {key} must be a number above 0; the setting's limit is used")
         limits[f"max_{key}"] = value if is_number and (not is_whole or isinstance(value, int)) else None
     model = fields.get("model")
     return HelperKind(
         name=name,
         description=" ".join(str(fields.get("description") or "").split())[:_MAX_DESCRIPTION],
         prompt=body,
-        tools=_tools(fields.get("tools")),
+        tools=_parse_tools(fields.get("tools")),
         is_read_only=fields.get("readOnly") is True,
         model=str(model) if isinstance(model, str) and model not in ("", "inherit") else None,
         **limits,  # pyright: ignore[reportArgumentType]  (whole numbers where they are wanted)
     )
 
 
-def _tools(said: Any) -> tuple[str, ...] | None:
+def _parse_tools(said: Any) -> tuple[str, ...] | None:
     if said is None:
         return None
     names = said if isinstance(said, list) else str(said).split(",")
     found = (str(name).strip() for name in names)
-    return tuple(_TOOL_NAMES.get(name.lower(), name.lower()) for name in found if name)
+    return tuple(_TOOL_ALIASES.get(name.lower(), name.lower()) for name in found if name)

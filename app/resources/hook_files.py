@@ -5,13 +5,14 @@ those of a project."""
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from app.resources.paths import Paths
+from app.resources.plugin_folder import PluginFolder
 from app.resources.text_files import read_text
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
@@ -36,7 +37,7 @@ HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_TIMEOUT_SECONDS = 3600.0
 _MAX_NAME_CHARS = 80
-_PLAIN_NAMES = late(r"[\w|\- ]+")
+_PLAIN_NAMES_PATTERN = late(r"[\w|\- ]+")
 
 
 class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
         guard is lost to a mistake."""
         if self.text in ("", "*"):
             return True
-        if _PLAIN_NAMES.fullmatch(self.text):
+        if _PLAIN_NAMES_PATTERN.fullmatch(self.text):
             return not {part.strip() for part in self.text.split("|")}.isdisjoint(names)
         try:
             pattern = re.compile(self.text)
@@ -59,7 +60,7 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook of a settings file."""
+    """One hook of a settings file: the event, the matcher and the command to run."""
 
     event: HookEvent
     command: str
@@ -71,6 +72,7 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a failure of the hook lets pass what it guards."""
     file: Path
     is_project: bool = False
+    plugin: PluginFolder | None = None
 
     @property
     def command_line(self) -> str:
@@ -84,7 +86,7 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def purpose(self) -> str:
-        """Event, matcher and options in one line."""
+        """The hook's event, matcher and options in one line."""
         words = [self.event, self.matcher.text if self.matcher.text not in ("", "*") else ""]
         if self.fails_open:
             words.append("(failOpen)")
@@ -92,7 +94,7 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def detail(self) -> str:
-        """The whole hook in one line."""
+        """All values of the hook in one line."""
         return f"{self.purpose}: {self.command_line}"
 
 
@@ -104,7 +106,7 @@ class ConfiguredStatusLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The hooks of one file, and what is wrong with others."""
+    """The valid hooks of one settings file, and the problems of the others."""
 
     path: Path
     hooks: tuple[ConfiguredHook, ...] = ()
@@ -113,6 +115,7 @@ class HookFile(msgspec.Struct, frozen=True, kw_only=True):
     is_switched_off: bool = False
     """Whether the file says `disableAllHooks`."""
     is_unreadable: bool = False
+    is_of_plugin: bool = False
 
 
 class FoundHooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,12 +138,15 @@ def project_hook_files(paths: Paths) -> tuple[Path, ...]:
     return tuple(file for file in files if file not in user_hook_files(paths))
 
 
-def find_hooks(paths: Paths, *, is_trusted: bool) -> FoundHooks:
-    """Reads the user's files and, if the project is trusted, the project's. `disableAllHooks` in a file of the
-    user switches all hooks off, in a file of the project the project's."""
+def find_hooks(
+    paths: Paths, *, is_trusted: bool, plugins: Iterable[tuple[PluginFolder, Path]] = ()
+) -> FoundHooks:
+    """Reads the user's files, those of installed plugins and, if the project is trusted, the project's.
+    `disableAllHooks` in a file of the user switches all hooks off, in a file of the project the project's."""
     own = [read_hook_file(file) for file in user_hook_files(paths)]
     if any(file.is_switched_off for file in own):
         return FoundHooks()
+    own += [read_hook_file(file, plugin=plugin) for plugin, file in plugins]
     project: list[HookFile] = []
     if is_trusted:
         for file in project_hook_files(paths):
@@ -154,6 +160,8 @@ def find_hooks(paths: Paths, *, is_trusted: bool) -> FoundHooks:
         paths.project_settings_file,
     )  # the settings say when these are unreadable
     reported = [file for file in files if not (file.is_unreadable and file.path in settings)]
+    # What of a plugin does not run was said when it was installed.
+    reported = [file for file in reported if file.is_unreadable or not file.is_of_plugin]
     return FoundHooks(
         hooks=tuple(hook for file in files for hook in file.hooks),
         status_line=next(
@@ -163,8 +171,11 @@ def find_hooks(paths: Paths, *, is_trusted: bool) -> FoundHooks:
     )
 
 
-def read_hook_file(path: Path, *, is_project: bool = False, symlink_escape: str = "") -> HookFile:
-    """Reads a file and never raises: what cannot be read becomes a problem. A missing file is none."""
+def read_hook_file(
+    path: Path, *, is_project: bool = False, symlink_escape: str = "", plugin: PluginFolder | None = None
+) -> HookFile:
+    """Reads the hooks of a settings file and never raises: a fault becomes a problem. A missing file has no
+    hooks."""
     if symlink_escape:
         return HookFile(path=path, problems=(f"{symlink_escape}.",))
     try:
@@ -176,30 +187,45 @@ def read_hook_file(path: Path, *, is_project: bool = False, symlink_escape: str 
         words = f"line {problem.line}: {problem.message}. None of its hooks run."
         return HookFile(path=path, problems=(words,), is_unreadable=True)
     table = data.get(HOOKS_KEY, {}) if isinstance(data, dict) else None
+    if plugin is not None and isinstance(data, dict):
+        table = _plugin_table(data)
     if not isinstance(data, dict) or not isinstance(table, dict):
         words = f'`{HOOKS_KEY}` must be an object: {{ "EVENT": [ … ] }}.'
         return HookFile(path=path, problems=(words,), is_unreadable=table is None)
-    reader = _HookReader(path, is_project=is_project)
-    hooks = tuple(reader.hooks(table))
-    line = reader.status_line(data[STATUS_LINE_KEY]) if STATUS_LINE_KEY in data else None
+    reader = _HookReader(path, is_project=is_project, plugin=plugin)
+    hooks = tuple(reader.read_hooks(table))
+    has_line = STATUS_LINE_KEY in data and plugin is None
+    line = reader.read_status_line(data[STATUS_LINE_KEY]) if has_line else None
     return HookFile(
         path=path,
         hooks=hooks,
         status_line=line,
         problems=tuple(reader.problems),
-        is_switched_off=data.get(HOOKS_OFF_KEY) is True,
+        is_switched_off=data.get(HOOKS_OFF_KEY) is True and plugin is None,
+        is_of_plugin=plugin is not None,
     )
+
+
+def _plugin_table(data: dict[str, Any]) -> Any:
+    """Returns the hooks of a plugin's file: a table below `hooks`, which a manifest may nest once more, or the events
+    themselves."""
+    table = data.get(HOOKS_KEY, {})
+    if isinstance(table, dict) and isinstance(table.get(HOOKS_KEY), dict):
+        return table[HOOKS_KEY]
+    is_bare = HOOKS_KEY not in data and any(event in HOOK_EVENTS for event in data)
+    return data if is_bare else table
 
 
 class _HookReader:
     """Reads the table of hooks of one file."""
 
-    def __init__(self, path: Path, *, is_project: bool) -> None:
+    def __init__(self, path: Path, *, is_project: bool, plugin: PluginFolder | None) -> None:
         self.problems: list[str] = []
         self._path = path
         self._is_project = is_project
+        self._plugin = plugin
 
-    def hooks(self, table: dict[str, Any]) -> Iterator[ConfiguredHook]:
+    def read_hooks(self, table: dict[str, Any]) -> Iterator[ConfiguredHook]:
         for event, groups in table.items():
             if event not in HOOK_EVENTS:
                 self.problems.append(f"{event}: bayou has no such event; its hooks do not run.")
@@ -208,38 +234,40 @@ class _HookReader:
                 self.problems.append(f"{event}: must be a list of groups: [ {{ … }} ].")
                 continue
             for number, group in enumerate(groups, 1):
-                yield from self._group(event, group, f"{event}, group {number}")
+                yield from self._read_group(event, group, f"{event}, group {number}")
 
-    def status_line(self, entry: Any) -> ConfiguredStatusLine | None:
+    def read_status_line(self, entry: Any) -> ConfiguredStatusLine | None:
         command = entry.get("command") if isinstance(entry, dict) else None
         if not isinstance(command, str) or not command.strip() or "\0" in command:
             self.problems.append(f'{STATUS_LINE_KEY}: needs a command: {{ "command": "…" }}; it is ignored.')
             return None
         return ConfiguredStatusLine(command=command, is_project=self._is_project)
 
-    def _group(self, event: HookEvent, group: Any, where: str) -> Iterator[ConfiguredHook]:
+    def _read_group(self, event: HookEvent, group: Any, where: str) -> Iterator[ConfiguredHook]:
         entries = group.get("hooks") if isinstance(group, dict) else None
         if not isinstance(entries, list):
             self.problems.append(f"{where}: needs a list `hooks`; it is ignored.")
             return
         matcher = group.get("matcher") or ""
         if not isinstance(matcher, str):
-            self.problems.append(f"{where}: `matcher` is no text, so its hooks are for everything.")
+            self.problems.append(f"{where}: `matcher` must be a text; its hooks run for everything.")
             matcher = ""
-        elif not _PLAIN_NAMES.fullmatch(matcher) and matcher not in ("", "*"):
+        elif not _PLAIN_NAMES_PATTERN.fullmatch(matcher) and matcher not in ("", "*"):
             try:
                 re.compile(matcher)
             except re.error as problem:
                 self.problems.append(
-                    f"{where}: the matcher {matcher!r} is no valid expression ({problem}), so its hooks are "
-                    "for everything."
+                    f"{where}: the matcher {matcher!r} is not a valid expression ({problem}); its hooks "
+                    f"run for everything."
                 )
         for number, entry in enumerate(entries, 1):
-            hook = self._hook(event, HookMatcher(text=matcher), entry, f"{where}, hook {number}")
+            hook = self._read_hook(event, HookMatcher(text=matcher), entry, f"{where}, hook {number}")
             if hook is not None:
                 yield hook
 
-    def _hook(self, event: HookEvent, matcher: HookMatcher, entry: Any, where: str) -> ConfiguredHook | None:
+    def _read_hook(
+        self, event: HookEvent, matcher: HookMatcher, entry: Any, where: str
+    ) -> ConfiguredHook | None:
         if not isinstance(entry, dict):
             self.problems.append(f"{where}: must be an object; it is ignored.")
             return None
@@ -260,18 +288,20 @@ class _HookReader:
             command=command,
             arguments=None if arguments is None else tuple(arguments),
             matcher=matcher,
-            timeout_seconds=self._timeout(entry.get("timeout"), where),
+            timeout_seconds=self._read_timeout(entry.get("timeout"), where),
             fails_open=entry.get("failOpen") is True,
             file=self._path,
             is_project=self._is_project,
+            plugin=self._plugin,
         )
 
-    def _timeout(self, value: Any, where: str) -> float:
+    def _read_timeout(self, value: Any, where: str) -> float:
         if value is None:
             return DEFAULT_TIMEOUT_SECONDS
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             self.problems.append(
-                f"{where}: `timeout` must be a number of seconds above 0; {DEFAULT_TIMEOUT_SECONDS:g} is used."
+                f"{where}: `timeout` must be a number of seconds above 0; {DEFAULT_TIMEOUT_SECONDS:g} is "
+                f"used."
             )
             return DEFAULT_TIMEOUT_SECONDS
         return min(float(value), MAX_TIMEOUT_SECONDS)

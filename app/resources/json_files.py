@@ -6,7 +6,7 @@ from pathlib import Path
 from app.resources.text_files import read_text, write_text
 from app.values.json_comments import JsonSyntaxError
 from app.values.user_errors import UserError
-from tools.files.presence import exists
+from tools.files.existence import exists
 
 
 def change_json(file: Path, edit: Callable[[str], str], *, new_mode: int | None = None) -> None:

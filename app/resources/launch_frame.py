@@ -45,7 +45,7 @@ class LaunchFrame:
         self.row, self.column, self.room = row, column, room
         self.style, self.theme, self.content = style, theme, content
 
-    def is_like(self, other: "LaunchFrame | None") -> bool:
+    def is_equal_to(self, other: "LaunchFrame | None") -> bool:
         return other is not None and vars(self) == vars(other)
 
 
@@ -56,7 +56,7 @@ def supports_launch_frame(env: "Mapping[str, str]") -> bool:
 def read_frame(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> LaunchFrame | None:
     """Returns the stored frame, or None if there is none that matches, is complete and belongs to the user."""
     try:
-        with open(_path(size, env), "rb") as file:  # noqa: PTH123  (a `Path` costs more than all of this)
+        with open(_frame_path(size, env), "rb") as file:  # noqa: PTH123  (a `Path` costs more than all of this)
             status = os.fstat(file.fileno())
             if status.st_mode & 0o077 or status.st_uid != os.getuid() or status.st_size > _MAX_FRAME_BYTES:
                 return None
@@ -69,19 +69,19 @@ def read_frame(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Lau
     is_whole = (
         int(length) == len(content) and 0 < row <= size[1] and 0 < column <= column + room <= size[0] + 1
     )
-    return frame if is_whole and key == _key(size, env, cwd, frame.theme) else None
+    return frame if is_whole and key == _validity_key(size, env, cwd, frame.theme) else None
 
 
 def write_frame(frame: LaunchFrame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
     """Stores the frame; a write error leaves no frame."""
     from pathlib import Path  # noqa: PLC0415  (who shows a frame must not pay for writing one)
 
-    from tools.files.replacing import replace_atomically  # noqa: PLC0415  (likewise)
+    from tools.files.atomic_replacement import replace_atomically  # noqa: PLC0415  (likewise)
 
-    path = Path(_path(size, env))
+    path = Path(_frame_path(size, env))
     place = b"%d %d %d" % (frame.row, frame.column, frame.room)
     parts = (
-        _key(size, env, cwd, frame.theme), place, frame.style, os.fsencode(frame.theme),
+        _validity_key(size, env, cwd, frame.theme), place, frame.style, os.fsencode(frame.theme),
         b"%d" % len(frame.content), frame.content,
     )  # fmt: skip
     try:
@@ -94,8 +94,8 @@ def write_frame(frame: LaunchFrame, size: tuple[int, int], env: "Mapping[str, st
 
 
 def remove_all_frames(env: "Mapping[str, str]") -> None:
-    """Deletes all stored frames."""
-    folder = os.path.dirname(_path((0, 0), env))  # noqa: PTH120
+    """Deletes all stored launch frames."""
+    folder = os.path.dirname(_frame_path((0, 0), env))  # noqa: PTH120
     try:
         for name in os.listdir(folder):  # noqa: PTH208
             os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
@@ -103,7 +103,7 @@ def remove_all_frames(env: "Mapping[str, str]") -> None:
         pass
 
 
-def _path(size: tuple[int, int], env: "Mapping[str, str]") -> str:
+def _frame_path(size: tuple[int, int], env: "Mapping[str, str]") -> str:
     return os.path.join(_agent_dir(env), "cache", "launch", f"{size[0]}x{size[1]}")  # noqa: PTH118
 
 
@@ -116,12 +116,12 @@ def _agent_dir(env: "Mapping[str, str]") -> str:
     return os.path.abspath(named) if named else os.path.join(home, ".bayou", "agent")  # noqa: PTH100, PTH118
 
 
-def _key(size: tuple[int, int], env: "Mapping[str, str]", cwd: str, theme: str) -> bytes:
+def _validity_key(size: tuple[int, int], env: "Mapping[str, str]", cwd: str, theme: str) -> bytes:
     agent = _agent_dir(env)
     files = [theme, *(os.path.join(agent, name) for name in ("settings.json", "keybindings.json"))]  # noqa: PTH118
     files += _settings_above(cwd)
     said = [env.get(name) for name in _TERMINAL_VARIABLES]
-    return repr((VERSION, size, said, [_stamp(path) for path in files])).encode("utf-8", "replace")
+    return repr((VERSION, size, said, [_file_stamp(path) for path in files])).encode("utf-8", "replace")
 
 
 def _settings_above(cwd: str) -> "Sequence[str]":
@@ -134,7 +134,7 @@ def _settings_above(cwd: str) -> "Sequence[str]":
     return found
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
+def _file_stamp(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):

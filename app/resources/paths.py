@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from app.resources.text_files import symlink_escape
+from tools.files.existence import exists, is_dir
 from tools.files.paths import AddedFolders
-from tools.files.presence import exists, is_dir
 
 PROJECT_FOLDER = ".bayou"
 
@@ -26,17 +26,17 @@ class Paths(msgspec.Struct, kw_only=True):
     sessions_dir: Path
     """The root of all sessions, with one folder per working directory: `BAYOU_SESSION_DIR`, or in the
     agent folder."""
-    added: AddedFolders = msgspec.field(default_factory=AddedFolders)
+    added_folders: AddedFolders = msgspec.field(default_factory=AddedFolders)
     """The folders that the session works in besides `cwd`."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], cwd: Path) -> "Paths":
         home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
-        agent_dir = _folder(env.get("BAYOU_AGENT_DIR"), home, cwd) or home / ".bayou" / "agent"
-        sessions = _folder(env.get("BAYOU_SESSION_DIR"), home, cwd) or agent_dir / "sessions"
+        agent_dir = _folder_from_variable(env.get("BAYOU_AGENT_DIR"), home, cwd) or home / ".bayou" / "agent"
+        sessions = _folder_from_variable(env.get("BAYOU_SESSION_DIR"), home, cwd) or agent_dir / "sessions"
         return cls(home=home, cwd=_absolute(cwd), agent_dir=agent_dir, sessions_dir=sessions)
 
-    def enter(self, folder: Path) -> None:
+    def switch_to(self, folder: Path) -> None:
         self.cwd = folder
 
     @property
@@ -66,7 +66,7 @@ class Paths(msgspec.Struct, kw_only=True):
         return self.agent_dir / "cache"
 
     @property
-    def working_dir(self) -> Path:
+    def temporary_dir(self) -> Path:
         """The parent of temporary folders of one run."""
         return self.cache_dir / "working"
 
@@ -110,7 +110,7 @@ def state_folder(home: Path, env: Mapping[str, str]) -> Path:
     return (Path(named) if named else home / ".local" / "state") / "bayou"
 
 
-def _folder(value: str | None, home: Path, cwd: Path) -> Path | None:
+def _folder_from_variable(value: str | None, home: Path, cwd: Path) -> Path | None:
     if not value:
         return None
     if value == "~" or value.startswith("~/"):

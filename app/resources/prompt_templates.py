@@ -12,9 +12,10 @@ from app.resources.command_files import (
     command_files,
     read_allowed_tools,
 )
-from app.resources.frontmatter import files_in, read_document
+from app.resources.frontmatter import files_with_suffixes, read_document
 from app.resources.paths import Paths
-from tools.files.presence import is_file
+from app.resources.plugin_folder import PluginFolder
+from tools.files.existence import is_file
 from tools.patterns import late
 
 
@@ -35,7 +36,7 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """For a command: the model of the run that it begins."""
 
     def expand(self, arguments: str) -> str:
-        return substitute(self.body, split_arguments(arguments))
+        return substitute_placeholders(self.body, split_arguments(arguments))
 
 
 class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
     templates: tuple[PromptTemplate, ...] = ()
     problems: tuple[str, ...] = ()
 
-    def named(self, name: str) -> PromptTemplate | None:
+    def find_template(self, name: str) -> PromptTemplate | None:
         """Returns the template of that name; the last part of a name in folders is enough if it is the only
         one."""
         found = next((template for template in self.templates if template.name == name), None)
@@ -53,15 +54,15 @@ class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
         nested = [one for one in self.templates if one.name.rpartition(":")[2] == name]
         return nested[0] if len(nested) == 1 else None
 
-    def called_by(self, text: str) -> tuple[PromptTemplate, str] | None:
+    def template_called_by(self, text: str) -> tuple[PromptTemplate, str] | None:
         """Returns the template and the arguments of `/name arguments`."""
-        name, arguments = _command(text)
-        template = self.named(name) if name else None
+        name, arguments = _split_command(text)
+        template = self.find_template(name) if name else None
         return None if template is None else (template, arguments)
 
     def expand(self, text: str) -> str | None:
         """Returns the prompt for `/name arguments`, or None if no template has that name."""
-        called = self.called_by(text)
+        called = self.template_called_by(text)
         return called[0].expand(called[1]) if called else None
 
 
@@ -70,7 +71,7 @@ def find_prompts(
     *,
     is_trusted: bool,
     more: Iterable[Path] = (),
-    commands: Iterable[tuple[str, Path]] = (),
+    commands: Iterable[tuple[PluginFolder, Path]] = (),
 ) -> PromptTemplates:
     """Finds the templates of the trusted project, then of the agent folder, then from settings, packages and
     flags, then the commands of the trusted project, of the home and of packages, whose names begin with the
@@ -82,30 +83,34 @@ def find_prompts(
     files = [
         (path.stem, path, False)
         for place in places
-        for path in ([place] if is_file(place) else files_in(place, (".md",), problems))
+        for path in ([place] if is_file(place) else files_with_suffixes(place, (".md",), problems))
     ]
     folders = [paths.cwd, paths.home] if is_trusted and paths.cwd != paths.home else [paths.home]
     for folder in folders:
         files += [(name, path, True) for name, path in command_files(folder / COMMANDS_FOLDER)]
-    for package, place in commands:
+    plugins: dict[str, PluginFolder] = {}
+    for plugin, place in commands:
         found_there = [(place.stem, place)] if is_file(place) else command_files(place)
-        files += [(f"{package}:{name}", path, True) for name, path in found_there]
+        files += [(f"{plugin.name}:{name}", path, True) for name, path in found_there]
+        plugins |= {f"{plugin.name}:{name}": plugin for name, _ in found_there}
     for name, path, is_command in files:
         if problem := paths.symlink_escape(path):
             problems.append(problem)
             continue
-        template = _read(path, name, is_command, problems)
+        template = _read_template(path, name, is_command, problems)
         if template is None:
             continue
         if template.name in found:
             first = found[template.name].path
-            problems.append(f"{path}: /{template.name} is already defined by {first}, which counts")
+            problems.append(f"{path}: /{template.name} is already defined by {first}, which is used")
             continue
+        if name in plugins:
+            template = msgspec.structs.replace(template, body=plugins[name].expand(template.body))
         found[template.name] = template
     return PromptTemplates(templates=tuple(found.values()), problems=tuple(problems))
 
 
-def _read(path: Path, name: str, is_command: bool, problems: list[str]) -> PromptTemplate | None:
+def _read_template(path: Path, name: str, is_command: bool, problems: list[str]) -> PromptTemplate | None:
     document = read_document(path, problems)
     if document is None:
         return None
@@ -130,7 +135,7 @@ def _first_line(body: str) -> str:
     return line if len(line) <= 60 else line[:59] + "…"
 
 
-def _command(text: str) -> tuple[str, str]:
+def _split_command(text: str) -> tuple[str, str]:
     match = re.match(r"/(\S+)\s*(.*)\Z", text.strip(), re.DOTALL)
     return (match[1], match[2]) if match else ("", "")
 
@@ -170,13 +175,13 @@ def has_placeholder(body: str) -> bool:
     return _PLACEHOLDER.search(body) is not None
 
 
-def substitute(body: str, arguments: Sequence[str]) -> str:
+def substitute_placeholders(body: str, arguments: Sequence[str]) -> str:
     """Replaces `$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:-default}`, `${@:N}` and `${@:N:L}` in one
     pass, so that placeholders inside arguments stay as they are."""
 
     def value(match: re.Match[str]) -> str:
         if match["from"]:
-            return _slice(arguments, int(match["start"]), match["count"])
+            return _argument_slice(arguments, int(match["start"]), match["count"])
         name = match["number"] or match["name"] or "@"
         if name.isdigit():
             index = int(name)
@@ -188,7 +193,7 @@ def substitute(body: str, arguments: Sequence[str]) -> str:
     return _PLACEHOLDER.sub(value, body)
 
 
-def _slice(arguments: Sequence[str], start: int, count: str | None) -> str:
+def _argument_slice(arguments: Sequence[str], start: int, count: str | None) -> str:
     first = max(start - 1, 0)
     last = None if count is None else first + int(count)
     return " ".join(arguments[first:last])

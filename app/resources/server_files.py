@@ -1,5 +1,5 @@
-"""Reads the files that configure MCP servers, without interpreting the entries; faults are reported with line
-and column. `app.mcp` interprets the entries; `brought_servers` lists those that need trust."""
+"""Reads the files that configure MCP servers, without interpreting the entries; faults are reported with line and
+column. `app.mcp` interprets the entries; `project_servers` lists those that need trust."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from app.values.json_comments import JsonSyntaxError, parse_json_with_comments, 
 from app.values.user_errors import FileError
 
 SERVERS_KEY = "mcpServers"
-ServerOrigin = Literal["user", "project", "flag", "extension", "client"]
+ServerOrigin = Literal["user", "project", "flag", "extension", "client", "plugin"]
 
 
 class ServerConfigFile(msgspec.Struct, frozen=True):

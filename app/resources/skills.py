@@ -13,7 +13,7 @@ from app.resources.frontmatter import read_document, split_frontmatter
 from app.resources.paths import Paths, folders_up_to
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
-from tools.files.presence import is_dir, is_file
+from tools.files.existence import is_dir, is_file
 from tools.patterns import late
 
 _SKILL_NAME = late(r"[^\W_]+(?:-[^\W_]+)*\Z")
@@ -86,18 +86,18 @@ class Skills(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[Skill, ...] = ()
     problems: tuple[str, ...] = ()
 
-    def named(self, name: str) -> Skill | None:
+    def find_skill(self, name: str) -> Skill | None:
         return next((skill for skill in self.skills if skill.name == name), None)
 
     def skill_called_by(self, text: str) -> Skill | None:
         """Returns the skill that `/skill:name arguments` names."""
         match = _SKILL_CALL.match(text.strip())
-        return self.named(match[1]) if match else None
+        return self.find_skill(match[1]) if match else None
 
-    def mentioned_in(self, text: str) -> tuple[Skill, ...]:
+    def skills_mentioned_in(self, text: str) -> tuple[Skill, ...]:
         """Returns the skills that a prompt names as `$name`, each once, in this order."""
         names = dict.fromkeys(_SKILL_MENTION.findall(text)) if "$" in text else ()
-        return tuple(skill for name in names if (skill := self.named(name)) is not None)
+        return tuple(skill for name in names if (skill := self.find_skill(name)) is not None)
 
     def expand(self, text: str) -> str | None:
         """Returns the prompt for `/skill:name arguments`, or None if the text names no skill."""
@@ -111,7 +111,7 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
     found: dict[str, Skill] = {}
     problems: list[str] = []
     seen: set[Path] = set()
-    for place in (*_places(paths, is_trusted), *more):
+    for place in (*_skill_places(paths, is_trusted), *more):
         for path in _skill_files(place):
             real = path.resolve()
             if real in seen:
@@ -120,7 +120,7 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
             if problem := paths.symlink_escape(path):
                 problems.append(problem)
                 continue
-            skill = _read(path, problems)
+            skill = _read_skill(path, problems)
             if skill is None:
                 continue
             if skill.name in found:
@@ -132,7 +132,7 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
     return Skills(skills=tuple(found.values()), problems=tuple(problems))
 
 
-def _places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
+def _skill_places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
     if is_trusted:
         yield paths.project_dir / "skills"
         for folder in folders_up_to(paths.cwd, paths.top):
@@ -170,18 +170,18 @@ def _skill_files(place: Path) -> Iterator[Path]:
             ]
 
 
-def _read(path: Path, problems: list[str]) -> Skill | None:
+def _read_skill(path: Path, problems: list[str]) -> Skill | None:
     document = read_document(path, problems)
     if document is None:
         return None
-    reason = _reason(document.fields, document.problem)
-    name, fault = _name(document.fields, path)
+    reason = _invalid_reason(document.fields, document.problem)
+    name, fault = _skill_name(document.fields, path)
     if reason or not name:
         problems.append(f"{path}: {reason or fault}. The skill is ignored.")
         return None
     if fault:
-        problems.append(f"{path}: {fault}; it is called {name}, as its folder")
-    elif path.name == "SKILL.md" and _normal(path.parent.name) != name:
+        problems.append(f"{path}: {fault}; the folder's name, {name}, is used")
+    elif path.name == "SKILL.md" and _normalise_name(path.parent.name) != name:
         problems.append(
             f"{path}: its folder is called {path.parent.name}, but the skill {name}; both should be the same"
         )
@@ -200,31 +200,32 @@ def _read(path: Path, problems: list[str]) -> Skill | None:
     )
 
 
-def _name(fields: dict[str, Any], path: Path) -> tuple[str, str]:
-    """Returns a skill's name, or its folder's where it has no valid one, and what is wrong with it. The name is empty
-    if neither is valid."""
+def _skill_name(fields: dict[str, Any], path: Path) -> tuple[str, str]:
+    """Returns a skill's name, or its folder's where the skill has no valid one, and the problem of the name. The
+    name is empty if neither is valid."""
     said = fields.get("name")
-    name = _normal(said) if isinstance(said, str) else ""
-    if _is_name(name):
+    name = _normalise_name(said) if isinstance(said, str) else ""
+    if _is_valid_name(name):
         return name, ""
     fault = (
-        f"the name {name[:80]!r} must be at most {_MAX_NAME_CHARS} lower-case letters, digits and single hyphens"
+        f"the name {name[:80]!r} must be at most {_MAX_NAME_CHARS} lower-case letters, digits and single "
+        f"hyphens"
         if name
         else "the name is missing"
     )
-    folder = _normal(path.parent.name) if path.name == "SKILL.md" else ""
-    return folder if _is_name(folder) else "", fault
+    folder = _normalise_name(path.parent.name) if path.name == "SKILL.md" else ""
+    return folder if _is_valid_name(folder) else "", fault
 
 
-def _is_name(name: str) -> bool:
+def _is_valid_name(name: str) -> bool:
     return len(name) <= _MAX_NAME_CHARS and name == name.lower() and _SKILL_NAME.match(name) is not None
 
 
-def _normal(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name.strip())
 
 
-def _reason(fields: dict[str, Any], problem: str) -> str:
+def _invalid_reason(fields: dict[str, Any], problem: str) -> str:
     """Returns why this is not a valid skill, in plain words; empty if it is valid."""
     description = fields.get("description")
     if not fields:

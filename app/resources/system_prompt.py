@@ -15,10 +15,10 @@ from app.resources.text_files import read_text
 from app.values.user_errors import FileError
 from tools.patterns import late
 
-SECTION_NAME = late(r"[a-z][a-z0-9_-]*\Z")
+SECTION_NAME_PATTERN = late(r"[a-z][a-z0-9_-]*\Z")
 
 ROLE_TEXT = (
-    "You are bayou's agent: you work on the project in the current folder together with the person at the "
+    "You are bayou's agent: you work on the project in the current folder together with the user at the "
     "terminal. Look before you change things, change what was asked for, and check what you did. Your tools "
     "act on the real files and the real shell."
 )
@@ -27,7 +27,7 @@ _CLOSING_RULES = (
     "Be brief: say what you did and what is left, without repeating what the tools have shown.",
     "Name files by their paths, with line numbers where they help.",
 )
-_MORE_TOOLS_NOTE = "Further tools may be described beside this list."
+_MORE_TOOLS_NOTE = "More tools may be described outside this list."
 
 
 class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +61,9 @@ class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolLine, ...] = ()
     guidelines: tuple[str, ...] = ()
     """Additional guidelines from extensions."""
-    custom: str | None = None
+    custom_prompt: str | None = None
     """Replaces the role, tools, rules and docs sections."""
-    appended: tuple[str, ...] = ()
+    appended_texts: tuple[str, ...] = ()
     context_files: tuple[ContextFile, ...] = ()
     always_rules: tuple[tuple[str, str], ...] = ()
     """Name and text of the rules that always apply."""
@@ -92,30 +92,30 @@ class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_prompt(parts: PromptParts) -> PromptSections:
     """Builds the prompt. Pure: the same parts give the same bytes."""
-    sections: list[tuple[str, str]] = [("preamble", (parts.custom or "").strip() or ROLE_TEXT)]
-    if not (parts.custom and parts.custom.strip()):
-        sections.append(("tools", _tools(parts.tools)))
-        sections.append(("rules", _rules(parts)))
+    sections: list[tuple[str, str]] = [("preamble", (parts.custom_prompt or "").strip() or ROLE_TEXT)]
+    if not (parts.custom_prompt and parts.custom_prompt.strip()):
+        sections.append(("tools", _tools_section(parts.tools)))
+        sections.append(("rules", _guidelines_section(parts)))
         if parts.docs_dir:
-            sections.append(("docs", _docs(parts.docs_dir)))
-    sections.append(("addendum", "\n\n".join(text.strip() for text in parts.appended if text.strip())))
-    sections.append(("project_context", _project_context(parts.context_files)))
+            sections.append(("docs", _docs_section(parts.docs_dir)))
+    sections.append(("addendum", "\n\n".join(text.strip() for text in parts.appended_texts if text.strip())))
+    sections.append(("project_context", _context_section(parts.context_files)))
     sections.append(("project_rules", rules_section(parts.always_rules, parts.rulebook)))
-    sections.append(("skills", _skills(parts)))
+    sections.append(("skills", _skills_section(parts)))
     sections.append(("cwd", parts.cwd.as_posix()))
     taken = {name for name, body in sections if body}
     for name, body in parts.sections.items():
-        if SECTION_NAME.match(name) and name not in taken:
+        if SECTION_NAME_PATTERN.match(name) and name not in taken:
             sections.append((name, body.strip()))
     return PromptSections(sections=tuple((name, body) for name, body in sections if body))
 
 
-def _tools(tools: Sequence[ToolLine]) -> str:
+def _tools_section(tools: Sequence[ToolLine]) -> str:
     lines = [f"- {tool.name}: {tool.snippet}" for tool in tools if tool.snippet]
     return "\n".join([*(lines or ["(none)"]), "", _MORE_TOOLS_NOTE])
 
 
-def _rules(parts: PromptParts) -> str:
+def _guidelines_section(parts: PromptParts) -> str:
     names = {tool.name for tool in parts.tools}
     rules: list[str] = []
     if names & {"bash", "powershell"} and not names & {"grep", "find", "ls"}:
@@ -127,30 +127,30 @@ def _rules(parts: PromptParts) -> str:
     return "\n".join(f"- {rule}" for rule in dict.fromkeys(rule.strip() for rule in rules) if rule)
 
 
-def _docs(folder: str) -> str:
+def _docs_section(folder: str) -> str:
     return (
-        f"You are bayou. Its documentation lies in {folder} (README.md lists the pages, examples/ has extensions): "
-        "read there when you are asked about bayou itself or to extend it, else leave it."
+        f"You are bayou. Its documentation is in {folder} (README.md lists the pages, examples/ has "
+        f"extensions): read it only when you are asked about bayou itself or to extend it."
     )
 
 
-def _project_context(files: Sequence[ContextFile]) -> str:
+def _context_section(files: Sequence[ContextFile]) -> str:
     if not files:
         return ""
     blocks = [
         f'<project_instructions path="{file.path.as_posix()}">\n{file.text}\n</project_instructions>'
         for file in files
     ]
-    intro = "Instructions of this machine's user and of the project, from the general to the particular:"
+    intro = "Instructions of the user and of the project, the general ones first:"
     return "\n\n".join([intro, *blocks])
 
 
 def rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[RuleLine]) -> str:
     """Returns the rules that always apply, followed by those that are read on demand."""
-    blocks = [f'<rule name="{_attribute(name)}">\n{text}\n</rule>' for name, text in always]
+    blocks = [f'<rule name="{_escape_attribute(name)}">\n{text}\n</rule>' for name, text in always]
     if rulebook:
         lines = [
-            "Further rules. When one bears on what you do, read its text first, with read at rule://NAME:"
+            "More rules. When one applies to what you do, read its text first, with read at rule://NAME:"
         ]
         for rule in rulebook:
             where = f" (files: {', '.join(rule.globs)})" if rule.globs else ""
@@ -159,26 +159,26 @@ def rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[RuleLine
     return "\n\n".join(blocks)
 
 
-def _skills(parts: PromptParts) -> str:
+def _skills_section(parts: PromptParts) -> str:
     if not parts.skills or not {tool.name for tool in parts.tools} & {"read", "bash"}:
         return ""
     lines = [
-        "Know-how for particular tasks. When a task matches a description, read the file before you begin:"
+        "Skills for particular tasks. When a task matches a description, read the file before you begin:"
     ]
     for skill in parts.skills:
         lines.append(
-            f"<skill>\n<name>{_text(skill.name)}</name>\n<description>{_text(skill.description)}</description>\n"
-            f"<location>{_text(skill.location)}</location>\n</skill>"
+            f"<skill>\n<name>{_escape_text(skill.name)}</name>\n<description>{_escape_text(skill.description)}</description>\n"
+            f"<location>{_escape_text(skill.location)}</location>\n</skill>"
         )
     return "\n".join(lines)
 
 
-def _text(value: str) -> str:
+def _escape_text(value: str) -> str:
     return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _attribute(value: str) -> str:
-    return _text(value).replace('"', "&quot;")
+def _escape_attribute(value: str) -> str:
+    return _escape_text(value).replace('"', "&quot;")
 
 
 class PromptFiles(msgspec.Struct, frozen=True, kw_only=True):

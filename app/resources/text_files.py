@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from app.values.user_errors import FileError
-from tools.files.replacing import replace_atomically
+from tools.files.atomic_replacement import replace_atomically
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """The largest file that is read; files that people write for bayou are smaller."""

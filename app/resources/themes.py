@@ -11,8 +11,8 @@ import msgspec
 
 from app.resources.paths import Paths, styles_dir
 from app.resources.text_files import symlink_escape
-from tools.files.presence import exists, is_file
-from tools.files.watched import Stamp, file_stamp
+from tools.files.existence import exists, is_file
+from tools.files.watched_files import FileStamp, file_stamp
 
 ThemeSource = Literal["built-in", "user", "project", "settings"]
 THEME_SUFFIXES = (".json", ".tcss")
@@ -25,7 +25,7 @@ class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     source: ThemeSource
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> FileStamp:
         """Returns a value that changes with the file, for hot reload."""
         return file_stamp(self.path)
 
@@ -41,9 +41,9 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
     """The project's top folder; files in it whose links lead out of it are not read."""
 
     def refreshed(self) -> "Themes":
-        return _find(self.places, self.top)
+        return _find_in_places(self.places, self.top)
 
-    def named(self, name: str) -> ThemeFile | None:
+    def find_theme(self, name: str) -> ThemeFile | None:
         return next((theme for theme in self.files if theme.name == name), None)
 
     @property
@@ -61,16 +61,16 @@ def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), ha
         places.append((paths.project_dir / "themes", "project"))
     for place in more:
         places.append((place, "settings"))
-    return _find(tuple(places), paths.top)
+    return _find_in_places(tuple(places), paths.top)
 
 
-def _find(places: tuple[tuple[Path, ThemeSource], ...], top: Path | None) -> Themes:
+def _find_in_places(places: tuple[tuple[Path, ThemeSource], ...], top: Path | None) -> Themes:
     found: dict[str, ThemeFile] = {}
     problems: list[str] = []
     for place, source in places:
         if source == "settings" and not exists(place):
             problems.append(f"{place}: no such theme file or folder")
-        for path in _files(place):
+        for path in _theme_files(place):
             if (
                 top is not None
                 and source in ("project", "settings")
@@ -88,7 +88,7 @@ def _find(places: tuple[tuple[Path, ThemeSource], ...], top: Path | None) -> The
     return Themes(files=files, problems=tuple(problems), places=places, top=top)
 
 
-def _files(place: Path) -> list[Path]:
+def _theme_files(place: Path) -> list[Path]:
     if is_file(place):
         return [place] if place.suffix in THEME_SUFFIXES else []
     try:

@@ -41,7 +41,7 @@ AssistantParts = tuple[AssistantContent, ...]
 
 
 class SystemState(msgspec.Struct, frozen=True, kw_only=True):
-    """The merged content of all system messages in the context."""
+    """The prompt sections and tools that result from all system messages in the context."""
 
     sections: dict[str, str] = {}
     tools: tuple[ToolDeclaration, ...] = ()
@@ -60,20 +60,21 @@ class ProjectedContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def project_context(path: Sequence[Entry]) -> ProjectedContext:
-    """Projects a path (root first) to messages, model, thinking level and system state."""
-    messages = in_call_order(_messages(path))
+    """Projects a path of session entries (root first) to messages, model, thinking level and system state."""
+    messages = in_call_order(_context_messages(path))
     return msgspec.structs.replace(
-        model_and_level_of(path), messages=tuple(messages), system=merged_system(messages)
+        model_and_level_of(path), messages=tuple(messages), system=merge_system_messages(messages)
     )
 
 
 def model_and_level_of(path: Sequence[Entry]) -> ProjectedContext:
-    """Returns the model and the thinking level of a path without its messages, which is cheaper."""
-    return settings_above(reversed(path), reversed(path))
+    """Returns the model and the thinking level of a path of session entries without its messages, which is
+    cheaper."""
+    return model_and_level_above(reversed(path), reversed(path))
 
 
-def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> ProjectedContext:
-    """Returns model and thinking level from a leaf upwards, reading no further than needed. `states` may
+def model_and_level_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> ProjectedContext:
+    """Returns the model and the thinking level from a leaf upwards, reading no further than needed. `states` may
     leave out messages, which are many."""
     model = next((named for entry in upwards if (named := _model_named(entry)) is not None), None)
     levels = (entry.thinking_level for entry in states if isinstance(entry, ThinkingLevelChangeEntry))
@@ -84,7 +85,7 @@ def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> Project
 
 
 def _model_named(entry: Entry) -> tuple[str, str] | None:
-    """The model that an entry selected or that answered in it."""
+    """Returns the model that a session entry selected or that answered in it."""
     if isinstance(entry, ModelChangeEntry):
         return entry.provider, entry.model_id
     if isinstance(entry, MessageEntry) and isinstance(answer := entry.message, AssistantMessage):
@@ -93,7 +94,7 @@ def _model_named(entry: Entry) -> tuple[str, str] | None:
 
 
 def context_entries(path: Sequence[Entry]) -> Sequence[Entry]:
-    """Returns the entries that the context is made of: all, or the last compaction, the entries it kept,
+    """Returns the session entries that the context is made of: all, or the last compaction, the entries it kept,
     and those after it."""
     start = next((i for i in range(len(path) - 1, -1, -1) if isinstance(path[i], CompactionEntry)), None)
     if start is None:
@@ -101,15 +102,15 @@ def context_entries(path: Sequence[Entry]) -> Sequence[Entry]:
     compaction = path[start]
     assert isinstance(compaction, CompactionEntry)
     first = next((i for i in range(start) if path[i].id == compaction.first_kept_entry_id), start)
-    kept = [entry for entry in path[first:start] if not _is_system(entry)]
+    kept = [entry for entry in path[first:start] if not _is_system_message(entry)]
     return [compaction, *kept, *path[start + 1 :]]
 
 
-def _is_system(entry: Entry) -> bool:
+def _is_system_message(entry: Entry) -> bool:
     return isinstance(entry, MessageEntry) and isinstance(entry.message, SystemMessage)
 
 
-def _messages(path: Sequence[Entry]) -> list[Message]:
+def _context_messages(path: Sequence[Entry]) -> list[Message]:
     entries = context_entries(path)
     boundary = entries[0] if entries and isinstance(entries[0], CompactionEntry) else None
     edits = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
@@ -120,18 +121,18 @@ def _messages(path: Sequence[Entry]) -> list[Message]:
             if message.id != entry.id:
                 message = msgspec.structs.replace(message, id=entry.id)
             if edits and entry.id in edits:
-                changed = apply_edit(message, edits[entry.id])
+                changed = apply_context_edit(message, edits[entry.id])
                 if changed is None:
                     continue
                 message = changed
             if not isinstance(message, UnknownMessage):
                 found.append(message)
         else:
-            found.extend(_other_messages(entry, boundary, edits.get(entry.id)))
+            found.extend(_messages_of_other_entry(entry, boundary, edits.get(entry.id)))
     return found
 
 
-def _other_messages(
+def _messages_of_other_entry(
     entry: Entry, boundary: CompactionEntry | None, edit: ContextEditEntry | None
 ) -> Iterable[Message]:
     if edit is not None and edit.replacement is None:
@@ -143,26 +144,26 @@ def _other_messages(
             yield msgspec.structs.replace(entry.system_message, id=f"{entry.id}:system")
     message = message_from_entry(entry)
     if message is not None and edit is not None:
-        message = apply_edit(message, edit)
+        message = apply_context_edit(message, edit)
     if message is not None:
         yield message
 
 
 def message_from_entry(entry: Entry) -> Message | None:
-    """Returns the message for an entry that holds none but has text for the model, such as a summary."""
+    """Returns the message for a session entry that is not a message but has text for the model, such as a summary."""
     if isinstance(entry, CompactionEntry):
         return CompactionSummaryMessage(
             id=entry.id,
             summary=entry.summary,
             tokens_before=entry.tokens_before,
-            timestamp=milliseconds(entry.timestamp),
+            timestamp=unix_milliseconds(entry.timestamp),
         )
     if isinstance(entry, BranchSummaryEntry):
         return BranchSummaryMessage(
             id=entry.id,
             summary=entry.summary,
             from_id=entry.from_id,
-            timestamp=milliseconds(entry.timestamp),
+            timestamp=unix_milliseconds(entry.timestamp),
         )
     if isinstance(entry, CustomMessageEntry):
         return CustomMessage(
@@ -171,12 +172,12 @@ def message_from_entry(entry: Entry) -> Message | None:
             content=entry.content,
             display=entry.display,
             details=entry.details,
-            timestamp=milliseconds(entry.timestamp),
+            timestamp=unix_milliseconds(entry.timestamp),
         )
     return None
 
 
-def apply_edit(message: Message, edit: ContextEditEntry) -> Message | None:
+def apply_context_edit(message: Message, edit: ContextEditEntry) -> Message | None:
     """Applies a context edit to a message; None: the message is left out. An invalid replacement changes
     nothing."""
     if edit.replacement is None:
@@ -209,7 +210,7 @@ def apply_edit(message: Message, edit: ContextEditEntry) -> Message | None:
 
 
 def in_call_order(messages: list[Message]) -> list[Message]:
-    """Sorts the results directly behind an assistant message in the order of its calls."""
+    """Sorts the tool results directly behind an assistant message in the order of its calls."""
     index = 0
     while index < len(messages):
         caller = messages[index]
@@ -234,8 +235,8 @@ def _call_position(message: Message, order: dict[str, int]) -> int:
     )
 
 
-def merged_system(messages: Iterable[Message]) -> SystemState:
-    """Returns sections and tools that are in force after all system messages."""
+def merge_system_messages(messages: Iterable[Message]) -> SystemState:
+    """Returns the prompt sections and tools that are in force after all system messages."""
     sections: dict[str, str] = {}
     tools: dict[str, ToolDeclaration] = {}
     for message in messages:
@@ -253,7 +254,7 @@ def merged_system(messages: Iterable[Message]) -> SystemState:
     return SystemState(sections=sections, tools=tuple(tools.values()))
 
 
-def milliseconds(timestamp: str) -> int:
+def unix_milliseconds(timestamp: str) -> int:
     """Converts an entry's timestamp to Unix milliseconds; 0 when it is invalid."""
     try:
         return round(datetime.fromisoformat(timestamp).timestamp() * 1000)

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.file.atomic import replace_file
-from app.sessions.ids import sidecar
+from app.sessions.ids import sidecar_path
 from app.values.codec import decode, encode
 from app.values.content import Image
 from app.values.wire import Wire, now_ms
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 
 
 class SavedAttachment(Wire, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class QueuedText(Wire, frozen=True, kw_only=True):
 
 
 class SavedDraft(Wire, frozen=True, kw_only=True):
-    """A draft as the sidecar file stores it."""
+    """A draft as its file beside the session stores it."""
 
     text: str = ""
     attachments: tuple[SavedAttachment, ...] = ()
@@ -54,11 +54,11 @@ class DraftFile:
     saved."""
 
     def __init__(self, session: Path | None) -> None:
-        self.path = sidecar(session, "draft") if session is not None else None
+        self.path = sidecar_path(session, "draft") if session is not None else None
         self._saved: SavedDraft | None = None
 
     def save(self, draft: SavedDraft) -> None:
-        """Writes the draft if it differs from the last one. Raises `SessionWriteError`."""
+        """Writes the draft if it differs from the last one written. Raises `SessionWriteError`."""
         plain = msgspec.structs.replace(draft, saved=0)
         if self.path is None or plain == self._saved:
             return
@@ -71,18 +71,18 @@ class DraftFile:
         self._saved = plain
 
     def load(self) -> SavedDraft | None:
-        """Returns the draft of the previous process; None when there is none or the file cannot be read."""
+        """Returns the draft that the previous process saved; None when there is none or the file cannot be read."""
         return read_draft(self.path) if self.path is not None else None
 
     def discard(self) -> None:
-        """Deletes the draft, after everything was sent or thrown away."""
+        """Deletes the draft's file, after everything was sent or thrown away."""
         self._saved = None
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
 
 def read_draft(path: Path) -> SavedDraft | None:
-    """Reads a draft file; None when it is missing, damaged or empty."""
+    """Reads a draft's file; None when it is missing, damaged or empty."""
     try:
         draft: SavedDraft = decode(read_regular(path), SavedDraft)
     except (OSError, msgspec.DecodeError):
@@ -99,12 +99,12 @@ def abandoned_drafts(folder: Path) -> list[tuple[Path, SavedDraft]]:
         if path.with_suffix("").exists():
             continue
         draft = read_draft(path)
-        if draft is not None and not _is_running(draft.process):
+        if draft is not None and not _is_process_running(draft.process):
             found.append((path, draft))
     return sorted(found, key=lambda pair: pair[1].saved, reverse=True)
 
 
-def _is_running(process: int) -> bool:
+def _is_process_running(process: int) -> bool:
     if process <= 0 or process == os.getpid() or sys.platform == "win32":
         return False
     try:

@@ -22,7 +22,7 @@ from app.values.entries import (
 )
 from app.values.messages import ToolResultMessage, UserMessage
 
-LEAF_TYPE = "bayou.leaf"
+LEAF_ENTRY_TYPE = "bayou.leaf"
 """The type of a custom entry that marks its parent as the leaf; written when the user moves, so that
 resuming returns there."""
 
@@ -31,7 +31,7 @@ ABOVE_ROOTS = -1
 
 
 class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts and cost of an entry with its descendants."""
+    """Counts and cost of a session entry with its descendants."""
 
     entries: int = 0
     messages: int = 0
@@ -43,7 +43,7 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of going to an entry: the new leaf, and the text that returns to the editor."""
+    """The result of going to a session entry: the new leaf, and the text that returns to the editor."""
 
     leaf_id: str | None
     text: str | None = None
@@ -51,7 +51,7 @@ class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionTree:
-    """Entries in file order with their parents, labels and the session's name."""
+    """The tree of a session's entries in file order, with parents, labels and the session's name."""
 
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self.entries: list[Entry] = []
@@ -70,8 +70,8 @@ class SessionTree:
         """The last computed path: in a long session the same path is needed several times in a row."""
         self._orphans: list[int] = []
         """Positions whose parent was not found yet."""
-        self.take(entries)
-        self.adopt({})
+        self.append_read_entries(entries)
+        self.find_parents({})
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -80,24 +80,22 @@ class SessionTree:
         return entry_id in self._index
 
     def add(self, entry: Entry) -> int:
-        """Appends an entry and returns its position."""
+        """Appends a session entry and returns its position."""
         position = len(self.entries)
-        self._file((entry,))
+        self._append_entries((entry,))
         if self._children is not None:
             self._children.setdefault(self._parents[position], []).append(position)
         return position
 
-    def take(self, entries: Sequence[Entry]) -> None:
-        """Appends entries that were read from a file; call `adopt` after the last.
-
-        When the entries form a chain with unique ids, as nearly always, they are added without a loop
-        over each."""
+    def append_read_entries(self, entries: Sequence[Entry]) -> None:
+        """Appends session entries that were read from a file; call `find_parents` after the last. When the
+        entries form a chain with unique ids, as nearly always, they are added without a loop over each."""
         base, last = len(self.entries), self.entries[-1].id if self.entries else None
         ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
         fresh = dict(zip(ids, range(base, base + len(ids)), strict=True))
         is_run = parents == [last, *ids[:-1]] and len(fresh) == len(ids) and last != ""
         if not is_run or "" in fresh or not self._index.keys().isdisjoint(fresh):
-            self._file(entries)
+            self._append_entries(entries)
             return
         self._index.update(fresh)
         self._parents += range(base - 1, base + len(ids) - 1)
@@ -109,10 +107,10 @@ class SessionTree:
         ]
         self.entries += entries
         for place in self._states[bisect_left(self._states, base) :]:
-            self._note_state(self.entries[place])
+            self._record_labels_and_name(self.entries[place])
 
-    def _file(self, fresh: Sequence[Entry]) -> None:
-        """Appends entries one by one."""
+    def _append_entries(self, fresh: Sequence[Entry]) -> None:
+        """Appends session entries one by one."""
         index, parents = self._index, self._parents
         for position, entry in enumerate(fresh, len(self.entries)):
             entry_id, parent_id = entry.id, entry.parent_id
@@ -131,14 +129,14 @@ class SessionTree:
                 index[entry_id] = position
             if not isinstance(entry, MessageEntry):
                 self._states.append(position)
-                self._note_state(entry)
+                self._record_labels_and_name(entry)
         self.entries += fresh
 
-    def _note_state(self, entry: Entry) -> None:
+    def _record_labels_and_name(self, entry: Entry) -> None:
         """Records labels and the session's name, which the newest entry decides wherever it is in the
         tree."""
         if isinstance(entry, SessionInfoEntry):
-            self.name = one_line(entry.name or "") or None
+            self.name = one_line_name(entry.name or "") or None
         elif isinstance(entry, LabelEntry):
             if entry.label:
                 self.labels[entry.target_id] = entry.label
@@ -166,60 +164,60 @@ class SessionTree:
             wanted = self._links[wanted]
         return ABOVE_ROOTS
 
-    def adopt(self, links: Mapping[str, str | None]) -> None:
+    def find_parents(self, links: Mapping[str, str | None]) -> None:
         """Finds the parents of orphans once all entries are there: parents that stand behind their child,
         or that only `links` (id → parent id of lost entries) knows."""
         self._links = links
         orphans, self._orphans = self._orphans, []
         for position in orphans:
             found = self._position_of_parent(self.entries[position])
-            if found != ABOVE_ROOTS and position not in self._upwards(found):
+            if found != ABOVE_ROOTS and position not in self._positions_to_root(found):
                 self._parents[position] = found
 
-    def _upwards(self, position: int) -> Iterator[int]:
+    def _positions_to_root(self, position: int) -> Iterator[int]:
         while position != ABOVE_ROOTS:
             yield position
             position = self._parents[position]
 
-    def _runs(self, position: int) -> Iterator[tuple[int, int]]:
-        """Yields the path upwards as first and last position of each run, lowest run first."""
+    def _runs_of_positions_to_root(self, position: int) -> Iterator[tuple[int, int]]:
+        """Yields the path from a position up to the root as first and last position of each run, lowest run first."""
         while position != ABOVE_ROOTS:
             first = self._starts[bisect_right(self._starts, position) - 1]
             yield first, position
             position = self._parents[first]
 
-    def position(self, entry_id: str) -> int | None:
+    def position_of_id(self, entry_id: str) -> int | None:
         return self._index.get(entry_id)
 
-    def parent(self, position: int) -> int:
+    def parent_position(self, position: int) -> int:
         return self._parents[position]
 
-    def upwards(self, position: int) -> Iterator[Entry]:
-        return (self.entries[place] for place in self._upwards(position))
+    def entries_to_root(self, position: int) -> Iterator[Entry]:
+        return (self.entries[place] for place in self._positions_to_root(position))
 
-    def path(self, position: int) -> Sequence[Entry]:
+    def path_entries(self, position: int) -> Sequence[Entry]:
         """Returns the entries from the root to a position. The list is cached; callers must not change it."""
         known, found = self._path
         if known != position or not found:
             found = []
-            for first, last in reversed(list(self._runs(position))):
+            for first, last in reversed(list(self._runs_of_positions_to_root(position))):
                 found += self.entries[first : last + 1]
             self._path = (position, found)
         return found
 
-    def states(self, position: int) -> Iterator[Entry]:
-        """Yields the entries of `upwards` that are not messages, without visiting messages."""
-        for first, last in self._runs(position):
+    def state_entries_to_root(self, position: int) -> Iterator[Entry]:
+        """Yields the entries from a position up to the root that are not messages, without visiting messages."""
+        for first, last in self._runs_of_positions_to_root(position):
             lowest, end = bisect_left(self._states, first), bisect_right(self._states, last)
             for place in reversed(range(lowest, end)):
                 yield self.entries[self._states[place]]
 
-    def recent(self, position: int) -> list[Entry]:
-        """Returns the end of `path`: from the first entry that the last compaction kept, or all without
-        one."""
+    def recent_path(self, position: int) -> list[Entry]:
+        """Returns the end of the path to a position: from the first entry that the last compaction kept, or the
+        whole path without one."""
         found: list[Entry] = []
         first_kept: str | None = None
-        for place in self._upwards(position):
+        for place in self._positions_to_root(position):
             entry = self.entries[place]
             found.append(entry)
             if first_kept is None and isinstance(entry, CompactionEntry):
@@ -230,15 +228,15 @@ class SessionTree:
         return found
 
     def children(self, position: int) -> list[int]:
-        """Returns the children of a position in file order, without leaf marks that have no children."""
-        below = self._below()
+        """Returns the child entries of a position in file order, without leaf marks that have no children."""
+        below = self._child_positions()
         return [
             child
             for child in below.get(position, ())
             if child in below or not is_leaf_mark(self.entries[child])
         ]
 
-    def _below(self) -> dict[int, list[int]]:
+    def _child_positions(self) -> dict[int, list[int]]:
         if self._children is None:
             self._children = {}
             for position, parent in enumerate(self._parents):
@@ -246,15 +244,15 @@ class SessionTree:
         return self._children
 
     def common_ancestor(self, one: int, other: int) -> int:
-        """Returns the lowest position at or above both; `ABOVE_ROOTS` when they have different roots."""
-        above = set(self._upwards(one))
-        for position in self._upwards(other):
+        """Returns the lowest position at or above both positions; a special value when they have different roots."""
+        above = set(self._positions_to_root(one))
+        for position in self._positions_to_root(other):
             if position in above:
                 return position
         return ABOVE_ROOTS
 
     def subtree(self, position: int) -> Iterator[Entry]:
-        """Yields the entry and its descendants, parents first."""
+        """Yields the entry at a position and its descendants, parents first."""
         waiting = [position] if position != ABOVE_ROOTS else list(reversed(self.children(ABOVE_ROOTS)))
         while waiting:
             place = waiting.pop()
@@ -262,30 +260,30 @@ class SessionTree:
             waiting.extend(reversed(self.children(place)))
 
     def stats(self, position: int) -> SubtreeStats:
-        """Returns counts of a position and its descendants."""
+        """Returns counts and cost of the entry at a position and its descendants."""
         ends = sum(
             1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, ABOVE_ROOTS))
         )
-        return msgspec.structs.replace(stats_of(self.subtree(position)), branches=ends)
+        return msgspec.structs.replace(count_entries(self.subtree(position)), branches=ends)
 
     def navigation(self, position: int) -> NavigationTarget:
-        """Returns the target of going to an entry: for a user message the place before it, with its text
-        for the editor."""
+        """Returns the new leaf when the user goes to an entry: for a user message the place before it, with its
+        text for the editor."""
         entry = self.entries[position]
         above = self._parents[position]
         leaf_id = None if above == ABOVE_ROOTS else self.entries[above].id
         said = entry.message if isinstance(entry, MessageEntry) else entry
         if isinstance(said, UserMessage | CustomMessageEntry):
-            return NavigationTarget(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
+            return NavigationTarget(leaf_id=leaf_id, text=_plain_text(said.content), content=said.content)
         return NavigationTarget(leaf_id=entry.id)
 
 
 def is_leaf_mark(entry: Entry) -> bool:
-    return isinstance(entry, CustomEntry) and entry.custom_type == LEAF_TYPE
+    return isinstance(entry, CustomEntry) and entry.custom_type == LEAF_ENTRY_TYPE
 
 
-def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
-    """Returns counts and cost of entries."""
+def count_entries(entries: Iterable[Entry]) -> SubtreeStats:
+    """Returns counts and cost of session entries."""
     count = messages = users = results = 0
     cost = 0.0
     for entry in entries:
@@ -305,12 +303,12 @@ def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
     )
 
 
-def one_line(name: str) -> str:
+def one_line_name(name: str) -> str:
     """Returns a session name with spaces instead of line feeds."""
     return re.sub(r"[\r\n]+", " ", name).strip()
 
 
-def _plain(content: str | tuple[UserContent, ...]) -> str:
+def _plain_text(content: str | tuple[UserContent, ...]) -> str:
     if isinstance(content, str):
         return content
     if len(content) == 1 and isinstance(content[0], Text):

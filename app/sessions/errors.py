@@ -61,15 +61,15 @@ class SessionReadOnly(SessionWriteError):
         super().__init__(path, "the session is open read-only", "Continue in a copy with /fork or /clone.")
 
 
-def error_text(problem: OSError, path: Path | None = None) -> str:
-    """Returns the system's message for an `OSError`, without number and file name. With `path`, it names
+def system_error_text(problem: OSError, path: Path | None = None) -> str:
+    """Returns the system's message for an `OSError`, without number and file name. With `path`, the text names
     the full disk."""
     words = (problem.strerror or str(problem)).lower()
-    disk = disk_of(path) if path is not None and problem.errno in DISK_FULL_ERRORS else None
+    disk = mount_point_of(path) if path is not None and problem.errno in DISK_FULL_ERRORS else None
     return f"{words} (the disk at {disk} is full)" if disk is not None else words
 
 
-def disk_of(path: Path) -> Path | None:
+def mount_point_of(path: Path) -> Path | None:
     """Returns the mount point of the disk that holds `path`, or would hold it."""
     try:
         return next((place for place in (path, *path.absolute().parents) if os.path.ismount(place)), None)

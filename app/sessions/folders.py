@@ -27,7 +27,7 @@ def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
             yield from (found for found in inside if found.name.endswith(".jsonl") and found.is_file())
 
 
-def header_of(path: Path) -> SessionHeader | None:
+def read_header_if_session(path: Path) -> SessionHeader | None:
     """Returns the header of a session file; None when the file is not a session."""
     try:
         from app.sessions.file.session_reader import read_header  # noqa: PLC0415  (a listing only)

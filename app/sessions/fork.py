@@ -10,7 +10,7 @@ import msgspec
 
 from app.sessions.entry_tree import is_leaf_mark
 from app.sessions.errors import NotASession, SessionError
-from app.sessions.file.session_file import SessionFile, SyncPolicy, at_turn_end
+from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_at_turn_end
 from app.sessions.file.session_reader import read_session, read_without_header
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.session_log import SessionLog
@@ -26,27 +26,36 @@ from app.values.wire import now_iso, unused_id
 
 
 def fork_before(
-    log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: SyncPolicy = at_turn_end
+    log: SessionLog,
+    entry_id: str,
+    folder: Path,
+    *,
+    cwd: Path | None = None,
+    fsync: SyncPolicy = sync_at_turn_end,
 ) -> SessionLog:
     """Returns a new session with all entries above `entry_id`. `log.navigation` gives the text of that
     entry for the editor."""
     above = log.parent(entry_id)
-    return _branch(log, [] if above is None else log.path_to(above), folder, cwd or log.cwd, fsync)
+    return _new_session_from_path(
+        log, [] if above is None else log.path_to(above), folder, cwd or log.cwd, fsync
+    )
 
 
-def clone(
+def clone_path(
     log: SessionLog,
     folder: Path,
     *,
     leaf_id: str | None = None,
     cwd: Path | None = None,
-    fsync: SyncPolicy = at_turn_end,
+    fsync: SyncPolicy = sync_at_turn_end,
 ) -> SessionLog:
-    """Returns a new session with the path to the leaf, or to `leaf_id`."""
-    return _branch(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
+    """Returns a new session with the entries on the path to the leaf, or to `leaf_id`."""
+    return _new_session_from_path(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
 
 
-def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsync: SyncPolicy) -> SessionLog:
+def _new_session_from_path(
+    log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsync: SyncPolicy
+) -> SessionLog:
     header = SessionHeader(
         id=new_session_id(),
         cwd=str(cwd),
@@ -55,14 +64,14 @@ def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsy
         else log.header.parent_session,
     )
     place = folder / file_name(header.timestamp, header.id)
-    entries = as_chain(path)
+    entries = relink_as_chain(path)
     entries += _labels_of(entries, log.entries)
-    return SessionLog.started_from(header, place if log.path is not None else None, entries, fsync=fsync)
+    return SessionLog.with_entries(header, place if log.path is not None else None, entries, fsync=fsync)
 
 
-def as_chain(path: Sequence[Entry]) -> list[Entry]:
-    """Returns a path without labels and leaf marks, each entry a child of the one before; ids and times
-    are kept."""
+def relink_as_chain(path: Sequence[Entry]) -> list[Entry]:
+    """Returns the entries of a path without labels and leaf marks, each entry a child of the one before; ids and
+    times stay."""
     kept: list[Entry] = []
     moved: dict[str, str] = {}
     dropped: list[str] = []
@@ -79,7 +88,7 @@ def as_chain(path: Sequence[Entry]) -> list[Entry]:
 
 
 def with_parent(entry: Entry, parent_id: str | None) -> Entry:
-    """Returns a copy of the entry with another parent."""
+    """Returns a copy of the session entry with another parent."""
     if isinstance(entry, UnknownEntry):
         return (
             entry
@@ -90,7 +99,7 @@ def with_parent(entry: Entry, parent_id: str | None) -> Entry:
 
 
 def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
-    """Returns the labels of the kept entries as label entries, to be appended."""
+    """Returns the labels of the remaining entries as label entries, to be appended."""
     ids = {entry.id for entry in kept}
     last: dict[str, LabelEntry] = {}
     for entry in everything:
@@ -127,5 +136,5 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
     )
     path = folder / file_name(header.timestamp, header.id)
     lines = chain.from_iterable(map(encode_line, (header, *reading.entries)))
-    SessionFile.create(path, lines, at_turn_end).finish()
+    SessionFile.create(path, lines, sync_at_turn_end).finish()
     return path

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tools.patterns import late
 
-SESSION_ID = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+SESSION_ID_PATTERN = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
-_MAX_CLOCK_SKEW = 60.0
+_MAX_CLOCK_SKEW_SECONDS = 60.0
 """Seconds by which the clocks of two machines that share a disk may differ."""
 _MAX_NAME_BYTES = 240
 """The longest folder name in bytes; most file systems permit 255."""
@@ -27,11 +27,11 @@ def new_session_id() -> str:
 def recency_key(then: float, now: float) -> tuple[bool, float]:
     """Returns a sort key for a time in seconds. Times in the future come from a wrong clock and sort as
     the oldest."""
-    return then <= now + _MAX_CLOCK_SKEW, then
+    return then <= now + _MAX_CLOCK_SKEW_SECONDS, then
 
 
 def is_session_id(text: str) -> bool:
-    return SESSION_ID.fullmatch(text) is not None and len(text) <= 128
+    return SESSION_ID_PATTERN.fullmatch(text) is not None and len(text) <= 128
 
 
 def file_name(timestamp: str, session_id: str) -> str:
@@ -51,10 +51,10 @@ def folder_name(cwd: Path) -> str:
     return f"--{text}--"
 
 
-def sidecar(path: Path, kind: str) -> Path:
+def sidecar_path(path: Path, kind: str) -> Path:
     """Returns the path of a file that belongs to a session and lies beside its file: `X.jsonl.draft`."""
     return path.with_name(f"{path.name}.{kind}")
 
 
-SIDECARS = ("quarantine", "partial", "draft", "files", "v1", "v2")
+SIDECAR_KINDS = ("quarantine", "partial", "draft", "files", "v1", "v2")
 """The kinds of files that may lie beside a session file."""

@@ -16,16 +16,16 @@ from app.sessions.session_log import SessionLog
 MAX_TOTAL_BYTES: Final = 2_000_000_000
 
 
-class _Outputs(msgspec.Struct, frozen=True, kw_only=True):
-    """The stored outputs of one session."""
+class _StoredOutputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The stored command outputs of one session."""
 
     folder: Path
     size: int
     newest: float
 
 
-def outputs_of(log: SessionLog) -> tuple[Path | None, Path | None]:
-    """Returns the output folders of a session and of the session that it was forked from."""
+def output_folders_of(log: SessionLog) -> tuple[Path | None, Path | None]:
+    """Returns the folders with the command outputs of a session and of the session that it was forked from."""
     above = log.header.parent_session
     return (
         log.path.with_suffix(".artifacts") if log.path is not None else None,
@@ -33,16 +33,16 @@ def outputs_of(log: SessionLog) -> tuple[Path | None, Path | None]:
     )
 
 
-def drop_old_outputs(roots: Iterable[Path], limit: int = MAX_TOTAL_BYTES) -> int:
-    """Deletes the oldest outputs of sessions that are not open until the total is below the limit; returns
-    the bytes freed."""
+def delete_old_outputs(roots: Iterable[Path], limit: int = MAX_TOTAL_BYTES) -> int:
+    """Deletes the oldest command outputs of sessions that are not open until the total is below the limit;
+    returns the bytes freed."""
     found = sorted(
         (
             outputs
             for root in roots
             for pattern in ("*.artifacts", "*/*.artifacts")
             for folder in root.glob(pattern)
-            if (outputs := _measure(folder)) is not None
+            if (outputs := _folder_size(folder)) is not None
         ),
         key=lambda outputs: outputs.newest,
     )
@@ -51,22 +51,22 @@ def drop_old_outputs(roots: Iterable[Path], limit: int = MAX_TOTAL_BYTES) -> int
     for outputs in found:
         if used - dropped <= limit:
             break
-        if outputs.folder.is_dir() and not _is_open(outputs.folder.with_suffix(".jsonl")):
+        if outputs.folder.is_dir() and not _is_session_open(outputs.folder.with_suffix(".jsonl")):
             shutil.rmtree(outputs.folder, ignore_errors=True)
             dropped += outputs.size
     return dropped
 
 
-def _measure(folder: Path) -> _Outputs | None:
+def _folder_size(folder: Path) -> _StoredOutputs | None:
     try:
         files = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
         newest = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
     except OSError:
         return None  # removed meanwhile, or not readable
-    return _Outputs(folder=folder, size=sum(file.st_size for file in files), newest=newest)
+    return _StoredOutputs(folder=folder, size=sum(file.st_size for file in files), newest=newest)
 
 
-def _is_open(session: Path) -> bool:
+def _is_session_open(session: Path) -> bool:
     """Whether a bayou process has the session open."""
     try:
         descriptor = os.open(session, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,6 +1,5 @@
-"""Finds, lists, searches and renames the sessions of a user.
-
-One open session is `log`; the database behind lists and searches is `index`; deletion is `trash`."""
+"""Finds, lists, searches and renames the sessions of a user. `session_log` is one open session; `index` has the
+database behind lists and searches; `trash` deletes sessions."""
 
 import os
 import time
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.sessions.errors import NotASession, SessionError, SessionNotFound
-from app.sessions.folders import header_of, session_files
+from app.sessions.folders import read_header_if_session, session_files
 from app.sessions.ids import folder_name, is_session_id, recency_key
 from app.sessions.session_log import SessionLog
-from tools.files.presence import exists, is_file
+from tools.files.existence import exists, is_file
 
 if TYPE_CHECKING:
     from app.sessions.index.list_values import SessionHit, SessionSummary
@@ -30,15 +29,15 @@ _INDEX_WAIT_SECONDS = 30.0
 
 
 def session_folder(root: Path, cwd: Path) -> Path:
-    """Returns the folder for the sessions of a working directory."""
+    """Returns the folder for the session files of a working directory."""
     return root / folder_name(cwd)
 
 
-def latest(folder: Path, cwd: Path | None = None) -> Path | None:
-    """Returns the session of a folder that was written last, leaving out those of helpers; with `cwd`, only sessions
-    that began there."""
+def latest_session(folder: Path, cwd: Path | None = None) -> Path | None:
+    """Returns the session file of a folder that was written last, leaving out those of helpers; with `cwd`, only
+    sessions that began there."""
     for path in map(Path, _newest_first(folder)):
-        header = header_of(path)
+        header = read_header_if_session(path)
         if header is None or header.is_helper:
             continue
         if cwd is None or is_same_folder(header.cwd, cwd):
@@ -54,14 +53,14 @@ def _newest_first(folder: Path) -> list[str]:
 
 
 def is_same_folder(text: str, cwd: Path) -> bool:
-    """Whether a header's folder is `cwd`, also by another path."""
+    """Whether the folder that a session header names is `cwd`, also by another path."""
     try:
         return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
     except ValueError:  # no name that a folder could have
         return False
 
 
-def find(id_or_path: str, root: Path, cwd: Path) -> Path:
+def find_session(id_or_path: str, root: Path, cwd: Path) -> Path:
     """Resolves a path, a session id or the beginning of an id to a session file; sessions of the current
     folder take precedence.
 
@@ -76,15 +75,15 @@ def find(id_or_path: str, root: Path, cwd: Path) -> Path:
         return named
     if not text or not is_session_id(text):
         raise SessionNotFound(None, f"{id_or_path!r} is not a session id", "See the list with --resume.")
-    return _by_id(text, root, cwd)
+    return _find_by_id(text, root, cwd)
 
 
-def _by_id(text: str, root: Path, cwd: Path) -> Path:
+def _find_by_id(text: str, root: Path, cwd: Path) -> Path:
     files = [Path(entry.path) for entry in session_files(root)]
     ids = {path: path.stem.partition("_")[2] for path in files}
     if not any(found.startswith(text) for found in ids.values()):
         # Renamed and imported files have their id in the header only.
-        headers = ((path, header_of(path)) for path in files)
+        headers = ((path, read_header_if_session(path)) for path in files)
         ids = {path: header.id for path, header in headers if header is not None}
     exact = [path for path, found in ids.items() if found == text]
     fitting = exact or [path for path, found in ids.items() if found.startswith(text)]
@@ -121,17 +120,17 @@ def newest_sessions(root: Path, cwd: Path, *, most: int = MAX_QUICK_ROWS) -> "li
     return [one for one in found if one is not None and is_same_folder(one.cwd, cwd)]
 
 
-def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
-    """Returns hits among the texts indexed so far, and how many sessions are not indexed yet; does not
+def search_indexed(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
+    """Returns hits among the session texts indexed so far, and how many sessions are not indexed yet; does not
     wait for indexing."""
     from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root)) as index:
-        return index.search(query, limit=limit), index.unread()
+        return index.search(query, limit=limit), index.count_unindexed()
 
 
-def usage_in(root: Path, cache: Path) -> "UsageReport":
-    """Returns the usage of all sessions; waits for another process that is reading them."""
+def read_usage(root: Path, cache: Path) -> "UsageReport":
+    """Returns the token usage of all sessions; waits for another process that is reading them."""
     import shutil
 
     from app.sessions.index.session_index import SessionIndex
@@ -150,8 +149,9 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
 
 
-def rows_with_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
-    """Places forks below their parents; a thread stands at the place of its newest session."""
+def arrange_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
+    """Returns the rows of the session list with forks below the sessions they come from; each family is placed
+    by its newest session."""
     by_path = {str(summary.path): summary for summary in summaries}
     below: dict[str, list[SessionSummary]] = {}
     tops: list[SessionSummary] = []
@@ -169,7 +169,8 @@ def rows_with_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
 def _is_ancestor(
     one: "SessionSummary", other: "SessionSummary", by_path: "dict[str, SessionSummary]"
 ) -> bool:
-    """Whether `one` is `other` or one of its ancestors; stops at cycles, which hand-made headers may form."""
+    """Whether the session `one` is `other` or one of its ancestors; stops at cycles, which hand-made headers may
+    form."""
     seen: set[str] = set()
     walk: SessionSummary | None = other
     while walk is not None and str(walk.path) not in seen:

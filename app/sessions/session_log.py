@@ -1,7 +1,6 @@
-"""A session: the tree of entries in memory, in step with its file.
-
-An entry is written to the file, once there is one, before any event reports it. `opening` opens and
-repairs files, `keeping` and `session_file` write them, `projection` computes what the model reads."""
+"""An open session: the tree of entries in memory, in step with its file. An entry is written to the file, once
+there is one, before any event reports it. `open_session` opens and repairs files, `file_keeper` and
+`session_file` write them, `context_projection` computes what the model reads."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,16 +11,16 @@ import msgspec
 from app.sessions.context_projection import ProjectedContext, project_context
 from app.sessions.entry_tree import (
     ABOVE_ROOTS,
-    LEAF_TYPE,
+    LEAF_ENTRY_TYPE,
     NavigationTarget,
     SessionTree,
     SubtreeStats,
     is_leaf_mark,
-    one_line,
+    one_line_name,
 )
 from app.sessions.errors import SessionError, SessionReadOnly, SessionWriteError
-from app.sessions.file.file_keeper import FileKeeper
-from app.sessions.file.session_file import SessionFile, SyncPolicy, at_turn_end
+from app.sessions.file.file_keeper import SessionFileWriter
+from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.stats import CountedStats, SessionCounts
 from app.values.codec import encode_line
@@ -37,11 +36,12 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.wire import now_iso, unused_id
-from tools.files.presence import is_dir
+from tools.files.existence import is_dir
 
 
 class SessionLog:
-    """An open session. Created by `create`, `in_memory` or `open`; `close` releases the file's lock."""
+    """An open session with its entries and its file. Created by `create`, `in_memory` or `open`; `close`
+    releases the file's lock."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class SessionLog:
         tree: SessionTree | None = None,
         stats: SessionCounts | None = None,
         file: SessionFile | None = None,
-        sync: SyncPolicy = at_turn_end,
+        sync: SyncPolicy = sync_at_turn_end,
         is_read_only: bool = False,
         problems: list[str] | None = None,
         needs_feed: bool = False,
@@ -62,17 +62,17 @@ class SessionLog:
         self._tree = tree if tree is not None else SessionTree()
         self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
         """The counts of the entries that were read when the file was opened."""
-        self._file_keeper = FileKeeper(
+        self._file_keeper = SessionFileWriter(
             path,
             file,
             sync=sync,
             is_read_only=is_read_only,
             needs_feed=needs_feed,
-            lines=self._lines,
+            lines=self._encoded_lines,
             take_in=self._tree.add,
             tell=self.problems.append,
         )
-        self._leaf = self._leaf_of_file()
+        self._leaf = self._last_leaf_position()
 
     @classmethod
     def create(
@@ -84,7 +84,7 @@ class SessionLog:
         parent_session: str | None = None,
         is_helper: bool = False,
         name: str = "",
-        fsync: SyncPolicy = at_turn_end,
+        fsync: SyncPolicy = sync_at_turn_end,
     ) -> "SessionLog":
         """Creates a session in `folder`; `name` is its file name, by default made of time and id.
 
@@ -111,28 +111,32 @@ class SessionLog:
         return cls(SessionHeader(id=new_session_id(), cwd=str(cwd)), None)
 
     @classmethod
-    def started_from(
+    def with_entries(
         cls,
         header: SessionHeader,
         path: Path | None,
         entries: list[Entry],
         *,
-        fsync: SyncPolicy = at_turn_end,
+        fsync: SyncPolicy = sync_at_turn_end,
     ) -> "SessionLog":
         """Creates a session that begins with the given entries; written at once when they contain
         conversation."""
         log = cls(header, path, tree=SessionTree(entries), sync=fsync)
         if path is not None and any(map(_is_conversation, entries)):
-            log._file_keeper.begin()
+            log._file_keeper.create_file()
         return log
 
     @classmethod
     def open(
-        cls, path: Path, *, read_only: bool = False, fsync: SyncPolicy = at_turn_end, cwd: Path | None = None
+        cls,
+        path: Path,
+        *,
+        read_only: bool = False,
+        fsync: SyncPolicy = sync_at_turn_end,
+        cwd: Path | None = None,
     ) -> "SessionLog":
-        """Opens an existing file in place. Raises a `SessionError` that names the file and the next step.
-
-        An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says
+        """Opens an existing session file in place. Raises a `SessionError` that names the file and the next
+        step. An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says
         so."""
         from app.sessions.file.open_session import open_session  # noqa: PLC0415  (what reads is large; a new session needs none)
 
@@ -146,7 +150,7 @@ class SessionLog:
             sync=fsync,
             is_read_only=opened.file is None,
             problems=opened.problems,
-            needs_feed=opened.needs_feed,
+            needs_feed=opened.needs_line_feed,
         )
         if log._tree.duplicates:
             log.problems.append(
@@ -179,7 +183,7 @@ class SessionLog:
 
     @property
     def leaf_id(self) -> str | None:
-        """The parent of the next entry; None: the next entry becomes a root."""
+        """The id of the entry that will be the parent of the next one; None: the next entry becomes a root."""
         return _entry_id_at(self._tree, self._leaf)
 
     @property
@@ -188,12 +192,12 @@ class SessionLog:
 
     @property
     def entries(self) -> list[Entry]:
-        """All entries in file order."""
+        """All entries of the session in file order."""
         return self._tree.entries
 
     @property
     def path(self) -> Path | None:
-        """The path of the file, which may not exist yet."""
+        """The path of the session file, which may not exist yet."""
         return self._file_keeper.path
 
     @property
@@ -205,8 +209,8 @@ class SessionLog:
         return self._file_keeper.is_read_only
 
     @property
-    def unwritten(self) -> SessionWriteError | None:
-        """The error because of which the last entries are in memory only."""
+    def unwritten_error(self) -> SessionWriteError | None:
+        """The error because of which the session's last entries are in memory only."""
         return self._file_keeper.unwritten
 
     @property
@@ -219,59 +223,63 @@ class SessionLog:
         return entry_id in self._tree
 
     def entry(self, entry_id: str) -> Entry:
-        """Returns an entry by its id. Raises `SessionError` when there is none."""
-        return self._tree.entries[self._position(entry_id)]
+        """Returns a session entry by its id. Raises `SessionError` when there is none."""
+        return self._tree.entries[self._position_of(entry_id)]
 
     def path_to(self, entry_id: str | None = None) -> Sequence[Entry]:
-        """Returns the entries from the root to an entry, by default to the leaf."""
-        return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
+        """Returns the session entries from the root to an entry, by default to the leaf."""
+        return self._tree.path_entries(self._leaf if entry_id is None else self._position_of(entry_id))
 
-    def upwards(self, *, without_messages: bool = False) -> Iterator[Entry]:
-        """Yields entries from the leaf to the root, lazily. `without_messages` skips messages quickly,
+    def entries_to_root(self, *, without_messages: bool = False) -> Iterator[Entry]:
+        """Yields session entries from the leaf to the root, lazily. `without_messages` skips messages quickly,
         which leaves settings and other state."""
-        return self._tree.states(self._leaf) if without_messages else self._tree.upwards(self._leaf)
+        return (
+            self._tree.state_entries_to_root(self._leaf)
+            if without_messages
+            else self._tree.entries_to_root(self._leaf)
+        )
 
     def recent_path(self) -> list[Entry]:
-        """Returns the end of `path_to` that the context needs: from the first entry that the last
+        """Returns the end of the path to the leaf that the context needs: from the first entry that the last
         compaction kept."""
-        return self._tree.recent(self._leaf)
+        return self._tree.recent_path(self._leaf)
 
     def children(self, entry_id: str | None) -> list[Entry]:
-        """Returns the direct children of an entry; the roots for None."""
-        position = self._position(entry_id)
+        """Returns the direct children of a session entry; the roots for None."""
+        position = self._position_of(entry_id)
         return [self._tree.entries[child] for child in self._tree.children(position)]
 
     def parent(self, entry_id: str) -> str | None:
-        """Returns the id of an entry's parent; None for a root or an orphan."""
-        return _entry_id_at(self._tree, self._tree.parent(self._position(entry_id)))
+        """Returns the id of a session entry's parent; None for a root or an orphan."""
+        return _entry_id_at(self._tree, self._tree.parent_position(self._position_of(entry_id)))
 
     def common_ancestor(self, one: str | None, other: str | None) -> str | None:
-        """Returns the lowest entry at or above both entries; None: they share no entry."""
+        """Returns the lowest session entry at or above both entries; None: they share no ancestor."""
         return _entry_id_at(
-            self._tree, self._tree.common_ancestor(self._position(one), self._position(other))
+            self._tree, self._tree.common_ancestor(self._position_of(one), self._position_of(other))
         )
 
     def subtree(self, entry_id: str | None) -> list[Entry]:
-        """Returns an entry and its descendants, parents first; all entries for None."""
-        return list(self._tree.subtree(self._position(entry_id)))
+        """Returns a session entry and its descendants, parents first; all entries for None."""
+        return list(self._tree.subtree(self._position_of(entry_id)))
 
     def stats(self, entry_id: str | None = None) -> SubtreeStats:
-        """Returns counts and cost of an entry and its descendants; of the whole session by default."""
-        return self._tree.stats(self._position(entry_id))
+        """Returns counts and cost of a session entry and its descendants; of the whole session by default."""
+        return self._tree.stats(self._position_of(entry_id))
 
     def navigation(self, entry_id: str) -> NavigationTarget:
-        """Returns the new leaf when the user goes to this entry, and the text that returns to the editor."""
-        return self._tree.navigation(self._position(entry_id))
+        """Returns the new leaf when the user goes to a session entry, and the text that returns to the editor."""
+        return self._tree.navigation(self._position_of(entry_id))
 
     def label(self, entry_id: str) -> str | None:
         return self._tree.labels.get(entry_id)
 
-    def project(self, leaf_id: str | None = None) -> ProjectedContext:
-        """Returns the model's context at an entry, by default at the leaf."""
+    def project_context(self, leaf_id: str | None = None) -> ProjectedContext:
+        """Returns the messages that the model reads at a session entry, by default at the leaf."""
         return project_context(self.path_to(leaf_id))
 
     def take_problems(self) -> tuple[str, ...]:
-        """Returns and clears the problems to show."""
+        """Returns and clears the session's problems that are not shown to the user yet."""
         told = tuple(self.problems)
         self.problems.clear()
         return told
@@ -290,12 +298,11 @@ class SessionLog:
     # Changes
 
     def append(self, entry: Entry) -> Entry:
-        """Adds an entry below the leaf, makes it the leaf, and returns it once the file has it.
-
+        """Adds an entry to the session below the leaf, makes it the leaf, and returns it once the file has it.
         Raises `SessionWriteError` with memory and file unchanged."""
         return self._append(entry, self.leaf_id)
 
-    def keep(self, entry: Entry) -> Entry:
+    def append_or_hold(self, entry: Entry) -> Entry:
         """Appends an entry that must not be lost: if the disk refuses it, it stays in memory and is
         written before the next entry that the disk accepts. Raises `SessionReadOnly` only."""
         try:
@@ -304,36 +311,38 @@ class SessionLog:
             raise
         except SessionWriteError as problem:
             placed = _with_unique_id(entry, self.leaf_id, self._tree)
-            self._file_keeper.hold(encode_line(placed), problem)
+            self._file_keeper.hold_line(encode_line(placed), problem)
             self._leaf = self._tree.add(placed)
             return placed
 
-    def write_kept(self) -> None:
-        """Writes the entries that are in memory only. Raises `SessionWriteError` while the disk refuses
+    def write_held_entries(self) -> None:
+        """Writes the session entries that are in memory only. Raises `SessionWriteError` while the disk refuses
         them."""
         self._file_keeper.write_held()
 
     def move_leaf(self, entry_id: str | None) -> None:
-        """Makes an entry the leaf, or goes before all entries; recorded, so that a resumed session starts
+        """Makes a session entry the leaf, or goes before all entries; recorded, so that a resumed session starts
         there."""
-        position = self._position(entry_id)
+        position = self._position_of(entry_id)
         if position == self._leaf:
             return
         if self._file_keeper.has_file:
             target = _entry_id_at(self._tree, position)
-            self._append(CustomEntry(parent_id=None, custom_type=LEAF_TYPE, data={"entryId": target}), target)
+            self._append(
+                CustomEntry(parent_id=None, custom_type=LEAF_ENTRY_TYPE, data={"entryId": target}), target
+            )
         self._leaf = position
 
     def set_label(self, entry_id: str, label: str | None) -> Entry:
-        """Sets the label of an entry; None removes it."""
-        self._position(entry_id)
+        """Sets the label of a session entry; None removes it."""
+        self._position_of(entry_id)
         return self.append(
             LabelEntry(parent_id=None, target_id=entry_id, label=(label or "").strip() or None)
         )
 
     def rename(self, name: str | None) -> Entry:
         """Renames the session; line feeds become spaces, and an empty name removes the name."""
-        return self.append(SessionInfoEntry(parent_id=None, name=one_line(name or "")))
+        return self.append(SessionInfoEntry(parent_id=None, name=one_line_name(name or "")))
 
     def end_turn(self) -> None:
         """Forces the turn's entries onto the disk, if the policy says so, so that they survive a power
@@ -341,24 +350,24 @@ class SessionLog:
         self._file_keeper.end_turn()
 
     def close(self) -> None:
-        """Releases the lock. The log can still be read."""
+        """Releases the lock on the session file. The log can still be read."""
         self._file_keeper.close()
 
     # Internals
 
-    def _position(self, entry_id: str | None) -> int:
-        """Returns the position of an entry; None stands for the place above every root."""
-        position = ABOVE_ROOTS if entry_id is None else self._tree.position(entry_id)
+    def _position_of(self, entry_id: str | None) -> int:
+        """Returns the position of a session entry in the tree; None stands for the place above every root."""
+        position = ABOVE_ROOTS if entry_id is None else self._tree.position_of_id(entry_id)
         if position is None:
             raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")
         return position
 
-    def _leaf_of_file(self) -> int:
-        """Returns the position of the last entry, or the position that the last leaf mark records."""
+    def _last_leaf_position(self) -> int:
+        """Returns the position of the last entry in the file, or the position that the last leaf mark records."""
         for position in range(len(self._tree) - 1, -1, -1):
             entry = self._tree.entries[position]
             if is_leaf_mark(entry):
-                return self._tree.parent(position)
+                return self._tree.parent_position(position)
             if entry.id:
                 return position
         return ABOVE_ROOTS
@@ -366,13 +375,13 @@ class SessionLog:
     def _append(self, entry: Entry, parent_id: str | None) -> Entry:
         if self.is_read_only:
             raise SessionReadOnly(self.path)
-        self._file_keeper.look()
+        self._file_keeper.check_for_foreign_lines()
         placed = _with_unique_id(entry, parent_id, self._tree)
         self._file_keeper.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
         self._leaf = self._tree.add(placed)
         return placed
 
-    def _lines(self) -> Iterator[bytes]:
+    def _encoded_lines(self) -> Iterator[bytes]:
         for value in (self.header, *self._tree.entries):
             yield from encode_line(value)
 
@@ -382,7 +391,7 @@ def _entry_id_at(tree: SessionTree, position: int) -> str | None:
 
 
 def _with_unique_id(entry: Entry, parent_id: str | None, tree: SessionTree) -> Entry:
-    """Returns the entry with a parent and with an id that no other entry has."""
+    """Returns the session entry with a parent and with an id that no other entry has."""
     entry_id = entry.id if entry.id and entry.id not in tree else unused_id(tree)
     if isinstance(entry, UnknownEntry):
         return UnknownEntry(raw={**entry.raw, "id": entry_id, "parentId": parent_id})

@@ -9,11 +9,11 @@ from app.values.entries import CustomMessageEntry, Entry, MessageEntry, usage_of
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.usage import Usage, total_usage
 
-_FAILED_REASONS = ("error", "aborted")
+_FAILED_STOP_REASONS = ("error", "aborted")
 
 
 class SessionCounts(msgspec.Struct, kw_only=True):
-    """Counts over the whole file, increased entry by entry."""
+    """Counts of messages, calls, tokens and cost over the whole session, increased entry by entry."""
 
     user_messages: int = 0
     assistant_messages: int = 0
@@ -22,9 +22,11 @@ class SessionCounts(msgspec.Struct, kw_only=True):
     total_messages: int = 0
     usage: Usage = Usage()
     last_usage: Usage | None = None
+    worked_ms: float = 0
+    """How long answers and tool calls took, without the time in which the agent waited for the user."""
 
     def add_all(self, entries: Sequence[Entry]) -> None:
-        """Adds entries, with little work for each, since long sessions have many thousands."""
+        """Counts session entries, with little work for each, since long sessions have many thousands."""
         messages = [entry.message for entry in entries if type(entry) is MessageEntry]
         others = [entry for entry in entries if type(entry) is not MessageEntry]
         answers = [message for message in messages if type(message) is AssistantMessage]
@@ -39,7 +41,16 @@ class SessionCounts(msgspec.Struct, kw_only=True):
             if type(message) is AssistantMessage or type(message) is ToolResultMessage
         ]
         self.usage = total_usage((self.usage, *filter(None, (*map(usage_of, others), *spent))))
-        whole = (answer.usage for answer in reversed(answers) if answer.stop_reason not in _FAILED_REASONS)
+        self.worked_ms += sum(
+            [
+                message.duration_ms or 0
+                for message in messages
+                if type(message) is AssistantMessage or type(message) is ToolResultMessage
+            ]
+        )
+        whole = (
+            answer.usage for answer in reversed(answers) if answer.stop_reason not in _FAILED_STOP_REASONS
+        )
         self.last_usage = next(whole, self.last_usage)
 
 

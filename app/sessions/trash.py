@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, error_text
-from app.sessions.file.session_file import SessionFile, at_turn_end
-from app.sessions.ids import SIDECARS, sidecar
+from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, system_error_text
+from app.sessions.file.session_file import SessionFile, sync_at_turn_end
+from app.sessions.ids import SIDECAR_KINDS, sidecar_path
 from app.values.codec import decode, encode_json
 from app.values.wire import new_id
-from tools.files.presence import exists, is_dir
+from tools.files.existence import exists, is_dir
 
-TRASH_NAME = ".trash"
-_RECORD_NAME = "deleted.json"
+TRASH_FOLDER_NAME = ".trash"
+_RECORD_FILE_NAME = "deleted.json"
 
 
 class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,48 +36,48 @@ class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
 def delete_session(path: Path, root: Path) -> TrashedSession:
     """Moves a session and its sidecars to the trash. Raises `SessionLocked` while a process writes it."""
     path = Path(os.path.realpath(path))
-    _refuse_if_written(path)
+    _require_not_open(path)
     now = time.time_ns() // 1_000_000
-    folder = root / TRASH_NAME / f"{now}-{new_id()}"
+    folder = root / TRASH_FOLDER_NAME / f"{now}-{new_id()}"
     trashed = TrashedSession(original=str(path), folder=str(folder), deleted=now)
     try:
         folder.mkdir(parents=True)
-        (folder / _RECORD_NAME).write_bytes(encode_json(msgspec.to_builtins(trashed)))
-        for kind in SIDECARS:
-            if exists(sidecar(path, kind)):
-                shutil.move(sidecar(path, kind), folder / sidecar(path, kind).name)
+        (folder / _RECORD_FILE_NAME).write_bytes(encode_json(msgspec.to_builtins(trashed)))
+        for kind in SIDECAR_KINDS:
+            if exists(sidecar_path(path, kind)):
+                shutil.move(sidecar_path(path, kind), folder / sidecar_path(path, kind).name)
         shutil.move(path, folder / path.name)
     except OSError as problem:
         _restore_files(folder, path)
         raise SessionWriteError(
-            path, f"cannot be deleted: {error_text(problem)}", "Nothing was changed."
+            path, f"cannot be deleted: {system_error_text(problem)}", "Nothing was changed."
         ) from None
     return trashed
 
 
-def _refuse_if_written(path: Path) -> None:
+def _require_not_open(path: Path) -> None:
     try:
-        SessionFile.open(path, at_turn_end).close()
+        SessionFile.open(path, sync_at_turn_end).close()
     except SessionLocked:
         raise
     except OSError as problem:
         raise SessionWriteError(
-            path, f"cannot be deleted: {error_text(problem)}", "Check its permissions."
+            path, f"cannot be deleted: {system_error_text(problem)}", "Check its permissions."
         ) from None
 
 
 def _restore_files(folder: Path, path: Path) -> None:
-    """Moves all files of a trash folder back beside `path`."""
+    """Moves all files of a session in the trash back beside `path`."""
     if not is_dir(folder):
         return
     for found in folder.iterdir():
-        if found.name != _RECORD_NAME:
+        if found.name != _RECORD_FILE_NAME:
             shutil.move(found, path.parent / found.name)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def undo_delete(trashed: TrashedSession) -> Path:
-    """Restores a session to its original path. Raises `SessionError` when it is gone or the path is taken."""
+    """Restores a deleted session to its original path. Raises `SessionError` when it is gone or the path is taken."""
     path, folder = Path(trashed.original), Path(trashed.folder)
     if not exists(folder / path.name):
         raise SessionError(path, "is not in the trash any more", "Restore it from another copy.")
@@ -88,15 +88,15 @@ def undo_delete(trashed: TrashedSession) -> Path:
         _restore_files(folder, path)
     except OSError as problem:
         raise SessionWriteError(
-            path, f"cannot be restored: {error_text(problem)}", f"It is in {folder}."
+            path, f"cannot be restored: {system_error_text(problem)}", f"It is in {folder}."
         ) from None
     return path
 
 
 def trashed_sessions(root: Path) -> list[TrashedSession]:
-    """Returns the records of the trash, newest first."""
+    """Returns the records of the sessions in the trash, newest first."""
     found: list[TrashedSession] = []
-    for note in (root / TRASH_NAME).glob(f"*/{_RECORD_NAME}"):
+    for note in (root / TRASH_FOLDER_NAME).glob(f"*/{_RECORD_FILE_NAME}"):
         try:
             found.append(decode(note.read_bytes(), TrashedSession))
         except (OSError, msgspec.DecodeError):

@@ -18,20 +18,27 @@ from textual.filter import LineFilter
 from textual.message import Message
 
 from app.assembly.assembled_session import AssembledSession
-from app.sessions.index.background_indexing import SessionTexts
+from app.sessions.index.background_indexing import BackgroundIndexer
 from app.tui import current_theme
 from app.tui.current_theme import CurrentTheme
-from app.tui.feature_services import full_screen, listen
+from app.tui.feature_register import (
+    ARGUMENT_HINTS,
+    BINDINGS,
+    PAGE_KEYS,
+    FeatureRegister,
+    command_names,
+    screen_keys,
+)
+from app.tui.feature_services import make_feature_services, run_action_on_first_node, subscribe_app_listeners
 from app.tui.features.rules.feature import NOTES
 from app.tui.features.screen.feature import SCREEN
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.page_keys import CLEAR
+from app.tui.keys.page_keys import CLEAR_ACTION
 from app.tui.keys.type_ahead import QueueMarker
 from app.tui.main_screen import MainScreen
 from app.tui.page_parts import PageParts
 from app.tui.prompt import paste_and_editor
 from app.tui.prompt.prompt_parts import PromptParts
-from app.tui.register import BINDINGS, HINTS, PAGE_KEYS, FeatureRegister, command_names, screen_keys
 from app.tui.startup import StartOptions
 from app.tui.terminal.terminal_parts import TerminalParts
 from app.values.events import Event
@@ -66,31 +73,34 @@ class BayouApp(App[int]):
         when_leaving: Callable[[int], object] = lambda code: None,  # gets the exit code
     ) -> None:
         super().__init__(css_path=[str(path) for path in css_path or ()])
-        self._when_leaving = when_leaving
+        self._on_leaving = when_leaving
         self.assembled = assembled
-        self.session, self.models = assembled.session, assembled.choice
+        self.session, self.models = assembled.session, assembled.model_choice
         self.opening = opening
         self.home = home or Path.home()
         self.env = os.environ if env is None else env
         self.clock = clock
-        self.extended: ConnectedExtensions | None = None
+        self.connected_extensions: ConnectedExtensions | None = None
         """What the session's extensions add, once they are loaded."""
         self.is_ready = asyncio.Event()
         """Set when everything that waits for the first paint has been done."""
-        self.look = CurrentTheme(self, assembled)
-        self.theme_problem = self.look.begin()
+        self.theme_control = CurrentTheme(self, assembled)
+        self.theme_problem = self.theme_control.apply_initial_theme()
         self.action_table = ActionTable(
-            PAGE_KEYS, lambda: command_names(self.session, self.action_table.key_label), screen_keys, HINTS
+            PAGE_KEYS,
+            lambda: command_names(self.session, self.action_table.key_label),
+            screen_keys,
+            ARGUMENT_HINTS,
         )
         self.terminal = TerminalParts(
             self, assembled, lambda work: self.tasks.spawn(work), env=self.env, clock=self.clock
         )
-        self.images = self.terminal.images  # widgets look for it here: `terminal_images.images_of`
+        self.images = self.terminal.images  # widgets look for it here: `terminal_images.app_images`
         self.page = PageParts(
             self,
             assembled,
             self.action_table,
-            hear=self.hear,
+            hear=self.handle_event,
             is_ready=self.is_ready,
             home=self.home,
             env=self.env,
@@ -100,13 +110,13 @@ class BayouApp(App[int]):
         self.approval_bar = self.page.approval_bar
         self.presenter, self.status, self.tasks = self.page.presenter, self.page.status, self.page.tasks
         self.prompt = PromptParts(self, assembled, self.page, self.action_table)
-        self.session_texts = SessionTexts(lambda: assembled.places.root)
-        self.register = FeatureRegister(full_screen(self))
-        listen(self, self.register)
-        self.sending = self.prompt.sending(
+        self.session_texts = BackgroundIndexer(lambda: assembled.session_paths.root)
+        self.feature_register = FeatureRegister(make_feature_services(self))
+        subscribe_app_listeners(self, self.feature_register)
+        self.prompt_sender = self.prompt.make_sender(
             may_begin=self.is_ready.wait,
-            run_slash=self.register.run_slash,
-            note=lambda text: self.register.page(NOTES).note(text),
+            run_slash=self.feature_register.run_slash,
+            note=lambda text: self.feature_register.page(NOTES).save_note(text),
         )
 
     def get_default_screen(self) -> MainScreen:
@@ -114,13 +124,15 @@ class BayouApp(App[int]):
             editor=self.editor,
             transcript=self.transcript,
             search_bar=self.page.search_bar,
-            sending=self.sending,
-            remembered=self.prompt.remembered,
-            unsent=self.prompt.unsent,
-            register=self.register,
+            sending=self.prompt_sender,
+            remembered=self.prompt.project_history,
+            unsent=self.prompt.unsent_draft,
+            register=self.feature_register,
             status=self.status,
             key_texts=self.prompt.key_texts,
             spawn=self.tasks.spawn,
+            update_first_page=self.presenter.update_first_page,
+            lift_transcript=self.page.screens.lift_transcript,
         )
 
     def compose(self) -> ComposeResult:
@@ -128,20 +140,20 @@ class BayouApp(App[int]):
         yield self.page.header
         yield self.transcript
         yield self.page.search_bar
-        yield from self.register.above_editor()
+        yield from self.feature_register.above_editor()
         yield self.page.queue_view
         yield self.approval_bar
         yield self.prompt.completion_popup(
-            hints=HINTS,
-            themes=self.look.names,
-            extended=lambda: self.extended,
+            hints=ARGUMENT_HINTS,
+            themes=self.theme_control.theme_names,
+            extended=lambda: self.connected_extensions,
             find_program=self.terminal.find_program,
         )
         yield self.editor
         yield self.page.footer
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return current_theme.line_filters(
+        return current_theme.select_line_filters(
             super().get_line_filters(), no_color=self.no_color, is_ansi=self.native_ansi_color
         )
 
@@ -151,37 +163,37 @@ class BayouApp(App[int]):
     # Start, end and errors
 
     def on_mount(self) -> None:
-        self.opening.begin(self)
-        self.call_after_refresh(lambda: self.tasks.spawn(self.opening.complete(self)))
+        self.opening.prepare_page(self)
+        self.call_after_refresh(lambda: self.tasks.spawn(self.opening.complete_start(self)))
 
     def on_ready(self) -> None:
         if isinstance(driver := driver_of(self), TerminalDriver):
             driver.page_ready()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
-        self.begin_leaving(result or return_code)
+        self.prepare_exit(result or return_code)
         super().exit(result, return_code, message)
 
-    def begin_leaving(self, code: int) -> None:
+    def prepare_exit(self, code: int) -> None:
         """Saves what is unsent and prevents new work. Called on every way out, possibly twice."""
-        self._when_leaving(code)
-        self.tasks.close()
-        self.prompt.unsent.close()
+        self._on_leaving(code)
+        self.tasks.stop_accepting()
+        self.prompt.unsent_draft.close()
 
     # Events
 
-    def hear(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Passes a session event to the features and the status lines, after the transcript has
         handled the event."""
-        self.register.hear(event)
-        self.status.note(event)
+        self.feature_register.handle_event(event)
+        self.status.handle_event(event)
 
     @on(QueueMarker)
-    def _passed(self, message: QueueMarker) -> None:
-        message.arrived.set()
+    def _note_marker_arrival(self, message: QueueMarker) -> None:
+        message.on_arrival.set()
 
     @on(events.TextSelected)
-    def _selected(self) -> None:
+    def _copy_selection(self) -> None:
         if self.assembled.effective_settings.settings.display.fullscreen_copy_on_select and (
             text := self.screen.get_selected_text()
         ):
@@ -189,22 +201,22 @@ class BayouApp(App[int]):
 
     @on(events.AppFocus)
     @on(events.AppBlur)
-    def _focus_changed(self, event: events.AppFocus | events.AppBlur) -> None:
+    def _terminal_focus_changed(self, event: events.AppFocus | events.AppBlur) -> None:
         """Handles the terminal window's focus without Textual's default, which would blur the focused
         widget and repaint everything."""
         event.prevent_default()
-        self.terminal.notifications.focus(isinstance(event, events.AppFocus))
+        self.terminal.notifications.set_focused(isinstance(event, events.AppFocus))
         if isinstance(event, events.AppFocus) and self.is_ready.is_set():
-            self.tasks.spawn(self.status.look_at_git())
+            self.tasks.spawn(self.status.update_git_state())
         if isinstance(event, events.AppFocus):
-            self.session.settings.look()
+            self.session.settings.reload_if_changed()
 
     @on(Driver.SignalResume)
-    def _back_from_the_background(self) -> None:
+    def _repaint_after_suspension(self) -> None:
         """Repaints everything after a suspended bayou is resumed, because the shell has used the
         terminal meanwhile."""
         self.refresh(layout=True)
-        self.terminal.title.show("working" if self.session.is_running else "")
+        self.terminal.title.show_state("working" if self.session.is_running else "")
 
     @on(events.Resize)
     def _repaint_after_shrink(self, event: events.Resize) -> None:
@@ -217,11 +229,12 @@ class BayouApp(App[int]):
 
     @on(ScreenRequest)
     def _on_screen_request(self, request: ScreenRequest[Any]) -> None:
-        self.page.screens.requested(request)
+        self.page.screens.route_request(request)
 
     @on(Transcript.BranchRequested)
     @on(Transcript.CopyRequested)
     @on(Transcript.FullScreenRequested)
+    @on(Transcript.ActionChosen)
     @on(Transcript.LinkChosen)
     @on(Transcript.NamesRequested)
     @on(Transcript.RetryRequested)
@@ -231,30 +244,34 @@ class BayouApp(App[int]):
         match message:
             case Transcript.CopyRequested():
                 self.terminal.clipboard.copy(message.text, message.what)
+            case Transcript.ActionChosen():
+                self.tasks.spawn(
+                    run_action_on_first_node(self, (self, self.editor, self.transcript), message.action)
+                )
             case Transcript.LinkChosen():
                 self.terminal.open_link(message.href)
             case _:
-                self.register.hear(message)
+                self.feature_register.handle_event(message)
 
     @on(PromptEditor.ClipboardRequested)
     @on(PromptEditor.ExternalEditorRequested)
     @on(PromptEditor.HistoryRequested)
     def _on_editor_request(self, message: Message) -> None:
-        say, editor = self.presenter.note, self.editor
+        say, editor = self.presenter.add_note, self.editor
         match message:
             case PromptEditor.ClipboardRequested():
                 env, find = self.terminal.program_env, self.terminal.find_program
-                self.tasks.spawn(paste_and_editor.paste(editor, say, env, find))
+                self.tasks.spawn(paste_and_editor.paste_clipboard(editor, say, env, find))
             case PromptEditor.ExternalEditorRequested():
-                wanted = paste_and_editor.editor_wanted(self.assembled)
+                wanted = paste_and_editor.configured_editor(self.assembled)
                 env = self.terminal.program_env
                 make_folder = self.assembled.workspace.private_folder
-                paste_and_editor.edit_elsewhere(
+                paste_and_editor.edit_in_external_editor(
                     editor, message.text, self, say, wanted=wanted, env=env, make_folder=make_folder
                 )
             case PromptEditor.HistoryRequested():
                 ask = self.page.screens.ask
-                self.tasks.spawn(paste_and_editor.search_history(editor, ask, message.entries))
+                self.tasks.spawn(paste_and_editor.search_prompt_history(editor, ask, message.entries))
 
     # Keys
 
@@ -266,44 +283,45 @@ class BayouApp(App[int]):
         if self.terminal.programs.has_keyboard:
             return False
         if action == "act" and not isinstance(self.screen, MainScreen):
-            return parameters == (CLEAR,) and bool(self.screen.get_selected_text())
+            return parameters == (CLEAR_ACTION,) and bool(self.screen.get_selected_text())
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
         is_input = isinstance(event, events.Key | events.Paste | events.MouseDown)
         is_stop = is_input and not event.is_forwarded and self.approval_bar.note_input(event)
         if is_stop:
-            self._stop_if_busy()
+            self._stop_busy_agent()
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self.page.garbage.note_key()
+            self.page.garbage_scheduler.note_key()
             if not self.terminal.programs.has_keyboard and (
-                await self.prompt.user_keys.take(event) or (not is_stop and self._answers_question(event))
+                await self.prompt.user_keys.handle_key(event)
+                or (not is_stop and self._is_answer_to_question(event))
             ):
                 return
         await super().on_event(event)
 
-    def _answers_question(self, event: events.Key) -> bool:
+    def _is_answer_to_question(self, event: events.Key) -> bool:
         """Whether a key that is meant for the editor answers the question above it."""
         if self.approval_bar.asked is None or self.focused is not self.editor:
             return False
         is_blank = self.editor.model.is_blank
-        if is_blank and isinstance(event, AmbiguousAltKey) and not self._is_page_key(event.key):
-            self._stop_if_busy()  # it was an Escape and a key right behind it
+        if is_blank and isinstance(event, AmbiguousAltKey) and not self._is_bound_outside_editor(event.key):
+            self._stop_busy_agent()  # it was an Escape and a key right behind it
             return True
-        return self.approval_bar.take(event, is_blank=is_blank)
+        return self.approval_bar.handle_editor_key(event, is_blank=is_blank)
 
-    def _is_page_key(self, key: str) -> bool:
+    def _is_bound_outside_editor(self, key: str) -> bool:
         active = self.screen.active_bindings.get(key)
         return active is not None and active.node is not self.editor
 
     @on(ApprovalBar.StopRequested)
-    def _stop_if_busy(self) -> None:
+    def _stop_busy_agent(self) -> None:
         if self.session.state.is_busy:
-            self.register.page(SCREEN).leaving.escape()
+            self.feature_register.page(SCREEN).stop_or_leave.stop_activity()
 
     def action_act(self, key_id: str) -> None:
-        self.register.press(key_id)
+        self.feature_register.run_key(key_id)
 
     def action_extension_key(self, key: str) -> None:
-        if self.extended is not None:
-            self.tasks.spawn(self.extended.catalogue.run_shortcut(key))
+        if self.connected_extensions is not None:
+            self.tasks.spawn(self.connected_extensions.catalogue.run_shortcut(key))

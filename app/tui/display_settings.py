@@ -9,9 +9,9 @@ from textual import constants
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 from app.tui.current_theme import CurrentTheme
+from app.tui.feature_register import FeatureRegister
 from app.tui.features.side.feature import SIDE
 from app.tui.page_protocols import ShowMessage
-from app.tui.register import FeatureRegister
 from app.tui.status.status_lines import StatusLines
 from widgets.completion.popup import CompletionPopup
 from widgets.editor.prompt import PromptEditor
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from textual.types import AnimationLevel  # imported late, because it loads all of Textual's widgets
 
 _ANIMATION_LEVELS: "tuple[AnimationLevel, ...]" = ("none", "basic", "full")
-_ANIMATIONS: "dict[str, AnimationLevel]" = {"off": "none", "reduced": "basic", "on": "full"}
+_ANIMATION_LEVEL_BY_SETTING: "dict[str, AnimationLevel]" = {"off": "none", "reduced": "basic", "on": "full"}
 """Textual's animation level for each value of the setting; the environment may lower the level."""
-_WITHOUT_LINKS = ("linux", "dumb")
+_TERMINALS_WITHOUT_LINKS = ("linux", "dumb")
 """Terminal types that would print the escape sequence of a hyperlink as text."""
 
 
@@ -36,46 +36,46 @@ class DisplaySettingsApplier(msgspec.Struct, frozen=True):
     transcript: Transcript
     editor: PromptEditor
     status: StatusLines
-    register: FeatureRegister
-    look: CurrentTheme
-    say: ShowMessage
+    feature_register: FeatureRegister
+    current_theme: CurrentTheme
+    show_message: ShowMessage
     env: Mapping[str, str]
 
-    def begin(self, effective_settings: EffectiveSettings) -> None:
+    def apply_and_follow(self, effective_settings: EffectiveSettings) -> None:
         """Applies the settings before the first paint, and again at every change."""
-        self._show(effective_settings.settings)
+        self._apply_transcript_settings(effective_settings.settings)
         self.transcript.open_all(thinking=not effective_settings.settings.display.hide_thinking_block)
-        effective_settings.subscribe(lambda before: self._follow(before, effective_settings.settings))
+        effective_settings.subscribe(lambda before: self._apply_changes(before, effective_settings.settings))
 
-    def _follow(self, before: Settings, now: Settings) -> None:
+    def _apply_changes(self, before: Settings, now: Settings) -> None:
         is_other = now.display.theme != before.display.theme
-        if is_other and (problem := self.look.use(now.display.theme)) is not None:
-            self.say(problem, NoteKind.WARNING)
+        if is_other and (problem := self.current_theme.apply_theme(now.display.theme)) is not None:
+            self.show_message(problem, NoteKind.WARNING)
         if now.display.hide_thinking_block != before.display.hide_thinking_block:
             self.transcript.open_all(thinking=not now.display.hide_thinking_block)
-        self._show(now)
+        self._apply_transcript_settings(now)
 
-    def _show(self, settings: Settings) -> None:
+    def _apply_transcript_settings(self, settings: Settings) -> None:
         display = settings.display
         self.header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
-        self.register.page(SIDE).wish(display.side_panel)
+        self.feature_register.page(SIDE).apply_setting(display.side_panel)
         self.transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
         self.transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
         self.transcript.set_display_options(cards=display.expand_tools, diagrams=settings.markdown.mermaid)
         links = settings.terminal.hyperlinks
         self.transcript.painter.set_links_enabled(
-            self.env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
+            self.env.get("TERM") not in _TERMINALS_WITHOUT_LINKS if links == "auto" else links == "on"
         )
-        wished = _ANIMATIONS[display.animations]
+        wished = _ANIMATION_LEVEL_BY_SETTING[display.animations]
         most = constants.TEXTUAL_ANIMATIONS
         self.header.app.animation_level = (
             wished if _ANIMATION_LEVELS.index(wished) < _ANIMATION_LEVELS.index(most) else most
         )
         self.editor.surface.set_blinking(display.cursor_blink and wished != "none")
         self.editor.history.size = settings.editor.history_size
-        self.editor.keyboard.vi.use(settings.editor.vi_mode)
+        self.editor.keyboard.vi.set_enabled(settings.editor.vi_mode)
         self.editor.paste_chip_lines = settings.editor.paste_chip_lines
-        self.editor.surface.set_padding(settings.editor.editor_padding_x)
+        self.editor.surface.set_side_padding(settings.editor.editor_padding_x)
         if isinstance(popup := self.editor.popup, CompletionPopup):
             popup.max_rows = settings.editor.autocomplete_max_visible
         self.status.refresh_all()

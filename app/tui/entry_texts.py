@@ -35,9 +35,13 @@ from app.values.messages import (
 from tools.amounts import tokens
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import time_of_day
+from widgets.screens.preview import PreviewPart
+
+MAX_PREVIEW_CHARS = 600
+"""The maximum number of characters of a message in a preview of several."""
 
 
-def prompt_rows(log: SessionLog) -> list[ListRow]:
+def prompt_list_rows(log: SessionLog) -> list[ListRow]:
     """Returns a list row for each prompt of the session, newest first."""
     return [
         ListRow(
@@ -116,3 +120,17 @@ def entry_text(entry: Entry) -> str:
     if isinstance(said, CompactionEntry):
         return said.summary
     return said.summary.removeprefix(BRANCH_PREAMBLE) if isinstance(said, BranchSummaryEntry) else ""
+
+
+def entry_preview_parts(entry: Entry) -> list[PreviewPart]:
+    """Returns an entry for a preview of several: messages as they are drawn, anything else as one line."""
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    text = entry_text(entry).strip()
+    if not isinstance(message, UserMessage | AssistantMessage) or not text:
+        return [PreviewPart(text=entry_title(entry) or "", tone="muted")]
+    shown = text if len(text) <= MAX_PREVIEW_CHARS else f"{text[:MAX_PREVIEW_CHARS]} …"
+    return [
+        PreviewPart(text=""),
+        PreviewPart(text="You" if isinstance(message, UserMessage) else "Answer", tone="muted"),
+        PreviewPart(text=shown, is_markdown=True),
+    ]

@@ -13,15 +13,15 @@ from textual.widget import Widget
 
 from app.assembly.assembled_session import AssembledSession
 from app.engine.session import Session
-from app.sessions.index.background_indexing import SessionTexts
+from app.sessions.index.background_indexing import BackgroundIndexer
 from app.tui.current_theme import CurrentTheme
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.page_keys import PageKey
 from app.tui.keys.user_keys import UserKeys
-from app.tui.page_protocols import AskPerson, Copy, KeyLabel, NotifyWaiting, ShowMessage
-from app.tui.prompt.paste_and_editor import editor_wanted
+from app.tui.page_protocols import AskOnScreen, CopyText, KeyLabel, NotifyWaiting, ShowMessage
+from app.tui.prompt.paste_and_editor import configured_editor
 from app.tui.prompt.project_history import ProjectHistory
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import Tasks
 from app.tui.transcript.presenter import Presenter
@@ -59,18 +59,18 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     """The services and parts from which pages are built."""
 
     assembled: AssembledSession
-    ask: AskPerson
-    say: ShowMessage
-    copy: Copy
-    told: NotifyWaiting
+    ask: AskOnScreen
+    show_message: ShowMessage
+    copy: CopyText
+    notify_waiting: NotifyWaiting
     tasks: Tasks
     action_table: ActionTable
     user_keys: UserKeys
-    look: CurrentTheme
+    current_theme: CurrentTheme
     presenter: Presenter
     status: StatusLines
-    session_texts: SessionTexts
-    remembered: ProjectHistory
+    session_texts: BackgroundIndexer
+    project_history: ProjectHistory
     transcript: Transcript
     search_bar: SearchBar
     editor: PromptEditor
@@ -81,20 +81,20 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     home: Path
     program_env: Callable[[], Mapping[str, str]]
     """Returns the environment variables for programs that bayou starts."""
-    open_in: Callable[[Path, int, list[str], Mapping[str, str]], str]
+    open_in_editor: Callable[[Path, int, list[str], Mapping[str, str]], str]
     """Runs an editor in the terminal. Arguments: file, line, the editor's command, environment
     variables."""
-    front: Callable[[], Screen[Any]]
+    front_screen: Callable[[], Screen[Any]]
     """Returns the screen that has the keyboard."""
     screens: Callable[[], Sequence[Screen[Any]]]
     """Returns all open screens, the front one last."""
-    leave: Callable[[], None]
+    leave_app: Callable[[], None]
     suspend: Callable[[], object]
-    do: Callable[[str], Awaitable[None]]
+    run_action: Callable[[str], Awaitable[None]]
     """Runs an action by its id."""
-    extended: Callable[[], "ConnectedExtensions | None"]
+    connected_extensions: Callable[[], "ConnectedExtensions | None"]
     """Returns what the session's extensions add, once they are loaded."""
-    page: "PageOf"
+    page: "GetPage"
     """Returns the page of another feature."""
 
     @property
@@ -105,37 +105,37 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     def key_label(self) -> KeyLabel:
         return self.action_table.key_label
 
-    def write(self, text: str, *, focus: bool = False) -> None:
+    def write_to_editor(self, text: str, *, focus: bool = False) -> None:
         self.editor.set_text(text)
         if focus:
             self.editor.focus()
 
-    def edit(self, path: Path, line: int = 1) -> str:
+    def edit_file(self, path: Path, line: int = 1) -> str:
         """Opens a file in the user's editor; returns an error message or an empty text."""
         env = self.program_env()
-        return self.open_in(path, line, editor_command(editor_wanted(self.assembled), env), env)
+        return self.open_in_editor(path, line, editor_command(configured_editor(self.assembled), env), env)
 
-    def keep(self, name: str, value: Any) -> None:
+    def save_default(self, name: str, value: Any) -> None:
         """Saves a setting as the user's default; None removes the user's value. Raises
         `SettingRefused`."""
         effective_settings = self.assembled.effective_settings
         if value is None:
             effective_settings.reset(name)
         else:
-            effective_settings.keep(name, value)
+            effective_settings.save_value(name, value)
 
     def show_progress(self, text: str) -> None:
         """Shows an activity that can be stopped; an empty text hides it."""
         if not text:
-            self.presenter.summary_card.end()
-        self.status.say_stoppable(text)
+            self.presenter.summary_card.remove_card()
+        self.status.show_stoppable_activity(text)
 
 
 class Subscription(msgspec.Struct, Generic[P], frozen=True):
     """Calls a function for events of some topics. Asynchronous functions run as background tasks."""
 
     topics: tuple[Topic, ...]
-    do: Callable[[P, Any], object]
+    handle: Callable[[P, Any], object]
 
 
 class Feature(Protocol[P]):
@@ -143,7 +143,7 @@ class Feature(Protocol[P]):
 
     The session's commands and tools on the same subject are in `app.engine`."""
 
-    slash: Sequence[SlashCommand[P]] = ()
+    slash_commands: Sequence[SlashCommand[P]] = ()
     keys: Sequence[PageKey[P]] = ()
     subscriptions: Sequence[Subscription[P]] = ()
     above_editor: Sequence[Callable[[P], Widget]] = ()
@@ -154,7 +154,7 @@ class Feature(Protocol[P]):
         ...
 
 
-class PageOf(Protocol):
+class GetPage(Protocol):
     """Returns the page of a feature, creating it on first use."""
 
     def __call__(self, feature: Feature[P]) -> P: ...

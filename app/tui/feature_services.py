@@ -2,8 +2,10 @@
 listeners."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -11,15 +13,18 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from app.tui.feature import FeatureServices
+from app.tui.feature_register import FeatureRegister
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.page_protocols import ShowMessage
 from app.tui.prompt.attachments import join_drafts
-from app.tui.register import FeatureRegister
-from app.tui.startup import warm_up
-from app.tui.terminal.terminal_parts import suspend
+from app.tui.startup import import_model_modules
+from app.tui.terminal.terminal_parts import suspend_to_shell
+from app.undo.change_records import restored_of
+from app.undo.file_history import has_changes
 from app.values.events import (
     AgentSettled,
     CompactionEnd,
+    EntryAppended,
     Event,
     MessageEnd,
     ModelChanged,
@@ -29,33 +34,36 @@ from app.values.events import (
 from app.values.messages import AssistantMessage
 from tools.amounts import tokens
 from widgets.terminal.terminal_control import open_externally
-from widgets.textual_internals import bindings_of
+from widgets.textual_internals import node_bindings
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
 
-def full_screen(app: "BayouApp") -> FeatureServices:
+_REVIEW_MODULE = "app.tui.features.review.page"
+
+
+def make_feature_services(app: "BayouApp") -> FeatureServices:
     def await_answer(question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
-        app.terminal.notifications.asked(question, answer)
+        app.terminal.notifications.notify_question(question, answer)
         if answer is not None:
-            app.terminal.title.ask()
+            app.terminal.title.show_waiting()
 
     return FeatureServices(
         assembled=app.assembled,
         ask=app.page.screens.ask,
-        say=app.presenter.note,
+        show_message=app.presenter.add_note,
         copy=app.terminal.clipboard.copy,
-        told=await_answer,
+        notify_waiting=await_answer,
         tasks=app.tasks,
         action_table=app.action_table,
         user_keys=app.prompt.user_keys,
-        look=app.look,
+        current_theme=app.theme_control,
         presenter=app.presenter,
         status=app.status,
         session_texts=app.session_texts,
-        remembered=app.prompt.remembered,
+        project_history=app.prompt.project_history,
         transcript=app.transcript,
         search_bar=app.page.search_bar,
         editor=app.editor,
@@ -65,47 +73,62 @@ def full_screen(app: "BayouApp") -> FeatureServices:
         clock=lambda: app.clock(),
         home=app.home,
         program_env=lambda: app.terminal.program_env,
-        open_in=partial(open_externally, app),
-        front=lambda: app.screen,
+        open_in_editor=partial(open_externally, app),
+        front_screen=lambda: app.screen,
         screens=lambda: app.screen_stack,
-        leave=lambda: app.exit(0),
-        suspend=partial(suspend, app, app.presenter.note),
-        do=partial(do_action, app, (app, app.editor, app.transcript)),
-        extended=lambda: app.extended,
-        page=lambda feature: app.register.page(feature),
+        leave_app=lambda: app.exit(0),
+        suspend=partial(suspend_to_shell, app, app.presenter.add_note),
+        run_action=partial(run_action_on_first_node, app, (app, app.editor, app.transcript)),
+        connected_extensions=lambda: app.connected_extensions,
+        page=lambda feature: app.feature_register.page(feature),
     )
 
 
-def listen(app: "BayouApp", register: FeatureRegister) -> None:
+def subscribe_app_listeners(app: "BayouApp", register: FeatureRegister) -> None:
     """Subscribes the listeners that belong to no feature."""
-    cache_misses = CacheMisses(
-        app.presenter.note,
+    cache_misses = CacheMissReporter(
+        app.presenter.add_note,
         is_told=lambda: app.assembled.effective_settings.settings.model.show_cache_miss_notices,
     )
     for listener in (app.terminal.title, app.terminal.notifications, cache_misses):
-        register.listen(listener.EVENT_TYPES, listener.note)
-    app.page.screens.opened = register.page(APPROVALS).mark
-    register.listen((QueueUpdate,), lambda _: app.prompt.unsent.save())
-    register.listen((ModelChanged,), lambda _: warm_up(app))
-    register.listen((AgentSettled,), lambda _: app.tasks.spawn(app.status.look_at_git()))
-    register.listen((SessionReplaced,), lambda _: _show_other_session(app))
+        register.listen(listener.EVENT_TYPES, listener.handle_event)
+    app.page.screens.on_opened = register.page(APPROVALS).show_waiting_banner
+    register.listen((QueueUpdate,), lambda _: app.prompt.unsent_draft.save())
+    register.listen((ModelChanged,), lambda _: import_model_modules(app))
+    register.listen((AgentSettled,), lambda _: app.tasks.spawn(app.status.update_git_state()))
+    register.listen((EntryAppended,), lambda event: _update_git_state_after_restore(app, event))
+    register.listen((EntryAppended,), lambda event: _expect_review(app, event))
+    register.listen((SessionReplaced,), lambda _: _update_editor_for_session(app))
 
 
-def _show_other_session(app: "BayouApp") -> None:
-    app.prompt.key_texts.tell_of_session()
-    if (left := app.prompt.unsent.session_replaced()) is not None:
+def _update_git_state_after_restore(app: "BayouApp", event: Event) -> None:
+    """Updates the git state after undo or a review restored files, which happens outside of runs."""
+    if isinstance(event, EntryAppended) and restored_of(event.entry) is not None:
+        app.tasks.spawn(app.status.update_git_state())
+
+
+def _expect_review(app: "BayouApp", event: Event) -> None:
+    """Imports the review in the background once there are changes, so that its first opening does not wait."""
+    if isinstance(event, EntryAppended) and has_changes(event.entry) and _REVIEW_MODULE not in sys.modules:
+        app.tasks.spawn(asyncio.to_thread(import_module, _REVIEW_MODULE))
+
+
+def _update_editor_for_session(app: "BayouApp") -> None:
+    app.tasks.spawn(app.page.first_screen.load(app.presenter.update_first_page))
+    app.prompt.key_texts.update_placeholder()
+    if (left := app.prompt.unsent_draft.move_to_new_session()) is not None:
         app.editor.restore(
             left if app.editor.model.is_blank else join_drafts([app.editor.model.draft(), left])
         )
 
 
-async def do_action(app: App[Any], nodes: Iterable[DOMNode], action: str) -> None:
+async def run_action_on_first_node(app: App[Any], nodes: Iterable[DOMNode], action: str) -> None:
     """Runs the action on the first node that has it, independent of the focus."""
     if action.startswith("extension_key("):
         await app.run_action(action)
         return
     for node in nodes:
-        bound = (one for bindings in bindings_of(node).values() for one in bindings)
+        bound = (one for bindings in node_bindings(node).values() for one in bindings)
         found = next((one for one in bound if one.id == action), None)
         if found is not None:
             if isinstance(node, Widget):
@@ -114,37 +137,39 @@ async def do_action(app: App[Any], nodes: Iterable[DOMNode], action: str) -> Non
             return
 
 
-KEPT_SECONDS = 300
+PROMPT_CACHE_SECONDS = 300
 """The minimum time for which providers keep a prompt in the cache."""
 
 
-class CacheMisses:
+class CacheMissReporter:
     """Watches the answers of one session for cache misses."""
 
     EVENT_TYPES = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
 
     def __init__(self, say: ShowMessage, *, is_told: Callable[[], bool]) -> None:
-        """`is_told`: returns whether the user wants these reports."""
-        self._say = say
-        self._is_told = is_told
-        self._last: AssistantMessage | None = None
+        """`is_told`: returns whether the user wants reports of prompt-cache misses."""
+        self._show_message = say
+        self._is_notice_enabled = is_told
+        self._last_message: AssistantMessage | None = None
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, SessionReplaced | ModelChanged | CompactionEnd):
-            self._last = None
+            self._last_message = None
         message = event.message if isinstance(event, MessageEnd) else None
         if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
             return
-        if self._is_told() and self._is_missed(message):
+        if self._is_notice_enabled() and self._is_cache_miss(message):
             sent = tokens(message.usage.input + message.usage.cache_write)
-            self._say(f"The prompt cache was missed: {sent} tokens were sent uncached.", NoteKind.WARNING)
-        self._last = message
+            self._show_message(
+                f"The prompt cache was missed: {sent} tokens were sent uncached.", NoteKind.WARNING
+            )
+        self._last_message = message
 
-    def _is_missed(self, message: AssistantMessage) -> bool:
-        before = self._last
+    def _is_cache_miss(self, message: AssistantMessage) -> bool:
+        before = self._last_message
         return (
             before is not None
             and before.usage.cache_read + before.usage.cache_write > 0
             and message.usage.cache_read == 0
-            and message.timestamp - before.timestamp < KEPT_SECONDS * 1000
+            and message.timestamp - before.timestamp < PROMPT_CACHE_SECONDS * 1000
         )

@@ -2,21 +2,23 @@
 
 Requests from blocks and editors of any screen are handled by the application."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events, on
 from textual.screen import Screen
 
+from app.tui.feature_register import FeatureRegister
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.screen.feature import QUEUE, SCREEN
 from app.tui.features.side.feature import SIDE
-from app.tui.keys.key_texts import KeyTexts
-from app.tui.page_protocols import Spawn
+from app.tui.keys.key_hints import KeyHintUpdater
+from app.tui.page_protocols import SpawnTask
 from app.tui.prompt.project_history import ProjectHistory
 from app.tui.prompt.sending import PromptSender
 from app.tui.prompt.unsent_draft import UnsentDraft
-from app.tui.register import FeatureRegister
 from app.tui.status.status_lines import StatusLines
+from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
@@ -24,10 +26,10 @@ from widgets.textual_internals import paint_changed_widgets
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
-ROOMY = 16
+ROWS_FOR_MARGINS = 16
 """Rows of the terminal from which margins are shown."""
-_SHORT, _TALL = "-short", "-tall"
-_TALL_FROM = 7
+_SHORT_CLASS, _TALL_CLASS = "-short", "-tall"
+_MIN_ROWS_OF_TALL = 7
 
 
 class MainScreen(Screen[None]):
@@ -36,7 +38,7 @@ class MainScreen(Screen[None]):
     AUTO_FOCUS: ClassVar[str | None] = ""
     """No automatic focus: the editor has the focus from the start, and a change would style two
     widgets again."""
-    VERTICAL_BREAKPOINTS = [(0, _SHORT), (_TALL_FROM, _TALL)]  # noqa: RUF012  (declared so by Screen)
+    VERTICAL_BREAKPOINTS = [(0, _SHORT_CLASS), (_MIN_ROWS_OF_TALL, _TALL_CLASS)]  # noqa: RUF012  (declared so by Screen)
 
     def __init__(
         self,
@@ -49,18 +51,22 @@ class MainScreen(Screen[None]):
         unsent: UnsentDraft,
         register: FeatureRegister,
         status: StatusLines,
-        key_texts: KeyTexts,
-        spawn: Spawn,
+        key_texts: KeyHintUpdater,
+        spawn: SpawnTask,
+        update_first_page: Callable[[], None],
+        lift_transcript: Callable[[], None],
     ) -> None:
         # Set before the first resize, which would style and paint the page a second time.
-        super().__init__(id="_default", classes=_TALL if self.app.size.height >= _TALL_FROM else _SHORT)
+        super().__init__(
+            id="_default", classes=_TALL_CLASS if self.app.size.height >= _MIN_ROWS_OF_TALL else _SHORT_CLASS
+        )
         paint_changed_widgets(self)
         self._editor = editor
         self._transcript = transcript
         self._search_bar = search_bar
-        self._sending = sending
-        self._remembered = remembered
-        self._unsent = unsent
+        self._prompt_sender = sending
+        self._project_history = remembered
+        self._unsent_draft = unsent
         self._register = register
         self._queued = register.page(QUEUE)
         self._approvals = register.page(APPROVALS)
@@ -68,6 +74,8 @@ class MainScreen(Screen[None]):
         self._side_lists = register.page(SIDE)
         self._key_texts = key_texts
         self._spawn = spawn
+        self._update_first_page = update_first_page
+        self._lift_transcript = lift_transcript
 
     @on(events.ScreenResume)
     def _skip_first_style_update(self, event: events.ScreenResume) -> None:
@@ -80,28 +88,31 @@ class MainScreen(Screen[None]):
     def _fit_page(self) -> None:
         """Fits the page before the first paint: margins if there are enough rows, the side panel if
         there are enough columns."""
-        self._side_lists.fit(self.app.size.width)
-        margin = int(self.app.size.height >= ROOMY)
+        self._side_lists.fit_to_width(self.app.size.width)
+        margin = int(self.app.size.height >= ROWS_FOR_MARGINS)
         if self._transcript.styles.margin.top != margin:
             self._transcript.styles.margin = (margin, 0)
+        self._update_first_page()
+        if self.app.screen is not self:
+            self.call_after_refresh(self._lift_transcript)
 
     # Messages of the editor
 
     @on(PromptEditor.Submitted)
     @on(PromptEditor.FollowUp)
-    def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp) -> None:
-        if self._approvals.offers(message.text):
+    def _send_prompt(self, message: PromptEditor.Submitted | PromptEditor.FollowUp) -> None:
+        if self._approvals.chooses_answer(message.text):
             return
         how = "follow_up" if isinstance(message, PromptEditor.FollowUp) else "steer"
-        self._remembered.add_prompt(message.draft)
-        self._transcript.viewport.follow()
-        self._spawn(self._sending.send(message.draft, message.text, message.attachments, how))
+        self._project_history.add_prompt(message.draft)
+        self._transcript.viewport.follow_end()
+        self._spawn(self._prompt_sender.send(message.draft, message.text, message.attachments, how))
 
     @on(PromptEditor.Changed)
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
-        self._unsent.editor_changed(message.draft)
+        self._unsent_draft.editor_changed(message.draft)
         self._approvals.editor_changed()
-        self._register.page(SCREEN).leaving.typed()
+        self._register.page(SCREEN).stop_or_leave.reset_double_press()
 
     # Messages of the queue
 
@@ -111,58 +122,64 @@ class MainScreen(Screen[None]):
             case QueueView.RemoveRequested():
                 self._queued.session.queues.remove(message.row_id)
             case QueueView.SwitchRequested():
-                self._queued.session.queues.switch(message.row_id)
+                self._queued.session.queues.move_to_other_queue(message.row_id)
             case _:
-                self._queued.edit(message.row_id)
+                self._queued.edit_message(message.row_id)
 
     @on(QueueView.MoveRequested)
     def _move_queued(self, message: QueueView.MoveRequested) -> None:
-        self._queued.move(message.row_id, message.delta)
+        self._queued.move_message(message.row_id, message.delta)
 
     # Messages of the approval bar
 
     @on(ApprovalBar.Answered)
     def _approval_answered(self, message: ApprovalBar.Answered) -> None:
-        self._approvals.answered(message)
+        self._approvals.handle_answer(message)
 
     @on(ApprovalBar.DetailsRequested)
     def _show_approval_details(self) -> None:
-        self._spawn(self._approvals.whole())
+        self._spawn(self._approvals.show_details())
 
     @on(ApprovalBar.EditRequested)
     def _approval_edited(self) -> None:
-        self._spawn(self._approvals.edit())
+        self._spawn(self._approvals.edit_call())
 
     @on(ApprovalBar.Left)
     @on(QueueView.Left)
-    def _back_to_the_editor(self) -> None:
+    def _focus_editor(self) -> None:
         self._editor.focus()
 
     # Messages of the transcript and its search
 
+    @on(Transcript.SuggestionChosen)
+    def _send_suggestion(self, message: Transcript.SuggestionChosen) -> None:
+        draft = UnsentPrompt(text=message.text)
+        self._project_history.add_prompt(draft)
+        self._spawn(self._prompt_sender.send(draft, message.text, (), "steer"))
+
     @on(events.DescendantFocus)
-    def _focus_moved(self, event: events.DescendantFocus) -> None:
+    def _show_block_hints(self, event: events.DescendantFocus) -> None:
         """Shows the key hints of blocks in the border while the transcript has the focus."""
         if event.widget is self._transcript:
-            self._status.tell(self._key_texts.at_blocks, is_hints=True)
+            self._status.show_hint(self._key_texts.block_hints, is_hints=True)
         elif event.widget is self._editor:
-            self._status.say_again()
+            self._status.restore_activity()
 
     @on(Transcript.FocusModeChanged)
-    def _focus_mode(self, message: Transcript.FocusModeChanged) -> None:
+    def _focus_mode_changed(self, message: Transcript.FocusModeChanged) -> None:
         if not message.is_on:
             self._editor.focus()
 
     @on(Transcript.PromptsMoved)
     def _prompts_moved(self, message: Transcript.PromptsMoved) -> None:
-        self._status.prompts_moved(message.prompts)
+        self._status.update_visible_prompts(message.prompts)
 
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
-        self._search_bar.show(message)
+        self._search_bar.show_search_state(message)
 
     @on(SearchBar.Left)
-    def _search_left(self, message: SearchBar.Left) -> None:
+    def _focus_after_search(self, message: SearchBar.Left) -> None:
         """Focuses the transcript after a hit, where `n` and `N` continue the search; otherwise the
         editor."""
         (self._transcript if message.is_accepted else self._editor).focus()

@@ -12,10 +12,10 @@ from textual.screen import Screen
 
 from app.assembly.assembled_session import AssembledSession
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.key_texts import EDITOR_PLACEHOLDER, next_steps
-from app.tui.page_protocols import OnRequest
+from app.tui.keys.key_hints import EDITOR_PLACEHOLDER, make_next_step_finder
+from app.tui.page_protocols import HandleRequest
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import GarbageScheduler, Tasks, failure_text_of, tell_fault_of_task
+from app.tui.tasks import GarbageScheduler, Tasks, failure_text_of, report_task_fault
 from app.tui.transcript.presenter import Presenter
 from app.tui.transcript.welcome import WelcomeMessage
 from app.values.events import Event
@@ -48,7 +48,7 @@ class PageParts:
     ) -> None:
         """`hear`: gets each session event after the transcript; `is_ready`: set after the start."""
         session, key_label = assembled.session, table.key_label
-        self.transcript = Transcript(id="transcript", clock=clock)
+        self.transcript = Transcript(id="transcript", clock=clock, fills_from_below=True)
         self.editor = PromptEditor(placeholder=EDITOR_PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
@@ -56,16 +56,16 @@ class PageParts:
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=clock, give_back=self.editor.insert, id="approval")
         self.side_panel = SidePanel(id="side")
-        self.first_screen = WelcomeMessage(assembled, key_label)
+        self.first_screen = WelcomeMessage(assembled, key_label, lambda: app.size.height)
         self.presenter = Presenter(
             session,
             self.transcript,
             hear,
             key_label,
             clock,
-            next_steps(assembled.choice, table.key_of, env),
+            make_next_step_finder(assembled.model_choice, table.key_of, env),
             lambda work: self.tasks.spawn(work),
-            self.first_screen.blocks,
+            self.first_screen.welcome_blocks,
         )
         self.status = StatusLines(
             assembled,
@@ -73,32 +73,35 @@ class PageParts:
             footer=self.footer,
             editor=self.editor,
             home=home,
-            tick=self.presenter.tick,
+            tick=self.presenter.update_elapsed_times,
             key_label=key_label,
             clock=clock,
         )
         self.tasks = Tasks(
-            fault=partial(tell_fault_of_task, app, is_ready),
-            refused=lambda problem: self.presenter.note(failure_text_of(problem, key_label), NoteKind.ERROR),
+            fault=partial(report_task_fault, app, is_ready),
+            refused=lambda problem: self.presenter.add_note(
+                failure_text_of(problem, key_label), NoteKind.ERROR
+            ),
             done=self.status.refresh_all,
         )
-        self.screens = Screens(app, self.tasks)
-        self.garbage = GarbageScheduler()
+        self.screens = ScreenOpener(app, self.tasks, self.transcript)
+        self.garbage_scheduler = GarbageScheduler()
 
 
-class Screens:
+class ScreenOpener:
     """Opens screens of one application and returns their answers."""
 
-    def __init__(self, app: App[Any], tasks: Tasks) -> None:
+    def __init__(self, app: App[Any], tasks: Tasks, transcript: Transcript) -> None:
         self._app = app
         self._tasks = tasks
-        self.opened: Callable[[Screen[Any]], None] = lambda screen: None
+        self._transcript = transcript
+        self.on_opened: Callable[[Screen[Any]], None] = lambda screen: None
         """Called with each screen that has opened."""
-        self._askers: WeakKeyDictionary[Screen[Any], OnRequest] = WeakKeyDictionary()
+        self._request_handlers: WeakKeyDictionary[Screen[Any], HandleRequest] = WeakKeyDictionary()
         """The request handlers by screen, kept as long as the screen, because requests may arrive after its
         end."""
 
-    async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
+    async def ask(self, screen: Screen[Any], *, on_request: HandleRequest | None = None) -> Any:
         """Shows a screen and waits for its answer; None if there was none."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
@@ -107,20 +110,28 @@ class Screens:
                 answer.set_result(result)
 
         if on_request is not None:
-            self._askers[screen] = on_request
+            self._request_handlers[screen] = on_request
         mounted = asyncio.ensure_future(self._app.push_screen(screen, take))
         try:
             await asyncio.shield(mounted)
-            self.opened(screen)
+            self.on_opened(screen)
+            screen.call_after_refresh(self.lift_transcript)
             return await answer
         finally:
             await mounted  # a screen cannot be closed while it is being mounted
             if self._app.screen_stack[-1:] == [screen]:  # the caller was cancelled
                 self._app.pop_screen()
+            self._app.call_later(self.lift_transcript)
 
-    def requested(self, request: ScreenRequest[Any]) -> None:
+    def lift_transcript(self) -> None:
+        """Shows the end of a short conversation above the sheet that covers it, which is often about it."""
+        sheets = self._app.screen.query("#sheet")
+        top = sheets.first().region.y if sheets else self._transcript.region.bottom
+        self._transcript.viewport.lift_above(max(0, self._transcript.region.bottom - top))
+
+    def route_request(self, request: ScreenRequest[Any]) -> None:
         """Passes a screen's request to the code that opened the screen."""
-        asker = self._askers.get(request.screen)
+        asker = self._request_handlers.get(request.screen)
         answer = asker(request) if asker is not None else None
         if answer is not None:
-            self._tasks.choose(answer)
+            self._tasks.run_action_in_background(answer)

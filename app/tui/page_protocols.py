@@ -9,14 +9,14 @@ from textual.screen import Screen
 
 from widgets.transcript.blocks import NoteKind
 
-OnRequest = Callable[[Any], Awaitable[None] | None]
+HandleRequest = Callable[[Any], Awaitable[None] | None]
 """Handles a screen's `ScreenRequest` while the screen stays open."""
 
 
-class AskPerson(Protocol):
+class AskOnScreen(Protocol):
     """Shows a screen over the page and waits for its answer; None when there was none."""
 
-    async def __call__(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any: ...
+    async def __call__(self, screen: Screen[Any], *, on_request: HandleRequest | None = None) -> Any: ...
 
 
 class ShowMessage(Protocol):
@@ -31,13 +31,13 @@ class NotifyWaiting(Protocol):
     def __call__(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None: ...
 
 
-class Write(Protocol):
+class WriteToEditor(Protocol):
     """Writes a text into the editor; `focus` also moves the keyboard focus there."""
 
     def __call__(self, text: str, *, focus: bool = False) -> None: ...
 
 
-class Copy(Protocol):
+class CopyText(Protocol):
     """Copies a text to the clipboard; `what` describes the text for the confirmation."""
 
     def __call__(self, text: str, what: str) -> None: ...
@@ -55,7 +55,7 @@ class OpenInEditor(Protocol):
     def __call__(self, path: Path, line: int) -> str: ...
 
 
-Spawn = Callable[[Awaitable[Any]], None]
+SpawnTask = Callable[[Awaitable[Any]], None]
 """Runs an awaitable as a background task."""
 KeyLabel = Callable[[str, str], str]
 """Returns the label of an action's key, given its default; empty if the key is unbound."""

@@ -20,21 +20,21 @@ from textual.driver import Driver
 
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.crash_report import Crash, print_crash, report_crash
-from app.assembly.first_prompt import FirstInput, read_input
+from app.assembly.first_prompt import CommandLineInput, combine_input
 from app.assembly.options import Options, UsageError
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session, force_exit_deadline
-from app.assembly.signals import ENDING_SIGNALS, on_signals
+from app.assembly.signals import ENDING_SIGNALS, handle_signals
 from app.engine.session import Session
-from app.exit_codes import CRASHED, USAGE
+from app.exit_codes import CRASHED, USAGE_ERROR
 from app.printing import print_problem, safe_text
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import current_theme
 from app.tui.app import BayouApp
-from app.tui.current_theme import appearance_of
-from app.tui.startup import StartOptions, make_extensions
-from tools.files.presence import exists
+from app.tui.current_theme import query_terminal_appearance
+from app.tui.startup import StartOptions, make_extension_loader
+from tools.files.existence import exists
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.terminal_control import restore_terminal
 from widgets.terminal.terminal_driver import TerminalDriver
@@ -42,10 +42,10 @@ from widgets.terminal.terminal_output import OutputDiff
 from widgets.textual_internals import set_fault_handler
 from widgets.transcript.leaves.safe_text import clean
 
-TASKS_SECONDS = 0.3
+TASKS_TIMEOUT = 0.3
 """Seconds to wait at the end for cancelled tasks that the user started."""
 
-THREADS_SECONDS = 1.0
+THREADS_TIMEOUT = 1.0
 """Seconds to wait at the end for threads. Their files are replaced atomically or continued at the
 next start."""
 
@@ -57,21 +57,21 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     try:
         assembled = assemble_session(options, paths, can_ask=True)
     except SessionError as problem:
-        held.end()
+        held.restore_terminal()
         print_problem(str(problem))
-        return USAGE
-    if assembled.theme == "system":
-        assembled.theme = current_theme.system_theme(appearance_of(held))
-    read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions)
-    given = FirstInput() if options.extension_flags else read(options)
+        return USAGE_ERROR
+    if assembled.theme_name == "system":
+        assembled.theme_name = current_theme.system_theme(query_terminal_appearance(held))
+    read = partial(combine_input, cwd=stood_in, permissions=assembled.session.permissions)
+    given = CommandLineInput() if options.extension_flags else read(options)
     opening = StartOptions(
-        extend=make_extensions(assembled, options, paths),
+        load_extensions=make_extension_loader(assembled, options, paths),
         opens_sessions=options.resume,
-        indexes=True,
+        indexes_sessions=True,
         prompts=given.prompts,
         images=given.images,
-        typed=held.take_typed_text,
-        read=read,
+        typed_text=held.take_typed_text,
+        read_first_input=read,
     )
     leaving = TimedShutdown(assembled, held)
     app = BayouApp(
@@ -81,23 +81,24 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         css_path=sorted(styles_dir().glob("*.tcss")),
         when_leaving=leaving.begin,
     )
-    faults = FaultReports(app, paths.crash_dir)
+    faults = FaultReporter(app, paths.crash_dir)
+    terminal = assembled.effective_settings.settings.terminal
     app.driver_class = cast(
         type[Driver],
         partial(
             TerminalDriver,
             held=held,
-            ahead=app.prompt.typed_ahead,
+            ahead=app.prompt.type_ahead,
             raw=app.terminal.raw_input,
             images=app.terminal.images,
+            has_plain_marks=terminal.plain_marks,
         ),
     )
-    terminal = assembled.effective_settings.settings.terminal
     if terminal.true_color != "auto":
-        current_theme.use_colors(app, is_true_color=terminal.true_color == "on")
+        current_theme.set_color_depth(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
-        OutputDiff(app, app.terminal.images.over).install()
-    code = asyncio.run(_run(app, leaving, faults, mouse=terminal.mouse))
+        OutputDiff(app, app.terminal.images.overlay).install()
+    code = asyncio.run(_run_app(app, leaving, faults, mouse=terminal.mouse))
     leaving.say_goodbye()
     if faults.refused is not None:
         raise faults.refused
@@ -125,12 +126,13 @@ class TimedShutdown:
             self._code = code
             self._cancel_deadline = force_exit_deadline(code, self._force_exit)
 
-    async def close(self, session: Session) -> None:
+    async def close_session(self, session: Session) -> None:
         await close_session(session, self._problems.append)
 
     def expect_threads(self) -> None:
-        """Limits the wait for threads, the last step: an export can take seconds."""
-        timer = threading.Timer(THREADS_SECONDS, self._end_without_threads)
+        """Limits the wait for threads, the last step of the shutdown, because an export can take
+        seconds."""
+        timer = threading.Timer(THREADS_TIMEOUT, self._end_without_threads)
         timer.daemon = True
         timer.start()
 
@@ -138,14 +140,14 @@ class TimedShutdown:
         """Prints the closing message without a time limit, because it may be a whole transcript;
         Ctrl+C ends it."""
         self._goodbye.acquire()  # never released: the other side ends the process
-        self._speak()
+        self._print_goodbye_and_force_exit()
 
     def _end_without_threads(self) -> None:
         if self._goodbye.acquire(blocking=False):
-            self._speak()
+            self._print_goodbye_and_force_exit()
             os._exit(self._code or 0)
 
-    def _speak(self) -> None:
+    def _print_goodbye_and_force_exit(self) -> None:
         self._cancel_deadline()
         try:
             print_closing_message(self._assembled)
@@ -157,7 +159,7 @@ class TimedShutdown:
         force_exit_deadline(self._code or 0)
 
     def _force_exit(self) -> None:
-        """Does the remaining steps of a shutdown that hangs, and ends the process."""
+        """Runs the remaining steps of a shutdown that hangs, and ends the process."""
         if not self._goodbye.acquire(blocking=False):
             return
         if not self._early_terminal.is_given_back:
@@ -166,7 +168,7 @@ class TimedShutdown:
         os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 
 
-async def _run(app: BayouApp, leaving: TimedShutdown, faults: "FaultReports", *, mouse: bool) -> int:
+async def _run_app(app: BayouApp, leaving: TimedShutdown, faults: "FaultReporter", *, mouse: bool) -> int:
     ending: set[asyncio.Task[None]] = set()
 
     def end_on_signal(number: int) -> None:
@@ -174,26 +176,26 @@ async def _run(app: BayouApp, leaving: TimedShutdown, faults: "FaultReports", *,
         gone."""
         if ending:
             return
-        app.begin_leaving(128 + number)
-        ending.add(asyncio.ensure_future(_end(app, leaving, 128 + number)))
+        app.prepare_exit(128 + number)
+        ending.add(asyncio.ensure_future(_end_app(app, leaving, 128 + number)))
 
-    on_signals(ENDING_SIGNALS, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
+    handle_signals(ENDING_SIGNALS, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
     try:
         code = await app.run_async(mouse=mouse)
     finally:
         leaving.begin(1)
-        await asyncio.gather(app.tasks.end(TASKS_SECONDS), leaving.close(app.session))
+        await asyncio.gather(app.tasks.cancel_running(TASKS_TIMEOUT), leaving.close_session(app.session))
     if faults.crash is None and faults.refused is None:
         leaving.expect_threads()
     return code or 0
 
 
-async def _end(app: BayouApp, leaving: TimedShutdown, code: int) -> None:
-    await leaving.close(app.session)
+async def _end_app(app: BayouApp, leaving: TimedShutdown, code: int) -> None:
+    await leaving.close_session(app.session)
     app.exit(code)
 
 
-class FaultReports:
+class FaultReporter:
     """Ends the program on an internal error with a report file, without a traceback on the terminal."""
 
     def __init__(self, app: BayouApp, crash_dir: Path) -> None:
@@ -202,12 +204,12 @@ class FaultReports:
         self.crash: Crash | None = None
         self.refused: UsageError | None = None
         """An error in the command line that was found only after the start."""
-        set_fault_handler(app, self.take)
+        set_fault_handler(app, self.report_error)
 
-    def take(self, error: Exception) -> None:
+    def report_error(self, error: Exception) -> None:
         if isinstance(error, UsageError):
             self.refused = error
-            self._app.exit(USAGE)
+            self._app.exit(USAGE_ERROR)
         elif self.crash is None:
             self.crash = report_crash(self._crash_dir, error)
             self._app.exit(CRASHED)
@@ -226,27 +228,27 @@ def print_closing_message(assembled: AssembledSession) -> None:
         from app.sessions.export.markdown import export_markdown  # noqa: PLC0415  (only for this way out)
 
         secrets = assembled.session.secrets
-        sys.stdout.write(clean(secrets.text(export_markdown(log), "export")))
+        sys.stdout.write(clean(secrets.masked_text(export_markdown(log), "export")))
     elif wanted == "last-answer" and message is not None and message.text:
-        from widgets.transcript.markdown.markdown_stream import printed  # noqa: PLC0415  (only for this way out)
+        from widgets.transcript.markdown.markdown_stream import format_for_print  # noqa: PLC0415  (only for this way out)
 
         width = min(_MAX_MESSAGE_CELLS, shutil.get_terminal_size().columns)
-        sys.stdout.write(printed(_end_of(message.text), width).rstrip("\n") + "\n\n")
+        sys.stdout.write(format_for_print(_last_paragraphs(message.text), width).rstrip("\n") + "\n\n")
     sys.stdout.write(resume_hint(assembled))
 
 
-def _end_of(text: str) -> str:
+def _last_paragraphs(text: str) -> str:
     """Returns the last paragraphs of a very large answer, because formatting all of it would take
     seconds."""
-    if len(text) <= _MAX_LEFT_CHARS:
+    if len(text) <= _MAX_ANSWER_CHARS:
         return text
-    start = text.find("\n\n", len(text) - _MAX_LEFT_CHARS)
-    start = len(text) - _MAX_LEFT_CHARS if start < 0 else start + 2
+    start = text.find("\n\n", len(text) - _MAX_ANSWER_CHARS)
+    start = len(text) - _MAX_ANSWER_CHARS if start < 0 else start + 2
     fence = "```\n" if text.count("\n```", 0, start) % 2 else ""
     return f"(The beginning of this answer is in the session.)\n\n{fence}{text[start:]}"
 
 
-_MAX_LEFT_CHARS = 50_000
+_MAX_ANSWER_CHARS = 50_000
 """The maximum number of characters of the last answer in the closing message."""
 
 

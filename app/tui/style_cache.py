@@ -17,11 +17,11 @@ import textual.css.parse
 from textual.css.model import Selector, SelectorSet
 from textual.css.styles import Styles
 
-from tools.files.replacing import replace_atomically
+from tools.files.atomic_replacement import replace_atomically
 
-Rules = Mapping[tuple[Any, ...], list[Any]]
+ParsedRules = Mapping[tuple[Any, ...], list[Any]]
 """Parsed rules by their source: text, location and precedence."""
-_VALUES = (
+_PICKLABLE_MODULES = (
     "textual.color",
     "textual.css.model",
     "textual.css.scalar",
@@ -38,7 +38,7 @@ _VALUES = (
 )
 
 
-def load_rules(path: Path, variables: Mapping[str, str]) -> Rules:
+def load_rules(path: Path, variables: Mapping[str, str]) -> ParsedRules:
     """Loads the cached rules; returns none if the file is missing, unsafe, or from another parser or
     other colours."""
     try:
@@ -47,23 +47,23 @@ def load_rules(path: Path, variables: Mapping[str, str]) -> Rules:
             if status.st_mode & 0o022 or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
                 return {}
             mark, content = file.read(hashlib.sha256().digest_size), file.read()
-        return _Reader(io.BytesIO(content)).load() if mark == _mark_of(variables, content) else {}
+        return _RuleUnpickler(io.BytesIO(content)).load() if mark == _cache_key(variables, content) else {}
     except Exception:  # noqa: BLE001  (any error: the styles are parsed instead)
         return {}
 
 
-def save_rules(path: Path, variables: Mapping[str, str], rules: Rules) -> None:
+def save_rules(path: Path, variables: Mapping[str, str], rules: ParsedRules) -> None:
     """Saves the rules; an error is ignored, and the next start parses again."""
     out = io.BytesIO()
     try:
-        _Writer(out, 5).dump(dict(rules))
+        _RulePickler(out, 5).dump(dict(rules))
         content = out.getvalue()
-        replace_atomically(path, _mark_of(variables, content) + content, mode=0o600, durable=False)
+        replace_atomically(path, _cache_key(variables, content) + content, mode=0o600, durable=False)
     except (OSError, pickle.PicklingError):
         pass
 
 
-def _mark_of(variables: Mapping[str, str], content: bytes) -> bytes:
+def _cache_key(variables: Mapping[str, str], content: bytes) -> bytes:
     """Returns a hash of the rules and their dependencies: the parser's file and the colours."""
     parser = Path(textual.css.parse.__file__).stat()
     made_by = (sys.version, textual.css.parse.__file__, parser.st_mtime_ns, parser.st_size)
@@ -72,7 +72,7 @@ def _mark_of(variables: Mapping[str, str], content: bytes) -> bytes:
     return mark.digest()
 
 
-class _Writer(pickle.Pickler):
+class _RulePickler(pickle.Pickler):
     """Pickles every value as a call of its class, so that loading needs to allow only classes."""
 
     def reducer_override(self, obj: Any) -> Any:
@@ -88,9 +88,9 @@ class _Writer(pickle.Pickler):
         return NotImplemented
 
 
-class _Reader(pickle.Unpickler):
+class _RuleUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Callable[..., Any]:
-        if module in _VALUES and name.isidentifier():
+        if module in _PICKLABLE_MODULES and name.isidentifier():
             found = super().find_class(module, name)
             if isinstance(found, type) and found.__module__ == module:
                 return found

@@ -19,7 +19,7 @@ def failure_text_of(problem: Exception, key_label: KeyLabel) -> str:
     return f"{problem} {key} stops it." if key else str(problem)
 
 
-def tell_fault_of_task(app: App[Any], is_ready: asyncio.Event, problem: Exception) -> None:
+def report_task_fault(app: App[Any], is_ready: asyncio.Event, problem: Exception) -> None:
     if app.is_running or not is_ready.is_set():  # otherwise its screen was closed, which is no error
         app.call_later(reraise, problem)
 
@@ -34,11 +34,11 @@ class Tasks:
         refused: Callable[[Exception], object],
         done: Callable[[], None],
     ) -> None:
-        """`fault`: handles an unexpected error; `refused`: tells the user why an action is not
-        possible; `done`: called at the end of an action."""
-        self._fault = fault
-        self._refused = refused
-        self._done = done
+        """`fault`: handles an unexpected error; `refused`: shows the user why an action is not possible;
+        `done`: called at the end of an action."""
+        self._on_fault = fault
+        self._on_user_error = refused
+        self._on_done = done
         self._running: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
@@ -54,40 +54,40 @@ class Tasks:
             return
         task = asyncio.ensure_future(work)
         self._running.add(task)
-        task.add_done_callback(self._finished)
+        task.add_done_callback(self._handle_finished)
 
-    def close(self) -> None:
+    def stop_accepting(self) -> None:
         """Prevents new tasks while the application is left; running ones continue."""
         self._is_closed = True
 
-    async def end(self, seconds: float) -> None:
+    async def cancel_running(self, seconds: float) -> None:
         """Cancels the running tasks and waits for them at most `seconds`."""
-        self.close()
+        self.stop_accepting()
         for task in self._running:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
 
-    def choose(self, work: Awaitable[Any]) -> None:
+    def run_action_in_background(self, work: Awaitable[Any]) -> None:
         """Runs a user's action in the background."""
-        self.spawn(self.chosen(work))
+        self.spawn(self.run_action(work))
 
-    async def chosen(self, work: Awaitable[Any]) -> None:
+    async def run_action(self, work: Awaitable[Any]) -> None:
         """Runs a user's action; if it is not possible, the user gets the reason."""
         try:
             await work
         except UserError as problem:
-            self._refused(problem)
-        self._done()
+            self._on_user_error(problem)
+        self._on_done()
 
-    def _finished(self, task: "asyncio.Task[Any]") -> None:
+    def _handle_finished(self, task: "asyncio.Task[Any]") -> None:
         self._running.discard(task)
         if task.cancelled():
             return
         try:
             task.result()
         except Exception as problem:  # noqa: BLE001  (every error is reported)
-            self._fault(problem)
+            self._on_fault(problem)
 
 
 def _close_coroutine(work: Awaitable[Any]) -> None:
@@ -107,11 +107,11 @@ class GarbageScheduler:
     """Schedules garbage collections for pauses in typing."""
 
     def __init__(self, *, rest: float = TYPING_PAUSE_SECONDS) -> None:
-        self._rest = rest
+        self._idle_seconds = rest
         self._last_key = 0.0
-        self._waits: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
+    def freeze_startup_objects(self) -> None:
         """Excludes all objects that exist now from collections, and makes automatic ones rare."""
         gc.freeze()
         gc.set_threshold(*_GC_THRESHOLDS)
@@ -120,14 +120,14 @@ class GarbageScheduler:
     def note_key(self) -> None:
         loop = asyncio.get_running_loop()
         self._last_key = loop.time()
-        if self._waits is None:
-            self._waits = loop.call_later(self._rest, self._look)
+        if self._idle_timer is None:
+            self._idle_timer = loop.call_later(self._idle_seconds, self._collect_if_idle)
 
-    def _look(self) -> None:
+    def _collect_if_idle(self) -> None:
         loop = asyncio.get_running_loop()
-        due = self._last_key + self._rest
+        due = self._last_key + self._idle_seconds
         if loop.time() < due:  # another key was pressed meanwhile
-            self._waits = loop.call_at(due, self._look)
+            self._idle_timer = loop.call_at(due, self._collect_if_idle)
         else:
-            self._waits = None
+            self._idle_timer = None
             gc.collect()

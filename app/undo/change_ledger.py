@@ -13,11 +13,12 @@ from typing import Literal
 import msgspec
 
 from app.undo.change_records import Change, RestoredData
-from tools.files.replacing import write_all
+from app.values.codec import encode_json
+from tools.files.atomic_replacement import write_all
 
 
 class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """One line of the ledger: an operation that begins, or the note that it is recorded in the session."""
+    """One line of the undo ledger: an operation that begins, or the note that it is recorded in the session."""
 
     kind: Literal["change", "command", "restore", "told"]
     id: str
@@ -31,50 +32,49 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """For `told`: the number of operations that are still open."""
 
 
-_ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(LedgerLine)
-_RECORDED_LINE = b'"kind":"told"'
+_RECORDED_MARKER = b'"kind":"told"'
 
 
 class OpenOperations(msgspec.Struct, frozen=True, kw_only=True):
-    """Operations that an earlier process began and that the session does not record."""
+    """Operations on files that an earlier process began and that the session does not record."""
 
     lines: tuple[LedgerLine, ...] = ()
-    bad: tuple[tuple[int, bytes], ...] = ()
+    unreadable_lines: tuple[tuple[int, bytes], ...] = ()
     """Unreadable lines with their offsets."""
 
 
 class ChangeLedger:
-    """Writes the ledger of one session; without a path nothing is written."""
+    """Writes the undo ledger of one session; without a path nothing is written."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._open: set[str] = set()
+        self._open_ids: set[str] = set()
         self._lock = threading.Lock()
 
-    def begin(self, line: LedgerLine) -> None:
-        """Appends the line of an operation that begins. Raises `OSError` with the file unchanged."""
+    def append_begin(self, line: LedgerLine) -> None:
+        """Appends a ledger line for a file operation that begins. Raises `OSError` with the ledger unchanged."""
         with self._lock:
-            self._append(_ENCODER.encode(line))
-            self._open.add(line.id)
+            self._append(encode_json(line))
+            self._open_ids.add(line.id)
 
-    def told(self, key: str) -> None:
-        """Notes that the session records this operation and the calls within it. Raises `OSError`."""
+    def mark_recorded(self, key: str) -> None:
+        """Notes in the ledger that the session records this operation and the calls within it. Raises `OSError`."""
         with self._lock:
-            for one in [one for one in self._open if one == key or one.startswith(f"{key}/")]:
-                self._open.discard(one)
-                self._append(_ENCODER.encode(LedgerLine(kind="told", id=one, open=len(self._open))))
+            for one in [one for one in self._open_ids if one == key or one.startswith(f"{key}/")]:
+                self._open_ids.discard(one)
+                self._append(encode_json(LedgerLine(kind="told", id=one, open=len(self._open_ids))))
 
-    def left_open(self) -> OpenOperations:
-        """Returns the open operations of earlier processes. Reads only the end of the file when there are
-        none."""
+    def unfinished_operations(self) -> OpenOperations:
+        """Returns the file operations that earlier processes began and did not record. Reads only the end of the
+        ledger when there are none."""
         if self.path is None:
             return OpenOperations()
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 512))
-                if _is_closed(file.read()):
+                if _ends_with_recorded(file.read()):
                     return OpenOperations()
                 file.seek(0)
                 data = file.read()
@@ -82,9 +82,9 @@ class ChangeLedger:
             return OpenOperations()
         return _open_operations(data)
 
-    def adopt(self, lines: Sequence[LedgerLine]) -> None:
-        """Takes over open operations, so that this process can close them with `told`."""
-        self._open.update(line.id for line in lines)
+    def adopt_open(self, lines: Sequence[LedgerLine]) -> None:
+        """Takes over open operations of earlier processes, so that this process can mark them as recorded."""
+        self._open_ids.update(line.id for line in lines)
 
     def _append(self, line: bytes) -> None:
         if self.path is None:
@@ -108,11 +108,11 @@ class ChangeLedger:
             os.close(handle)
 
 
-def _is_closed(tail: bytes) -> bool:
+def _ends_with_recorded(tail: bytes) -> bool:
     if not tail:
         return True
     line = tail.rstrip(b"\n").rsplit(b"\n", 1)[-1]
-    if not tail.endswith(b"\n") or _RECORDED_LINE not in line:
+    if not tail.endswith(b"\n") or _RECORDED_MARKER not in line:
         return False
     try:
         last = _DECODER.decode(line)
@@ -122,7 +122,7 @@ def _is_closed(tail: bytes) -> bool:
 
 
 def _open_operations(data: bytes) -> OpenOperations:
-    """Returns the lines without a later `told` line, and the unreadable lines except a partial last one."""
+    """Returns the ledger lines without a later `told` line, and the unreadable lines except a partial last one."""
     found: dict[str, list[LedgerLine]] = {}
     bad: list[tuple[int, bytes]] = []
     offset = 0
@@ -138,4 +138,6 @@ def _open_operations(data: bytes) -> OpenOperations:
             else:
                 found.setdefault(line.id, []).append(line)
         offset += len(text)
-    return OpenOperations(lines=tuple(line for lines in found.values() for line in lines), bad=tuple(bad))
+    return OpenOperations(
+        lines=tuple(line for lines in found.values() for line in lines), unreadable_lines=tuple(bad)
+    )

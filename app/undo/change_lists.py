@@ -4,6 +4,7 @@ A session's changes come from its entries and the stored contents, never from to
 is only checked for files that have changed since. Blocks."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeGuard
 
 import msgspec
 
@@ -13,13 +14,14 @@ from app.undo.change_records import (
     Change,
     FileImage,
     RestoredHunk,
-    UnheldFile,
+    UnstoredFile,
+    decode_text,
     display_path,
-    is_same,
+    is_same_image,
     restored_of,
 )
-from app.undo.content_store import MissingContent
-from app.undo.disk_files import UnsupportedFile, place_of, read_disk_state
+from app.undo.content_store import MissingContent, blob_hash
+from app.undo.disk_files import UnsupportedFile, absolute_path_of, read_disk_state
 from app.undo.file_history import (
     ChangingPrompt,
     changes_of,
@@ -27,29 +29,30 @@ from app.undo.file_history import (
     title_at,
     with_tool_results,
 )
-from app.undo.patches import FilePatch, PatchSide, patch_of
-from app.undo.restore_plan import HeldContents, change_sources_text
+from app.undo.patches import MAX_BYTES, FilePatch, PatchSide, patch_of
+from app.undo.restore_plan import StoredContents, change_sources_text
+from app.undo.review.hunks import ChangedText, hunks_of, without_hunks
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 
-_MAX_COMPARED = 300
+_MAX_COMPARED_FILES = 300
 """For more files, line counts are the sums of the single changes, and the disk is not checked."""
 
 
 class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file of a list."""
+    """One changed file in a list of file changes."""
 
     path: str
     deed: str
     """`new`, `removed`, `changed`, `mode 644 → 755`."""
     added: int = 0
     removed: int = 0
-    by: str = ""
+    changed_by: str = ""
     """`write, 2 × edit`."""
     why: str = ""
     """A remark: changed by others in between, or content not stored."""
-    place: str = ""
+    absolute_path: str = ""
     """The absolute path; empty when the file cannot be opened."""
 
 
@@ -60,19 +63,19 @@ class FileSides(msgspec.Struct, frozen=True, kw_only=True):
     """The name as the operating system takes it, relative to the session's folder or absolute."""
     before: PatchSide | None
     after: PatchSide | None
-    taken: frozenset[str] = frozenset()
+    taken_back_hunks: frozenset[str] = frozenset()
     """The hunks that a person took back since."""
-    left: PatchSide | None = None
+    session_side: PatchSide | None = None
     """The file as the session left it; like `after`, but without the hunks that were taken back."""
     is_latest: bool = False
-    """Whether `left` is known, since the comparison reaches to the session's last change."""
+    """Whether `session_side` is known, since the comparison reaches to the session's last change."""
     folders: tuple[str, ...] = ()
     """The folders that were created or removed with the file."""
     is_shared: bool = False
 
 
 class Differences(msgspec.Struct, frozen=True, kw_only=True):
-    """A list of changed files, from which patches are made on demand."""
+    """A list of changed files, whose patches are made on demand."""
 
     title: str
     """`Changed by “rename the parser”`."""
@@ -83,7 +86,7 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     """Returns a file before and after; None where its content is not known. Blocks."""
     source: Callable[[str], bytes | None] = lambda path: None
     """Returns the new content of a file where it is not the file on disk. Blocks."""
-    is_since: bool = False
+    is_since_merge_base: bool = False
     """Whether the list shows all changes since the merge base, not those of one commit, prompt or
     session."""
     note: str = ""
@@ -101,14 +104,14 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
         return sum(file.removed for file in self.files)
 
     def patches(self) -> tuple[str, tuple[str, ...]]:
-        """Returns all patches as one text, and the incomplete files with the reason. Blocks."""
+        """Returns all patches of the changed files as one text, and the incomplete files with the reason. Blocks."""
         texts: list[str] = []
         lacking: list[str] = []
         for file in self.files:
             one = self.patch(file.path)
             texts.append(one.text)
             if not one.is_whole:
-                lacking.append(f"{file.path} ({one.why or file.why})")
+                lacking.append(f"{file.path} ({one.incomplete_reason or file.why})")
         return "".join(texts), tuple(lacking)
 
 
@@ -116,36 +119,46 @@ class NoSuchPrompt(UserError):
     """The prompt does not exist on this branch or changed no files."""
 
 
+class _LaterChange(msgspec.Struct, frozen=True):
+    """A change of a file of which hunks had been taken back."""
+
+    taken_back_hunks: frozenset[str]
+    before: FileImage
+    after: FileImage
+
+
 class _FileChanges(msgspec.Struct, kw_only=True):
-    """The changes of one file over a stretch of a branch."""
+    """The changes of one file along a part of a session branch."""
 
     name: str
     before: FileImage | None
     after: FileImage | None
-    """After the last call, even if a person took hunks of it back since."""
-    left: FileImage | None
+    """After the last call before hunks were taken back, without what a person took back."""
+    session_image: FileImage | None
     """The state in which the session left the file."""
     changes: list[Change]
-    by: list[str]
-    taken: set[str] = msgspec.field(default_factory=set[str])
+    changed_by: list[str]
+    taken_back_hunks: set[str] = msgspec.field(default_factory=set[str])
+    later_changes: list[_LaterChange] = msgspec.field(default_factory=list[_LaterChange])
+    """The changes since hunks were first taken back, which `after` does not have."""
     has_gap: bool = False
     """Something outside the session changed the file between two changes."""
 
 
 class DifferenceBuilder:
-    """Builds the lists of changed files of one session."""
+    """Builds the lists of files that one session changed."""
 
     def __init__(self, log: SessionLog, recorder: ChangeRecorder) -> None:
         self._log = log
         self._recorder = recorder
 
-    def of_session(self) -> Differences:
-        """Returns the changes from the root to the leaf; changes that were taken back are left out."""
-        return self._build("Changed by this session", self._path(), is_now=True)
+    def session_differences(self) -> Differences:
+        """Returns the file changes from the root to the leaf; changes that were taken back are left out."""
+        return self._differences_of("Changed by this session", self._leaf_path(), is_now=True)
 
-    def of_prompt(self, prompt_id: str | None = None) -> Differences:
-        """Returns the changes of a prompt, by default of the last one that changed files."""
-        turns = changing_prompts(self._path())
+    def prompt_differences(self, prompt_id: str | None = None) -> Differences:
+        """Returns the file changes of a prompt, by default of the last one that changed files."""
+        turns = changing_prompts(self._leaf_path())
         at = _turn_index(turns, prompt_id)
         if at is None:
             if prompt_id is not None:
@@ -153,7 +166,7 @@ class DifferenceBuilder:
             return Differences(title="Changed by the last prompt", files=(), patch=lambda path: FilePatch())
         turn = turns[at]
         title = f"Changed by “{turn.title}”" if turn.title else "Changed before the first prompt"
-        told = self._build(title, self._with_hunks_taken(turn.entries), is_now=False)
+        told = self._differences_of(title, self._with_hunks_taken(turn.entries), is_now=False)
         return msgspec.structs.replace(
             told,
             note=f"prompt {at + 1} of {len(turns)}",
@@ -161,9 +174,9 @@ class DifferenceBuilder:
             newer=turns[at + 1].prompt_id if at + 1 < len(turns) else None,
         )
 
-    def since(self, entry_id: str) -> Differences:
-        """Returns the changes after an entry of this branch, or from a prompt on."""
-        path = self._path()
+    def differences_since(self, entry_id: str) -> Differences:
+        """Returns the file changes after an entry of this branch, or from a prompt on."""
+        path = self._leaf_path()
         at = next((at for at, entry in enumerate(path) if entry.id == entry_id), None)
         if at is None:
             raise NoSuchPrompt(f"The entry {entry_id} is not on this branch.")
@@ -171,83 +184,87 @@ class DifferenceBuilder:
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
         title = title_at(path[: at + 1])
         words = f"Changed since “{title}”" if title else "Changed since the beginning"
-        return self._build(words, path[at if is_prompt else at + 1 :], is_now=True)
+        return self._differences_of(words, path[at if is_prompt else at + 1 :], is_now=True)
 
     def _entry(self, entry_id: str) -> Entry | None:
         return self._log.entry(entry_id) if entry_id in self._log else None
 
-    def _path(self) -> Sequence[Entry]:
+    def _leaf_path(self) -> Sequence[Entry]:
         leaf_id = self._log.leaf_id
         return [] if leaf_id is None else with_tool_results(self._log.path_to(leaf_id), self._log.children)
 
     def _with_hunks_taken(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Returns the entries of a prompt with those by which hunks of its changes were taken back since."""
-        path = self._path()
+        """Returns the entries of a prompt together with later entries that took back hunks of its changes."""
+        path = self._leaf_path()
         at = next(at for at, entry in enumerate(path) if entry.id == entries[-1].id)
         restores = [entry for entry in path[at + 1 :] if restored_of(entry) is not None]
-        return [*entries, *(one for one in restores if _hunks_in(one, self._entry))]
+        return [*entries, *(one for one in restores if _restored_hunks(one, self._entry))]
 
-    def _build(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
-        """Lists the changes of these entries. `is_now`: they end at the leaf, so a file on disk that
+    def _differences_of(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
+        """Lists the file changes of these entries. `is_now`: they end at the leaf, so a file on disk that
         differs was changed since."""
         contents = self._recorder.contents
         stories, unheld = _changes_by_file(entries, contents, self._entry)
         unknown = {one.path: f"some of its changes are not recorded: {one.why}" for one in unheld}
-        is_short = len(stories) <= _MAX_COMPARED
+        is_short = len(stories) <= _MAX_COMPARED_FILES
         real: dict[str, str] = {}
         files: list[FileDifference] = []
         by_path: dict[str, _FileChanges] = {}
         for story in stories:
             path = display_path(story.name)
             by_path[path] = story
-            added, removed = self._lines(story, is_now=is_now) if is_short else _line_totals(story)
-            place, is_other = self._place(story, real, looks=is_now and is_short)
+            added, removed = (
+                self._changed_line_counts(story, is_now=is_now) if is_short else _sum_line_counts(story)
+            )
+            place, is_other = self._absolute_path_and_remark(story, real, looks=is_now and is_short)
             is_other = unknown.get(path, is_other)
             files.append(
                 FileDifference(
                     path=path,
-                    deed=deed_of(story.before, story.after),
+                    deed=change_label(story.before, story.after),
                     added=added,
                     removed=removed,
-                    by=change_sources_text(story.by),
+                    changed_by=change_sources_text(story.changed_by),
                     why="it was changed outside the session in between" if story.has_gap else is_other,
-                    place=place,
+                    absolute_path=place,
                 )
             )
         files += [
-            FileDifference(path=one.path, deed="not held", why=one.why)
+            FileDifference(path=one.path, deed="unknown", why=one.why)
             for one in unheld
             if one.path not in by_path
         ]
 
         def patch(path: str) -> FilePatch:
             story = by_path.get(path)
-            return FilePatch() if story is None else _patch(story, contents, is_now=is_now)
+            return FilePatch() if story is None else _patch_of_changes(story, contents, is_now=is_now)
 
         def sides(path: str) -> FileSides | None:
             story = by_path.get(path)
-            return None if story is None else _sides(story, contents, is_now=is_now)
+            return None if story is None else _file_sides(story, contents, is_now=is_now)
 
         return Differences(title=title, files=tuple(files), patch=patch, sides=sides)
 
-    def _lines(self, story: _FileChanges, *, is_now: bool) -> tuple[int, int]:
-        """Returns added and removed lines: as recorded for a single change, otherwise from the combined
-        diff."""
-        if len(story.changes) == 1 and is_same(story.left, story.after):
-            return _line_totals(story)
-        patch = _patch(story, self._recorder.contents, is_now=is_now)
+    def _changed_line_counts(self, story: _FileChanges, *, is_now: bool) -> tuple[int, int]:
+        """Returns the numbers of added and removed lines of a file: as recorded for a single change, otherwise
+        from the combined diff."""
+        if len(story.changes) == 1 and is_same_image(story.session_image, story.after):
+            return _sum_line_counts(story)
+        patch = _patch_of_changes(story, self._recorder.contents, is_now=is_now)
         return patch.added, patch.removed
 
-    def _place(self, story: _FileChanges, real: dict[str, str], *, looks: bool) -> tuple[str, str]:
-        """Returns the file's absolute path and, if it was changed since, a remark."""
+    def _absolute_path_and_remark(
+        self, story: _FileChanges, real: dict[str, str], *, looks: bool
+    ) -> tuple[str, str]:
+        """Returns a changed file's absolute path and, if the file was changed since, a remark."""
         try:
-            place = place_of(self._recorder.root, story.name, real)
+            place = absolute_path_of(self._recorder.root, story.name, real)
             if not looks:
                 return place, ""
-            now = read_disk_state(place, self._recorder.contents.max_bytes, reads=False).image
+            now = read_disk_state(place, self._recorder.contents.max_file_bytes, reads=False).image
         except UnsupportedFile as problem:
             return "", str(problem)
-        return place, "" if is_same(now, story.left) else "you changed it since"
+        return place, "" if is_same_image(now, story.session_image) else "you changed it since"
 
 
 def _turn_index(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int | None:
@@ -257,26 +274,26 @@ def _turn_index(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int |
 
 
 def _changes_by_file(
-    entries: Iterable[Entry], contents: HeldContents, entry_of: Callable[[str], Entry | None]
-) -> tuple[list[_FileChanges], tuple[UnheldFile, ...]]:
+    entries: Iterable[Entry], contents: StoredContents, entry_of: Callable[[str], Entry | None]
+) -> tuple[list[_FileChanges], tuple[UnstoredFile, ...]]:
     stories: dict[str, _FileChanges] = {}
-    unheld: dict[tuple[str, str], UnheldFile] = {}
+    unheld: dict[tuple[str, str], UnstoredFile] = {}
     for entry in entries:
         changes, uncovered, label = changes_of(entry, contents.store.get)
         unheld.update(((one.path, one.why), one) for one in uncovered)
-        hunks = _hunks_in(entry, entry_of)
+        hunks = _restored_hunks(entry, entry_of)
         for change in changes:
             if hunks:
-                _take_hunks(stories, change, hunks)
+                _note_taken_hunks(stories, change, hunks)
             else:
-                _extend_changes(stories, change, label)
-    told = [story for story in stories.values() if not is_same(story.before, story.after)]
+                _add_change(stories, change, label)
+    told = [story for story in stories.values() if not is_same_image(story.before, story.after)]
     return sorted(told, key=lambda story: story.name), tuple(unheld.values())
 
 
-def _hunks_in(entry: Entry, entry_of: Callable[[str], Entry | None]) -> tuple[RestoredHunk, ...]:
-    """Returns the hunks that a restore took or put back; those of the restore that it takes back, turned
-    around."""
+def _restored_hunks(entry: Entry, entry_of: Callable[[str], Entry | None]) -> tuple[RestoredHunk, ...]:
+    """Returns the hunks that a restore took or put back; for a restore that undoes another one, that one's hunks
+    turned around."""
     restored = restored_of(entry)
     if restored is None or restored.hunks or restored.undoes is None:
         return () if restored is None else restored.hunks
@@ -286,77 +303,143 @@ def _hunks_in(entry: Entry, entry_of: Callable[[str], Entry | None]) -> tuple[Re
     return tuple(msgspec.structs.replace(hunk, put_back=not hunk.put_back) for hunk in turned)
 
 
-def _take_hunks(stories: dict[str, _FileChanges], change: Change, hunks: tuple[RestoredHunk, ...]) -> None:
-    """Notes which hunks of a file are taken back; the change that they are part of stays listed."""
+def _note_taken_hunks(
+    stories: dict[str, _FileChanges], change: Change, hunks: tuple[RestoredHunk, ...]
+) -> None:
+    """Notes which hunks of a file are taken back; the change that contains them stays listed."""
     story = stories.get(change.name)
     if story is None:
         return
-    if any(hunk.put_back and hunk.key not in story.taken for hunk in hunks):
-        _extend_changes(stories, change, "restored")  # it was taken back before an undo and a redo
+    if any(hunk.edited for hunk in hunks) and is_same_image(story.session_image, change.before):
+        _add_change(stories, change, "you")
         return
-    story.left = change.after
+    if any(hunk.put_back and hunk.key not in story.taken_back_hunks for hunk in hunks):
+        _add_change(stories, change, "restored")  # it was taken back before an undo and a redo
+        return
+    story.session_image = change.after
     for hunk in hunks:
         if hunk.put_back:
-            story.taken.discard(hunk.key)
-        else:
-            story.taken.add(hunk.key)
+            story.taken_back_hunks.discard(hunk.key)
+        elif not hunk.edited:
+            story.taken_back_hunks.add(hunk.key)
 
 
-def _extend_changes(stories: dict[str, _FileChanges], change: Change, label: str) -> None:
+def _add_change(stories: dict[str, _FileChanges], change: Change, label: str) -> None:
     story = stories.get(change.name)
     if story is None:
         story = stories[change.name] = _FileChanges(
             name=change.name,
             before=change.before,
             after=change.before,
-            left=change.before,
+            session_image=change.before,
             changes=[],
-            by=[],
+            changed_by=[],
         )
-    story.has_gap = story.has_gap or not is_same(story.left, change.before)
-    story.after = story.left = change.after
-    story.taken.clear()
+    story.has_gap = story.has_gap or not is_same_image(story.session_image, change.before)
+    before, after = change.before, change.after
+    if story.taken_back_hunks and _is_file(story.after) and _is_file(before) and _is_file(after):
+        story.later_changes.append(_LaterChange(frozenset(story.taken_back_hunks), before, after))
+    else:
+        story.after = after
+        story.taken_back_hunks.clear()
+        story.later_changes.clear()
+    story.session_image = after
     story.changes.append(change)
     if label != "restored":
-        story.by.append(label)
+        story.changed_by.append(label)
 
 
-def _sides(story: _FileChanges, contents: HeldContents, *, is_now: bool) -> FileSides:
-    after = _side_of(story.after, contents)
+def _is_file(image: FileImage | None) -> TypeGuard[FileImage]:
+    return image is not None and image.kind == "file"
+
+
+def _file_sides(story: _FileChanges, contents: StoredContents, *, is_now: bool) -> FileSides:
+    before, after = _patch_side(story.before, contents), _patch_side(story.after, contents)
+    taken = frozenset(story.taken_back_hunks)
+    if story.later_changes:
+        after, taken = _with_taken_hunks(story, before, after, contents)
     return FileSides(
         name=story.name,
-        before=_side_of(story.before, contents),
+        before=before,
         after=after,
-        taken=frozenset(story.taken),
-        left=after if is_same(story.left, story.after) else _side_of(story.left, contents),
+        taken_back_hunks=taken,
+        session_side=after
+        if not story.later_changes and is_same_image(story.session_image, story.after)
+        else _patch_side(story.session_image, contents),
         is_latest=is_now,
         folders=tuple(dict.fromkeys(folder for change in story.changes for folder in change.folders)),
         is_shared=all(change.is_shared for change in story.changes),
     )
 
 
-def _line_totals(story: _FileChanges) -> tuple[int, int]:
+def _with_taken_hunks(
+    story: _FileChanges, before: PatchSide | None, after: PatchSide | None, contents: StoredContents
+) -> tuple[PatchSide | None, frozenset[str]]:
+    """Returns the file as the session left it with the hunks in it that were taken back earlier, and those hunks.
+
+    A hunk is left out if its lines were changed since."""
+    path = display_path(story.name)
+    old, whole = _text_of(before), _text_of(after)
+    session_side = _patch_side(story.session_image, contents)
+    lost = set[str]()
+    for later in story.later_changes:
+        left, now = (_text_of(_patch_side(image, contents)) for image in (later.before, later.after))
+        if old is None or whole is None or left is None or now is None:
+            return session_side, frozenset()
+        known = hunks_of(path, old, whole)
+        taken = later.taken_back_hunks & {hunk.key for hunk in known}
+        merged = ChangedText(known, taken, left, now)
+        found = frozenset(key for key in taken if merged.is_hunk_unchanged(key))
+        while True:
+            kept, whole = found, merged.with_hunks_toggled(found)
+            found = kept & {hunk.key for hunk in hunks_of(path, old, whole)}
+            if found == kept:
+                break  # none has become part of a larger hunk
+        lost |= later.taken_back_hunks - kept
+    if old is None or whole is None or story.session_image is None:
+        return session_side, frozenset()
+    taken_hunks = [
+        hunk
+        for hunk in hunks_of(path, old, whole)
+        if hunk.key in story.taken_back_hunks and hunk.key not in lost
+    ]
+    if without_hunks(whole, taken_hunks) != _text_of(session_side):
+        return session_side, frozenset()
+    data = whole.encode("utf-8")
+    image = msgspec.structs.replace(story.session_image, hash=blob_hash(data), size=len(data))
+    return PatchSide(image=image, data=data), frozenset(hunk.key for hunk in taken_hunks)
+
+
+def _text_of(side: PatchSide | None) -> str | None:
+    if side is None or side.data is None or len(side.data) > MAX_BYTES:
+        return None
+    return decode_text(side.data)
+
+
+def _sum_line_counts(story: _FileChanges) -> tuple[int, int]:
     return sum(change.added for change in story.changes), sum(change.removed for change in story.changes)
 
 
-def _patch(story: _FileChanges, contents: HeldContents, *, is_now: bool) -> FilePatch:
-    """Returns the patch; with `is_now` without the hunks that were taken back."""
-    after = story.left if is_now else story.after
-    return patch_of(display_path(story.name), _side_of(story.before, contents), _side_of(after, contents))
+def _patch_of_changes(story: _FileChanges, contents: StoredContents, *, is_now: bool) -> FilePatch:
+    """Returns the patch of a file's changes; with `is_now` without the hunks that were taken back."""
+    after = story.session_image if is_now else story.after
+    return patch_of(
+        display_path(story.name), _patch_side(story.before, contents), _patch_side(after, contents)
+    )
 
 
-def _side_of(image: FileImage | None, contents: HeldContents) -> PatchSide | None:
+def _patch_side(image: FileImage | None, contents: StoredContents) -> PatchSide | None:
     if image is None:
         return None
     if image.kind == "folder":
-        return PatchSide(image=image, why="an empty folder")
+        return PatchSide(image=image, missing_reason="an empty folder")
     try:
         return PatchSide(image=image, data=contents.store.get(image.hash))
     except MissingContent as problem:
-        return PatchSide(image=image, why=str(problem))
+        return PatchSide(image=image, missing_reason=str(problem))
 
 
-def deed_of(before: FileImage | None, after: FileImage | None) -> str:
+def change_label(before: FileImage | None, after: FileImage | None) -> str:
     if before is None:
         return "new" if after is None or after.kind == "file" else f"a new {after.kind}"
     if after is None:

@@ -14,70 +14,73 @@ from app.undo.change_records import (
     FileImage,
     FilesData,
     RestoredData,
-    UnheldFile,
+    UnstoredFile,
     display_path,
     encode_changes,
     merge_changes,
     path_fields,
 )
 from app.undo.command_watch import CommandChanges
-from app.undo.content_store import ContentReferences, hash_of
+from app.undo.content_store import ContentReferences, blob_hash
 from app.undo.disk_files import real_spelling_below
-from app.undo.restore_plan import HeldContents, guarded_file_reason
+from app.undo.restore_plan import StoredContents, guarded_file_reason
 from tools.base import FileChange
 from tools.files.hard_links import other_names
 from tools.files.mutations import PendingMutation
 
-ListData = TypeVar("ListData", FilesData, RestoredData)
+LongListData = TypeVar("LongListData", FilesData, RestoredData)
 
 
-class _RunningCall(msgspec.Struct, kw_only=True):
+class _CallChanges(msgspec.Struct, kw_only=True):
     changes: list[Change] = msgspec.field(default_factory=list)
-    uncovered: list[UnheldFile] = msgspec.field(default_factory=list)
-    head: tuple[str, str] | None = None
-    beside: set[str] = msgspec.field(default_factory=set)
+    unstored_files: list[UnstoredFile] = msgspec.field(default_factory=list)
+    head_move: tuple[str, str] | None = None
+    concurrent_calls: set[str] = msgspec.field(default_factory=set)
 
 
 class ChangeRecorder(msgspec.Struct, eq=False):
-    """Collects the file changes of an open session by call."""
+    """Collects the file changes of each tool call in an open session."""
 
-    contents: HeldContents
+    contents: StoredContents
     ledger: ChangeLedger
-    needed: ContentReferences
+    references: ContentReferences
     root: Path
     """The session's folder as a real path."""
-    _announced: dict[tuple[str, str], list[Change] | UnheldFile] = {}
-    _calls: dict[str, _RunningCall] = {}
+    _pending_changes: dict[tuple[str, str], list[Change] | UnstoredFile] = {}
+    _calls: dict[str, _CallChanges] = {}
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
-    def keep(self, data: bytes, name: str | None = None) -> str:
-        """Stores a content that the session needs. Raises `OSError`."""
+    def store_content(self, data: bytes, name: str | None = None) -> str:
+        """Stores a file content that the session needs for undo. Raises `OSError`."""
 
-        name = name or hash_of(data)
-        self.needed.add((name,))
+        name = name or blob_hash(data)
+        self.references.add((name,))
         return self.contents.store.put(data, name)
 
-    def about_to(self, intent: PendingMutation) -> None:
+    def record_before_write(self, intent: PendingMutation) -> None:
         """Stores a file before a tool writes it; called in the tool's thread. Never raises: a file that
         cannot be stored is recorded as such."""
         name = self.name_of(intent.real_path)
         try:
-            found: list[Change] | UnheldFile = self._changes(intent, name)
+            found: list[Change] | UnstoredFile = self._changes_under_all_names(intent, name)
             for change in found:
-                self.ledger.begin(LedgerLine(kind="change", id=intent.call_id, change=change))
+                self.ledger.append_begin(LedgerLine(kind="change", id=intent.call_id, change=change))
         except OSError as problem:
             why = f"its old content could not be stored first: {problem.strerror or problem}"
-            found = UnheldFile(path=path_fields(name)["path"], why=why)
+            found = UnstoredFile(path=path_fields(name)["path"], why=why)
         with self._lock:
-            self._announced[intent.call_id, intent.path] = found
+            self._pending_changes[intent.call_id, intent.path] = found
 
-    def _changes(self, intent: PendingMutation, name: str) -> list[Change]:
-        """Returns the change under the given name and under the file's other hard links."""
-        change = self._change(intent, name)
+    def _changes_under_all_names(self, intent: PendingMutation, name: str) -> list[Change]:
+        """Returns the change of a file under the given name and under its other hard links."""
+        change = self._make_change(intent, name)
         if change.before is None or change.after is None:
             return [change]  # a new file has no other names, and a removal concerns one name
         others, is_all = other_names(intent.real_path, str(self.root))
         change = msgspec.structs.replace(change, is_shared=not is_all)
+        if not is_all:
+            for each in (name, *map(self.name_of, others)):
+                self.contents.store.note_changed(f"{self.root / each}")
         return [
             change,
             *(
@@ -86,37 +89,37 @@ class ChangeRecorder(msgspec.Struct, eq=False):
             ),
         ]
 
-    def _change(self, intent: PendingMutation, name: str) -> Change:
-        limit = self.contents.max_bytes
-        self._note(name)
+    def _make_change(self, intent: PendingMutation, name: str) -> Change:
+        limit = self.contents.max_file_bytes
+        self._note_guarded_change(name)
         before = None
         if intent.before is not None and intent.before_hash is not None:
             if len(intent.before.data) > limit:
                 raise OSError(0, f"it is larger than {limit >> 20} MB")
-            self.keep(intent.before.data, intent.before_hash)
+            self.store_content(intent.before.data, intent.before_hash)
             before = FileImage(
                 hash=intent.before_hash, mode=intent.before.stat.mode, size=len(intent.before.data)
             )
         after = None
         if intent.data is not None and intent.after_hash is not None:
             if len(intent.data) <= limit:
-                self.keep(intent.data, intent.after_hash)
+                self.store_content(intent.data, intent.after_hash)
             mode = before.mode if before is not None else 0o644
             after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
         folders = tuple(folder for folder in intent.new_folders if display_path(folder) == folder)
         return Change(**path_fields(name), before=before, after=after, folders=folders)
 
-    def _note(self, name: str) -> None:
+    def _note_guarded_change(self, name: str) -> None:
         if guarded_file_reason(self.root, name):
             self.contents.store.note_changed(f"{self.root / name}")
 
-    def happened(self, change: FileChange) -> list[tuple[str, FileImage | None]]:
-        """Records that the announced write was done; returns the file's names with their new images."""
+    def record_write_done(self, change: FileChange) -> list[tuple[str, FileImage | None]]:
+        """Records that the announced write of a file was done; returns the file's names with their new images."""
         with self._lock:
-            found = self._announced.pop((change.call_id, change.path), None)
-            call = self._calls.setdefault(change.call_id, _RunningCall())
-            if isinstance(found, UnheldFile):
-                call.uncovered.append(found)
+            found = self._pending_changes.pop((change.call_id, change.path), None)
+            call = self._calls.setdefault(change.call_id, _CallChanges())
+            if isinstance(found, UnstoredFile):
+                call.unstored_files.append(found)
             if not isinstance(found, list):
                 return [(self.name_of(os.path.realpath(change.path)), None)]
             for number, one in enumerate(found):
@@ -130,30 +133,30 @@ class ChangeRecorder(msgspec.Struct, eq=False):
                 found[number] = done
             return [(one.name, one.after) for one in found]
 
-    def command_ended(self, call_id: str, happened: CommandChanges) -> None:
+    def add_command_changes(self, call_id: str, happened: CommandChanges) -> None:
         for change in happened.changes:
             try:
-                self._note(change.name)
+                self._note_guarded_change(change.name)
             except OSError:
                 continue  # a restore refuses it, with the reason
         with self._lock:
-            call = self._calls.setdefault(call_id, _RunningCall())
+            call = self._calls.setdefault(call_id, _CallChanges())
             call.changes += happened.changes
-            call.uncovered += happened.uncovered
-            call.head = happened.head or call.head
-            call.beside.update(happened.beside)
+            call.unstored_files += happened.unstored_files
+            call.head_move = happened.head_move or call.head_move
+            call.concurrent_calls.update(happened.concurrent_calls)
 
-    def take(self, call_id: str, tool: str) -> FilesData | None:
-        """Returns and forgets the changes of a call and of the calls within it, for its entry; None
+    def take_changes(self, call_id: str, tool: str) -> FilesData | None:
+        """Returns and forgets the file changes of a call and of the calls within it, for the call's entry; None
         without changes. Blocks for long lists."""
         with self._lock:
             ids = [key for key in self._calls if key == call_id or key.startswith(f"{call_id}/")]
             calls = [self._calls.pop(key) for key in ids]
         changes = merge_changes(change for call in calls for change in call.changes)
-        uncovered = tuple(dict.fromkeys(one for call in calls for one in call.uncovered))
+        uncovered = tuple(dict.fromkeys(one for call in calls for one in call.unstored_files))
         if not changes and not uncovered:
             return None
-        heads = [call.head for call in calls if call.head is not None]
+        heads = [call.head_move for call in calls if call.head_move is not None]
         data = FilesData(
             call_id=call_id,
             tool=tool,
@@ -162,34 +165,34 @@ class ChangeRecorder(msgspec.Struct, eq=False):
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
             head=heads[-1] if heads else None,
-            beside=tuple(sorted({one for call in calls for one in call.beside})),
+            beside=tuple(sorted({one for call in calls for one in call.concurrent_calls})),
         )
-        return self.shortened_if_kept(data)
+        return self.shorten_if_possible(data)
 
-    def shortened(self, data: ListData) -> ListData:
-        """Moves a long list of changes to the content store. Raises `OSError`."""
+    def shorten_data(self, data: LongListData) -> LongListData:
+        """Moves a long list of file changes from the entry to the content store. Raises `OSError`."""
         if len(data.changes) <= MAX_INLINE_CHANGES:
             return data
-        more = self.keep(encode_changes(data.changes))
+        more = self.store_content(encode_changes(data.changes))
         return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
 
-    def shortened_if_kept(self, data: ListData) -> ListData:
-        """Like `shortened`, but keeps the long list in the entry if the store fails."""
+    def shorten_if_possible(self, data: LongListData) -> LongListData:
+        """Moves a long list of file changes to the content store, or leaves it in the entry if the store fails."""
         try:
-            return self.shortened(data)
+            return self.shorten_data(data)
         except OSError:
             return data
 
-    def told(self, key: str) -> None:
-        """Notes in the ledger that the entry is written."""
+    def mark_recorded(self, key: str) -> None:
+        """Notes in the ledger that the session entry with the file changes is written."""
         try:
-            self.ledger.told(key)
+            self.ledger.mark_recorded(key)
         except OSError:
             return  # the next opening of the session finds and closes it
 
     def name_of(self, place: str) -> str:
-        """Returns the name for entries: relative to the session's folder and spelled as on the disk, or
-        absolute."""
+        """Returns the name of a file for session entries: relative to the session's folder and spelled as on the
+        disk, or absolute."""
         root = str(self.root).rstrip("/")
         if not place.startswith(f"{root}/"):
             return place

@@ -5,11 +5,13 @@ An image names content by its hash; the content is in the store (`blobs`). No I/
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from app.values.codec import encode_json
 from app.values.entries import CustomEntry, Entry
+from app.values.wire import convert
 
 FILES_ENTRY_TYPE = "bayou.files"
 """The type of the custom entry behind a tool result that records the call's file changes."""
@@ -25,6 +27,10 @@ RESTORE_CHOICES: tuple[RestoreChoice, ...] = ("restore", "merge", "keep")
 ChangeSource = Literal["tool", "command", "restore"]
 
 
+ContentHash = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")]
+"""SHA-256 in hexadecimal, or nothing; files are named by it."""
+
+
 class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     pass
 
@@ -33,25 +39,26 @@ class FileImage(_RecordedStruct, frozen=True, kw_only=True):
     """The state of a file, a symbolic link or an empty folder at one moment."""
 
     kind: Literal["file", "link", "folder"] = "file"
-    hash: str = ""
-    """SHA-256 of a file's content or of a link's target; empty for a folder."""
+    hash: ContentHash = ""
+    """The hash of a file's content or of a link's target; empty for a folder."""
     mode: int = 0o644
     size: int = 0
 
     @property
     def identity(self) -> tuple[str, str, int]:
-        """Equal for states that are the same on disk; the mode of links and folders does not count."""
+        """A value that is equal for states of a file that are the same on disk; the mode of links and folders
+        does not count."""
         return self.kind, self.hash, self.mode if self.kind == "file" else 0
 
 
-def is_same(one: FileImage | None, other: FileImage | None) -> bool:
+def is_same_image(one: FileImage | None, other: FileImage | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.identity == other.identity
 
 
 class Change(_RecordedStruct, frozen=True, kw_only=True):
-    """A change of one file; `None` means that no file existed."""
+    """A change of one file between two images; `None` means that no file existed."""
 
     path: str
     """Relative to the session's folder, or absolute; only for display if `raw` is set."""
@@ -69,12 +76,12 @@ class Change(_RecordedStruct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name as the operating system takes it."""
+        """The file's name as the operating system takes it."""
         return self.path if self.raw is None else os.fsdecode(self.raw)
 
 
 def display_path(name: str) -> str:
-    """Returns a name as readable text, also if its bytes are not valid text."""
+    """Returns a file name as readable text, also if its bytes are not valid text."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -89,7 +96,7 @@ def decode_text(data: bytes) -> str | None:
 
 
 def path_fields(name: str) -> dict[str, Any]:
-    """Returns the fields of a change that hold a path."""
+    """Returns the fields of a file change that hold a path."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -98,7 +105,7 @@ def path_fields(name: str) -> dict[str, Any]:
     return {"path": name}
 
 
-class UnheldFile(_RecordedStruct, frozen=True, kw_only=True):
+class UnstoredFile(_RecordedStruct, frozen=True, kw_only=True):
     """A file that was or may have been changed and whose content is not stored."""
 
     path: str
@@ -110,14 +117,14 @@ NOTE_CALL_PREFIX = "note-"
 
 
 class FilesData(_RecordedStruct, frozen=True, kw_only=True):
-    """The data of a `bayou.files` entry."""
+    """The data of a `bayou.files` entry: the file changes of a tool call."""
 
     v: int = 1
     call_id: str = ""
     tool: str = ""
     changes: tuple[Change, ...] = ()
-    uncovered: tuple[UnheldFile, ...] = ()
-    more: str | None = None
+    uncovered: tuple[UnstoredFile, ...] = ()
+    more: ContentHash | None = None
     """The hash of a long list of changes that is stored as a blob."""
     count: int = 0
     """The number of changes in that blob."""
@@ -136,7 +143,7 @@ class FilesData(_RecordedStruct, frozen=True, kw_only=True):
 
 
 class RestoredHunk(_RecordedStruct, frozen=True, kw_only=True):
-    """A hunk of a change that a person took back, or put back later."""
+    """A hunk of a change that a person took back, put back later, or edited."""
 
     key: str
     path: str
@@ -144,22 +151,24 @@ class RestoredHunk(_RecordedStruct, frozen=True, kw_only=True):
     """The first changed line; 0: it is about the whole file."""
     last: int = 0
     put_back: bool = False
+    edited: bool = False
+    """The person wrote other lines in its place, which are part of the change from now on."""
 
 
 class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
-    """The data of a `bayou.restored` entry."""
+    """The data of a `bayou.restored` entry: the file changes of a restore."""
 
     v: int = 1
     id: str
     """The id of the restore; its plan in the ledger has the same id."""
     changes: tuple[Change, ...] = ()
-    more: str | None = None
+    more: ContentHash | None = None
     count: int = 0
     origin: str | None = msgspec.field(name="from", default=None)
     """The leaf at the time of the restore."""
     target: str | None = msgspec.field(name="to", default=None)
     """The entry whose file state was restored; None: the state before all entries."""
-    kept: tuple[UnheldFile, ...] = ()
+    kept: tuple[UnstoredFile, ...] = ()
     """Files that were left alone, with the reason."""
     undoes: str | None = None
     """The entry of the restore that this one takes back."""
@@ -180,33 +189,33 @@ _CHANGES = msgspec.json.Decoder(tuple[Change, ...])
 
 def files_of(entry: Entry) -> FilesData | None:
     """Returns the data of a `bayou.files` entry; None for any other entry, and for invalid data."""
-    return _data(entry, FILES_ENTRY_TYPE, FilesData)
+    return _decode_data(entry, FILES_ENTRY_TYPE, FilesData)
 
 
 def restored_of(entry: Entry) -> RestoredData | None:
-    return _data(entry, RESTORED_ENTRY_TYPE, RestoredData)
+    return _decode_data(entry, RESTORED_ENTRY_TYPE, RestoredData)
 
 
-def _data(entry: Entry, kind: str, of: type[Any]) -> Any:
+def _decode_data(entry: Entry, kind: str, of: type[Any]) -> Any:
     if not isinstance(entry, CustomEntry) or entry.custom_type != kind:
         return None
     try:
-        return msgspec.convert(entry.data, of)
+        return convert(entry.data, of)
     except msgspec.ValidationError:
         return None
 
 
-def as_data(value: FilesData | RestoredData) -> Any:
-    """Converts the data to its form in an entry."""
+def to_entry_data(value: FilesData | RestoredData) -> Any:
+    """Converts data about file changes to its form in a session entry."""
     return msgspec.to_builtins(value)
 
 
 def encode_changes(changes: Iterable[Change]) -> bytes:
-    return msgspec.json.encode(tuple(changes))
+    return encode_json(tuple(changes))
 
 
 def decode_changes(data: bytes) -> tuple[Change, ...]:
-    """Decodes a list of changes. Raises `ValueError` or `RecursionError` for other data."""
+    """Decodes a stored list of file changes. Raises `ValueError` or `RecursionError` for other data."""
     return _CHANGES.decode(data)
 
 
@@ -226,11 +235,11 @@ def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
             removed=first.removed + change.removed,
             folders=tuple(dict.fromkeys((*first.folders, *change.folders))),
         )
-    return tuple(change for change in found.values() if not is_same(change.before, change.after))
+    return tuple(change for change in found.values() if not is_same_image(change.before, change.after))
 
 
 def hashes_of(changes: Iterable[Change]) -> Iterable[str]:
-    """Yields the hashes of the contents that these changes name."""
+    """Yields the hashes of the contents before and after these file changes."""
     for change in changes:
         for image in (change.before, change.after):
             if image is not None and image.hash:

@@ -8,9 +8,16 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from app.undo.change_records import Change, FileImage, UnheldFile, display_path, merge_changes
+from app.undo.change_records import Change, FileImage, UnstoredFile, display_path, merge_changes
 from app.undo.folder_scanners import TooManyFiles
-from app.undo.folder_scans import FolderScanner, Scan, ScanDifference, ScannedName, compare_scans, unheld
+from app.undo.folder_scans import (
+    FolderScan,
+    FolderScanner,
+    ScanDifference,
+    ScannedName,
+    compare_scans,
+    unrestorable_files,
+)
 from app.undo.git_scan import GitScanFailed
 
 OpenScanner = Callable[[], "FolderScanner | str"]
@@ -21,156 +28,159 @@ class CommandChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The file changes of one command."""
 
     changes: tuple[Change, ...] = ()
-    uncovered: tuple[UnheldFile, ...] = ()
-    head: tuple[str, str] | None = None
-    beside: tuple[str, ...] = ()
+    unstored_files: tuple[UnstoredFile, ...] = ()
+    head_move: tuple[str, str] | None = None
+    concurrent_calls: tuple[str, ...] = ()
 
 
-class _RunningCommand(msgspec.Struct, kw_only=True):
-    """The changes found so far for a running command."""
+class _RunningCommandChanges(msgspec.Struct, kw_only=True):
+    """The file changes found so far for a running command."""
 
     changes: list[Change]
-    uncovered: list[UnheldFile]
-    beside: set[str]
+    unstored_files: list[UnstoredFile]
+    concurrent_calls: set[str]
 
 
 class _ScanRequest(msgspec.Struct, kw_only=True):
-    """A command that begins or has ended and waits for a scan."""
+    """A command that begins or has ended and waits for a scan of the folder."""
 
     call_id: str
     is_end: bool
-    happened: CommandChanges | None = None
+    result: CommandChanges | None = None
     is_done: bool = False
 
 
 class CommandWatch:
-    """Watches the commands that run in one folder. One scan serves all commands that wait for it."""
+    """Finds the file changes of the commands that run in one folder. One scan serves all commands that wait for
+    it."""
 
     def __init__(self, open_scanner: OpenScanner) -> None:
-        self._open = open_scanner
+        self._open_scanner = open_scanner
         self._scanner: FolderScanner | None = None
-        self._why = ""
-        self._last: Scan | None = None
-        self._running: dict[str, _RunningCommand] = {}
-        self._waiting: list[_ScanRequest] = []
-        self._turn = asyncio.Lock()
+        self._failure = ""
+        self._last_scan: FolderScan | None = None
+        self._running: dict[str, _RunningCommandChanges] = {}
+        self._waiting_requests: list[_ScanRequest] = []
+        self._scan_lock = asyncio.Lock()
 
-    async def begin(self, call_id: str) -> None:
-        """Scans before a command starts."""
-        await self._scanned_for(_ScanRequest(call_id=call_id, is_end=False))
+    async def scan_before(self, call_id: str) -> None:
+        """Scans the folder before a command starts."""
+        await self._take_scan_result(_ScanRequest(call_id=call_id, is_end=False))
 
-    async def end(self, call_id: str) -> CommandChanges:
-        """Scans after a command has ended and returns its changes."""
+    async def scan_after(self, call_id: str) -> CommandChanges:
+        """Scans the folder after a command has ended and returns the command's file changes."""
         request = _ScanRequest(call_id=call_id, is_end=True)
         try:
-            await self._scanned_for(request)
+            await self._take_scan_result(request)
         finally:
             self._running.pop(call_id, None)
-        return request.happened or CommandChanges()
+        return request.result or CommandChanges()
 
-    async def _scanned_for(self, request: _ScanRequest) -> None:
-        self._waiting.append(request)
+    async def _take_scan_result(self, request: _ScanRequest) -> None:
+        self._waiting_requests.append(request)
         try:
-            async with self._turn:
+            async with self._scan_lock:
                 if not request.is_done:
                     await self._scan_for_all()
         finally:
-            self._waiting = [one for one in self._waiting if one is not request]
+            self._waiting_requests = [one for one in self._waiting_requests if one is not request]
 
     async def _scan_for_all(self) -> None:
-        """Scans once for all waiting commands; later requests need another scan."""
-        served = list(self._waiting)
+        """Scans the folder once for all waiting commands; later requests need another scan."""
+        served = list(self._waiting_requests)
         if not self._running:
-            await self._start()
+            await self._open_and_scan()
         else:
-            found = await self._difference()
+            found = await self._difference_since_last_scan()
             ended = {one.call_id for one in served if one.is_end}
             oldest = next((key for key in self._running if key in ended), next(iter(self._running), None))
             if oldest is not None:
                 self._running[oldest].changes += found.changes
-                self._running[oldest].uncovered += found.uncovered
+                self._running[oldest].unstored_files += found.unstored_files
         head = self._scanner.moved_head() if self._scanner is not None else None
         for one in served:
             if one.is_end and (running := self._running.pop(one.call_id, None)) is not None:
-                one.happened = _command_changes(running, head)
+                one.result = _command_changes(running, head)
         for one in served:
             if not one.is_end:
                 beside = set(self._running)
                 for other in self._running.values():
-                    other.beside.add(one.call_id)
-                self._running[one.call_id] = _RunningCommand(changes=[], uncovered=[], beside=beside)
+                    other.concurrent_calls.add(one.call_id)
+                self._running[one.call_id] = _RunningCommandChanges(
+                    changes=[], unstored_files=[], concurrent_calls=beside
+                )
             one.is_done = True
         if not self._running:
-            await self._stop()
+            await self._close_scanner()
 
-    async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[UnheldFile, ...]:
+    async def unrestorable(self, places: Sequence[str], *, ignored: bool) -> tuple[UnstoredFile, ...]:
         """Returns the files that could not be restored if a command changed everything at or below these
         real paths.
 
         `ignored`: the command reaches files that git ignores, and nested repositories."""
-        async with self._turn:
-            scanner = await asyncio.to_thread(self._open)
+        async with self._scan_lock:
+            scanner = await asyncio.to_thread(self._open_scanner)
             if isinstance(scanner, str):
-                return (UnheldFile(path=".", why=scanner),)
+                return (UnstoredFile(path=".", why=scanner),)
             try:
                 named = {place: scanner.name_at(place) for place in places}
                 names = [name for name in named.values() if name is not None]
-                found = await unheld(await scanner.scan(), scanner, names, ignored=ignored)
+                found = await unrestorable_files(await scanner.scan(), scanner, names, ignored=ignored)
             except (GitScanFailed, TooManyFiles) as problem:
-                return (UnheldFile(path=".", why=str(problem)),)
+                return (UnstoredFile(path=".", why=str(problem)),)
             finally:
                 await scanner.close()
         outside = [place for place, name in named.items() if name is None]
         return (
             *(
-                UnheldFile(path=display_path(place), why="it is outside the session's folder")
+                UnstoredFile(path=display_path(place), why="it is outside the session's folder")
                 for place in outside
             ),
-            *(UnheldFile(path=display_path(name), why=why) for name, why in sorted(found.items())),
+            *(UnstoredFile(path=display_path(name), why=why) for name, why in sorted(found.items())),
         )
 
-    def learn(self, name: str, image: FileImage | None) -> None:
+    def note_change(self, name: str, image: FileImage | None) -> None:
         """Notes that a tool or a restore changed a file while commands run, so that no command is blamed."""
-        if self._last is None:
+        if self._last_scan is None:
             return
-        before = self._last.seen.get(name)
+        before = self._last_scan.names.get(name)
         is_clean = before.is_clean_before if before is not None else False
-        self._last.seen[name] = ScannedName(image=image, is_clean_before=is_clean, is_young=True)
+        self._last_scan.names[name] = ScannedName(image=image, is_clean_before=is_clean, is_recent=True)
 
-    async def _start(self) -> None:
-        await self._stop()
-        opened = await asyncio.to_thread(self._open)
+    async def _open_and_scan(self) -> None:
+        await self._close_scanner()
+        opened = await asyncio.to_thread(self._open_scanner)
         if isinstance(opened, str):
-            self._scanner, self._why, self._last = None, opened, None
+            self._scanner, self._failure, self._last_scan = None, opened, None
             return
-        self._scanner, self._why = opened, ""
+        self._scanner, self._failure = opened, ""
         try:
-            self._last = await opened.scan()
+            self._last_scan = await opened.scan()
         except (GitScanFailed, TooManyFiles) as problem:
             await opened.close()
-            self._scanner, self._why, self._last = None, str(problem), None
+            self._scanner, self._failure, self._last_scan = None, str(problem), None
 
-    async def _difference(self) -> ScanDifference:
-        if self._scanner is None or self._last is None:
-            return ScanDifference(uncovered=(UnheldFile(path=".", why=self._why),))
+    async def _difference_since_last_scan(self) -> ScanDifference:
+        if self._scanner is None or self._last_scan is None:
+            return ScanDifference(unstored_files=(UnstoredFile(path=".", why=self._failure),))
         try:
             new = await self._scanner.scan()
-            found = await compare_scans(self._last, new, self._scanner)
+            found = await compare_scans(self._last_scan, new, self._scanner)
         except (GitScanFailed, TooManyFiles) as problem:
-            return ScanDifference(uncovered=(UnheldFile(path=".", why=str(problem)),))
-        self._last = new
+            return ScanDifference(unstored_files=(UnstoredFile(path=".", why=str(problem)),))
+        self._last_scan = new
         return found
 
-    async def _stop(self) -> None:
+    async def _close_scanner(self) -> None:
         if self._scanner is not None:
             await self._scanner.close()
-        self._scanner = self._last = None
+        self._scanner = self._last_scan = None
 
 
-def _command_changes(running: _RunningCommand, head: tuple[str, str] | None) -> CommandChanges:
+def _command_changes(running: _RunningCommandChanges, head: tuple[str, str] | None) -> CommandChanges:
     return CommandChanges(
         changes=merge_changes(running.changes),
-        uncovered=tuple(dict.fromkeys(running.uncovered)),
-        head=head,
-        beside=tuple(sorted(running.beside)),
+        unstored_files=tuple(dict.fromkeys(running.unstored_files)),
+        head_move=head,
+        concurrent_calls=tuple(sorted(running.concurrent_calls)),
     )

@@ -18,7 +18,7 @@ import msgspec
 
 from app.sessions.file.lock import try_lock
 from app.values.user_errors import UserError
-from tools.files.replacing import swap_in_file
+from tools.files.atomic_replacement import swap_in_file
 
 
 class UndoConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,33 +33,33 @@ class UndoConfig(msgspec.Struct, frozen=True, kw_only=True):
 _MIN_COMPRESSED_BYTES = 1024
 """Smaller contents are stored uncompressed."""
 _COMPRESSED_SUFFIX = ".z"
-_HEX = frozenset("0123456789abcdef")
+_HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class MissingContent(UserError):
-    """The store does not hold this content, or no longer."""
+    """The content store does not hold this content, or no longer."""
 
 
 class DamagedContent(MissingContent):
-    """The stored data does not match its hash."""
+    """A stored file content does not match its hash."""
 
 
-def hash_of(data: bytes) -> str:
+def blob_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
 class BlobStore:
-    """The folder of contents. Usable from any thread."""
+    """The folder that stores file contents by their hash. Usable from any thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def put(self, data: bytes, name: str | None = None) -> str:
-        """Stores `data` (with the hash `name`) and returns its name. Raises `OSError` and leaves no
+        """Stores the content `data` (with the hash `name`) and returns its name. Raises `OSError` and leaves no
         partial file."""
-        name = name or hash_of(data)
-        place = self._place(name)
-        if self._renew(place):
+        name = name or blob_hash(data)
+        place = self._blob_path(name)
+        if self._renew_time(place):
             return name
         is_packed = len(data) > _MIN_COMPRESSED_BYTES
         written = zlib.compress(data, 1) if is_packed else data
@@ -72,13 +72,13 @@ class BlobStore:
         return name
 
     def has(self, name: str) -> bool:
-        place = self._place(name)
+        place = self._blob_path(name)
         return os.access(place + _COMPRESSED_SUFFIX, os.R_OK) or os.access(place, os.R_OK)
 
     def get(self, name: str) -> bytes:
-        """Returns a content. Raises `MissingContent`, or `DamagedContent` when the data does not match its
-        hash."""
-        place = self._place(name)
+        """Returns a stored content. Raises `MissingContent`, or `DamagedContent` when the data does not match
+        its hash."""
+        place = self._blob_path(name)
         for path, is_packed in ((place + _COMPRESSED_SUFFIX, True), (place, False)):
             try:
                 data = Path(path).read_bytes()
@@ -90,32 +90,32 @@ class BlobStore:
                 data = zlib.decompress(data) if is_packed else data
             except zlib.error:
                 raise DamagedContent("its stored content is damaged") from None
-            if hash_of(data) != name:
+            if blob_hash(data) != name:
                 raise DamagedContent("its stored content is damaged")
             return data
         raise MissingContent("its content is no longer stored")
 
     def note_changed(self, path: str) -> None:
-        """Records that a session on this machine changed a guarded file (`plan.why_guarded`), which a
-        restore requires. Raises `OSError`."""
+        """Records that a session on this machine changed a guarded file (`guarded_file_reason`), or one with
+        unknown hard links; restores of such files require this record. Raises `OSError`."""
         if self.has_changed(path):
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(
-            self.folder / OUTSIDE_LIST, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+            self.folder / CHANGED_OUTSIDE_LIST, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
         try:
-            os.write(handle, f"{hash_of(os.fsencode(path))}\n".encode("ascii"))
+            os.write(handle, f"{blob_hash(os.fsencode(path))}\n".encode("ascii"))
         finally:
             os.close(handle)
 
     def has_changed(self, path: str) -> bool:
         """Whether a session on this machine changed the file; a session file alone, which may come from
         elsewhere, is no proof."""
-        return hash_of(os.fsencode(path)) in names_in(self.folder / OUTSIDE_LIST)
+        return blob_hash(os.fsencode(path)) in referenced_names(self.folder / CHANGED_OUTSIDE_LIST)
 
     def blobs(self) -> "list[os.DirEntry[str]]":
-        """Lists all files of the store, including partial ones that a crash left."""
+        """Lists all files of the content store, including partial ones that a crash left."""
         found: list[os.DirEntry[str]] = []
         for number in range(256):
             try:
@@ -125,8 +125,8 @@ class BlobStore:
                 continue
         return found
 
-    def _renew(self, place: str) -> bool:
-        """Returns whether the file exists, and sets its time to now so that garbage collection spares it
+    def _renew_time(self, place: str) -> bool:
+        """Returns whether the stored file exists, and sets its time to now so that garbage collection spares it
         for a while."""
         for path in (place + _COMPRESSED_SUFFIX, place):
             try:
@@ -136,36 +136,37 @@ class BlobStore:
             return True
         return False
 
-    def _place(self, name: str) -> str:
-        if len(name) != 64 or not _HEX.issuperset(name):
+    def _blob_path(self, name: str) -> str:
+        if len(name) != 64 or not _HEX_DIGITS.issuperset(name):
             raise MissingContent("its record is damaged")
         return f"{self.folder}/{name[:2]}/{name}"
 
 
 def name_in_file(file: str) -> str | None:
-    """Returns the blob's name from its file name; None for a partial file."""
+    """Returns the hash that a stored file's name contains; None for a partial file."""
     name = file.removesuffix(_COMPRESSED_SUFFIX)
-    return name if len(name) == 64 and _HEX.issuperset(name) else None
+    return name if len(name) == 64 and _HEX_DIGITS.issuperset(name) else None
 
 
-OUTSIDE_LIST = "outside"
-"""The list of guarded files (outside a session's folder, or run later) that sessions changed, by the
-hash of their path."""
+CHANGED_OUTSIDE_LIST = "outside"
+"""The list of files outside a session's folder, that run later or have unknown hard links, which sessions
+changed, by the hash of their path."""
 REFERENCES_FOLDER = "needed"
-_LINE_BYTES = 65
+_REFERENCE_LINE_BYTES = 65
 
 
 class ContentReferences:
-    """The list of contents that one open session needs."""
+    """The list of stored contents that one open session needs."""
 
     def __init__(self, store: Path, session_id: str) -> None:
         self.path = store / REFERENCES_FOLDER / session_id
-        self._known: set[str] | None = None
+        self._known_names: set[str] | None = None
         self._handle = -1
         self._lock = threading.Lock()
 
     def open(self, first: Callable[[], Iterable[str]]) -> None:
-        """Opens the list; a new list begins with the names that `first` returns. Raises `OSError`."""
+        """Opens the session's list of needed contents; a new list begins with the names that `first` returns.
+        Raises `OSError`."""
         with self._lock:
             if self._handle >= 0:
                 return
@@ -175,40 +176,40 @@ class ContentReferences:
             self._handle = os.open(self.path, flags, 0o600)
             try_lock(self._handle)
             os.utime(self.path)
-            self._known = set(names_in(self.path))
+            self._known_names = set(referenced_names(self.path))
         if is_new:
             self.add(first())
 
     def add(self, names: Iterable[str]) -> None:
-        """Adds names, before their contents are stored. Raises `OSError`."""
+        """Adds contents to the session's list by name, before they are stored. Raises `OSError`."""
         with self._lock:
-            if self._known is None:
+            if self._known_names is None:
                 raise OSError(errno.EBADF, "the list of files needed by this session cannot be written")
-            fresh = [name for name in dict.fromkeys(names) if name not in self._known]
+            fresh = [name for name in dict.fromkeys(names) if name not in self._known_names]
             if not fresh:
                 return
             os.write(self._handle, "".join(f"{name}\n" for name in fresh).encode("ascii"))
-            self._known.update(fresh)
+            self._known_names.update(fresh)
 
     def close(self) -> None:
         with self._lock:
             if self._handle >= 0:
                 os.close(self._handle)
-            self._handle, self._known = -1, None
+            self._handle, self._known_names = -1, None
 
 
-def names_in(path: Path) -> Iterable[str]:
-    """Returns the names of a list, without a last line that a crash cut short."""
+def referenced_names(path: Path) -> Iterable[str]:
+    """Returns the names in a session's list of needed contents, without a last line that a crash cut short."""
     try:
         data = path.read_bytes()
     except OSError:
         return ()
     lines = data.decode("ascii", "replace").split("\n")
-    return [line for line in lines if len(line) == _LINE_BYTES - 1]
+    return [line for line in lines if len(line) == _REFERENCE_LINE_BYTES - 1]
 
 
 def is_open(path: Path) -> bool:
-    """Whether an open session holds this list."""
+    """Whether an open session holds this list of needed contents."""
     try:
         handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     except OSError:
@@ -222,41 +223,41 @@ def is_open(path: Path) -> bool:
 GRACE_SECONDS = 3600
 """Contents that were stored or requested within this time are kept: their line in a list may not be
 written yet."""
-COLLECTED_MARK = "collected"
+COLLECTION_TIME_FILE = "collected"
 INDEX_COPIES_FOLDER = "indexes"
 """The folder for copies of git's index, one for each running command."""
-_DAY = 86_400
+_SECONDS_PER_DAY = 86_400
 
 
 class CollectionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a garbage collection."""
+    """The result of a garbage collection in the content store."""
 
-    removed: int = 0
-    freed: int = 0
+    removed_blobs: int = 0
+    freed_bytes: int = 0
     """Bytes."""
-    kept: int = 0
+    kept_bytes: int = 0
     """Bytes that remain."""
-    given_up: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     """Sessions whose files can no longer be restored because the store was full."""
 
 
-def is_due(store: BlobStore, now: float | None = None) -> bool:
+def is_collection_due(store: BlobStore, now: float | None = None) -> bool:
     try:
-        last = (store.folder / COLLECTED_MARK).stat().st_mtime
+        last = (store.folder / COLLECTION_TIME_FILE).stat().st_mtime
     except OSError:
         return store.folder.is_dir()
-    return (time.time() if now is None else now) - last > _DAY
+    return (time.time() if now is None else now) - last > _SECONDS_PER_DAY
 
 
 def collect_garbage(
     store: BlobStore, *, days: int, max_bytes: int, now: float | None = None
 ) -> CollectionResult:
-    """Removes contents that no session needs. Blocks for as long as it takes to look at every blob."""
+    """Removes stored contents that no session needs. Blocks for as long as it takes to look at every blob."""
     now = time.time() if now is None else now
     _mark_collected(store.folder)
-    _delete_leftovers(store.folder / INDEX_COPIES_FOLDER, now - _DAY)
+    _delete_leftovers(store.folder / INDEX_COPIES_FOLDER, now - _SECONDS_PER_DAY)
     lists = _reference_lists(store.folder)
-    lists = _without_old(lists, now - days * _DAY)
+    lists = _recent_lists(lists, now - days * _SECONDS_PER_DAY)
     blobs = [(entry, found) for entry in store.blobs() if (found := _stat(entry)) is not None]
     total = sum(found.st_size for _, found in blobs)
     sizes: dict[str, int] = {}
@@ -264,7 +265,7 @@ def collect_garbage(
         name = name_in_file(entry.name)
         if name is not None:
             sizes[name] = sizes.get(name, 0) + found.st_size
-    needed = [(path, frozenset(names_in(path))) for _, path in lists]
+    needed = [(path, frozenset(referenced_names(path))) for _, path in lists]
     given_up: list[str] = []
     while needed:
         union = frozenset[str]().union(*(names for _, names in needed))
@@ -283,11 +284,13 @@ def collect_garbage(
             continue
         if _unlink_if_old(entry.path, now):
             removed, freed = removed + 1, freed + found.st_size
-    return CollectionResult(removed=removed, freed=freed, kept=total - freed, given_up=tuple(given_up))
+    return CollectionResult(
+        removed_blobs=removed, freed_bytes=freed, kept_bytes=total - freed, failures=tuple(given_up)
+    )
 
 
 def _reference_lists(store: Path) -> list[tuple[float, Path]]:
-    """Returns the sessions' lists with their times, oldest first."""
+    """Returns the sessions' lists of needed contents with their times, oldest first."""
     found: list[tuple[float, Path]] = []
     try:
         with os.scandir(store / REFERENCES_FOLDER) as entries:
@@ -298,7 +301,7 @@ def _reference_lists(store: Path) -> list[tuple[float, Path]]:
     return sorted(found)
 
 
-def _without_old(lists: list[tuple[float, Path]], oldest: float) -> list[tuple[float, Path]]:
+def _recent_lists(lists: list[tuple[float, Path]], oldest: float) -> list[tuple[float, Path]]:
     kept: list[tuple[float, Path]] = []
     for when, path in lists:
         if when < oldest and not is_open(path):
@@ -316,7 +319,7 @@ def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
 
 
 def _unlink_if_old(path: str, now: float) -> bool:
-    """Deletes a blob unless it was renewed since it was listed."""
+    """Deletes a stored content unless it was renewed since it was listed."""
     try:
         if Path(path).stat().st_mtime > now - GRACE_SECONDS:
             return False
@@ -341,7 +344,7 @@ def _delete_leftovers(folder: Path, oldest: float) -> None:
 def _mark_collected(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (folder / COLLECTED_MARK).touch(mode=0o600)
-        os.utime(folder / COLLECTED_MARK)
+        (folder / COLLECTION_TIME_FILE).touch(mode=0o600)
+        os.utime(folder / COLLECTION_TIME_FILE)
     except OSError:
         return

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.change_records import FileImage, is_same
-from app.undo.content_store import hash_of
+from app.undo.change_records import FileImage, is_same_image
+from app.undo.content_store import blob_hash
 from app.values.user_errors import UserError
-from tools.files.replacing import overwrite_in_place, swap_in_file, swap_in_link
+from tools.files.atomic_replacement import overwrite_in_place, swap_in_file, swap_in_link
 
 FileSignature = tuple[int, int, int, int, int]
 """Inode, size, modification and change time, mode: equal as long as the file was not touched."""
@@ -27,13 +27,13 @@ class UnsupportedFile(UserError):
 
 
 class FileOnDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """The present state of a file."""
+    """The present state of a file on the disk."""
 
     image: FileImage | None = None
     data: bytes | None = None
     """The content; None when it was not read."""
     signature: FileSignature | None = None
-    links: int = 1
+    link_count: int = 1
     owner: int = -1
 
 
@@ -42,20 +42,19 @@ def signature_of(found: os.stat_result) -> FileSignature:
 
 
 def signature_at(place: str) -> FileSignature | None:
-    """Returns the signature of a path; None when it does not exist or cannot be inspected."""
+    """Returns the signature (inode, size, times and mode) of a path; None when it does not exist or cannot be
+    inspected."""
     try:
         return signature_of(os.lstat(place))
     except OSError:
         return None
 
 
-def place_of(
+def absolute_path_of(
     root: Path, name: str, real: dict[str, str] | None = None, gone: frozenset[str] = frozenset()
 ) -> str:
-    """Returns the absolute path of a recorded name. `root` is a real path; `real` caches resolved folders;
-    `gone` lists links that will have been removed.
-
-    Raises `UnsupportedFile`."""
+    """Returns the absolute path of a recorded file name. `root` is a real path; `real` caches resolved folders;
+    `gone` lists links that will have been removed. Raises `UnsupportedFile`."""
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
         raise UnsupportedFile("its name contains a null byte")
@@ -68,7 +67,7 @@ def place_of(
 
 
 def is_below(place: str, folders: frozenset[str]) -> bool:
-    """Whether one of the folders contains the path."""
+    """Whether the path is inside one of the folders."""
     if not folders:
         return False
     parts = place.split("/")
@@ -108,7 +107,7 @@ def real_spelling_below(root: str, name: str) -> str:
 
 
 def names_differing_in_case(names: Iterable[str]) -> frozenset[str]:
-    """Returns the names that differ from another one only in case; both may be the same file."""
+    """Returns the names that differ from another one of the list only in case; both may be the same file."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(name.casefold(), []).append(name)
@@ -129,7 +128,7 @@ def read_disk_state(
     try:
         if stat_module.S_ISLNK(found.st_mode):
             target = os.fsencode(os.readlink(place))  # noqa: PTH115  (bytes as they are)
-            image = FileImage(kind="link", hash=hash_of(target), mode=0, size=len(target))
+            image = FileImage(kind="link", hash=blob_hash(target), mode=0, size=len(target))
             return FileOnDisk(image=image, data=target, signature=signature_of(found), owner=found.st_uid)
         if stat_module.S_ISDIR(found.st_mode):
             if not takes_folder:
@@ -140,20 +139,20 @@ def read_disk_state(
             raise UnsupportedFile(_SPECIAL_FILE_TEXT)
         if found.st_size > max_bytes:
             raise UnsupportedFile(f"is larger than {max_bytes >> 20} MB")
-        data, found = _read(place)
+        data, found = _read_regular_file(place)
     except OSError as problem:
         raise UnsupportedFile(f"cannot be read: {problem.strerror}") from None
-    image = FileImage(hash=hash_of(data), mode=stat_module.S_IMODE(found.st_mode), size=len(data))
+    image = FileImage(hash=blob_hash(data), mode=stat_module.S_IMODE(found.st_mode), size=len(data))
     return FileOnDisk(
         image=image,
         data=data if reads else None,
         signature=signature_of(found),
-        links=found.st_nlink,
+        link_count=found.st_nlink,
         owner=found.st_uid,
     )
 
 
-def _read(place: str) -> tuple[bytes, os.stat_result]:
+def _read_regular_file(place: str) -> tuple[bytes, os.stat_result]:
     handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb", buffering=0) as file:
         found = os.fstat(handle)
@@ -163,8 +162,7 @@ def _read(place: str) -> tuple[bytes, os.stat_result]:
 
 
 def is_untouched(place: str, signature: FileSignature | None, *, but_for_names: bool = False) -> bool:
-    """Whether a path still has the given signature. `but_for_names`: removed hard links do not count as a
-    change."""
+    """Whether a file still has the given signature. `but_for_names`: removed hard links do not count as a change."""
     now = signature_at(place)
     if but_for_names and now is not None and signature is not None:
         now = (*now[:3], signature[3], now[4])
@@ -174,11 +172,9 @@ def is_untouched(place: str, signature: FileSignature | None, *, but_for_names: 
 def write_image(
     place: str, wanted: FileImage | None, data: bytes, *, now: FileOnDisk, keeps_names: bool
 ) -> list[str]:
-    """Makes a path what `wanted` says; returns the folders that it created. Raises `OSError` with
-    everything unchanged.
-
-    `data`: the content, or the target of a link. `keeps_names`: a file with several hard links is
-    written in place, and changes under all of them."""
+    """Writes or removes the file at a path, so that it becomes the wanted image; returns the folders that it
+    created. Raises `OSError` with everything unchanged. `data`: the content, or the target of a link.
+    `keeps_names`: a file with several hard links is written in place, and changes under all of them."""
     if wanted is None:
         if now.image is not None:
             _remove(place, now.image)
@@ -200,14 +196,14 @@ def write_image(
             if now.image is not None:
                 os.unlink(place)  # noqa: PTH108  (as above)
             os.mkdir(place, wanted.mode)  # noqa: PTH102  (as above)
-        elif keeps_names and now.image is not None and now.image.kind == "file" and now.links > 1:
+        elif keeps_names and now.image is not None and now.image.kind == "file" and now.link_count > 1:
             overwrite_in_place(place, data, mode=wanted.mode)
-        elif now.links == 1 and _differs_in_mode(now.image, wanted):
+        elif now.link_count == 1 and _differs_in_mode(now.image, wanted):
             os.chmod(place, wanted.mode)  # noqa: PTH101  (as above)
         else:
             _swap_in_file(place, data, wanted.mode, now)
     except BaseException:
-        remove_empty(made)
+        remove_empty_folders(made)
         raise
     return made
 
@@ -221,7 +217,7 @@ def _remove(place: str, image: FileImage) -> None:
     except OSError as problem:
         if problem.errno != errno.ENOTEMPTY:
             raise
-        raise UnsupportedFile("it is a folder that holds other files") from None
+        raise UnsupportedFile("it is a folder with other files in it") from None
 
 
 def is_below_link(folder: str, known: dict[str, bool]) -> bool:
@@ -233,11 +229,11 @@ def is_below_link(folder: str, known: dict[str, bool]) -> bool:
 
 
 def _differs_in_mode(now: FileImage | None, wanted: FileImage) -> bool:
-    """Whether the file needs no other change than its mode."""
-    return now is not None and is_same(now, msgspec.structs.replace(wanted, mode=now.mode))
+    """Whether the file on disk differs from the wanted image only in its mode."""
+    return now is not None and is_same_image(now, msgspec.structs.replace(wanted, mode=now.mode))
 
 
-def remove_empty(folders: "list[str] | tuple[str, ...]") -> None:
+def remove_empty_folders(folders: "list[str] | tuple[str, ...]") -> None:
     """Removes empty folders, innermost first; others stay."""
     for folder in sorted(folders, key=len, reverse=True):
         try:
@@ -287,16 +283,18 @@ MAX_FOLDER_ENTRIES = 50_000
 
 
 class FoundFolders(msgspec.Struct, frozen=True, kw_only=True):
-    """The folders on the disk as absolute paths, since lists of files do not contain empty folders."""
+    """The folders found on the disk as absolute paths, since lists of files do not contain empty folders."""
 
-    all: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
-    unread: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
     """Folders that could not be read."""
 
     def __or__(self, other: "FoundFolders") -> "FoundFolders":
         return FoundFolders(
-            all=self.all | other.all, empty=self.empty | other.empty, unread=self.unread | other.unread
+            folders=self.folders | other.folders,
+            empty=self.empty | other.empty,
+            unreadable=self.unreadable | other.unreadable,
         )
 
 
@@ -334,4 +332,4 @@ def find_folders(top: str, left_out: frozenset[str]) -> FoundFolders | None:
         waiting += below
         if is_empty:
             empty.append(place)
-    return FoundFolders(all=frozenset(every), empty=frozenset(empty), unread=frozenset(unread))
+    return FoundFolders(folders=frozenset(every), empty=frozenset(empty), unreadable=frozenset(unread))

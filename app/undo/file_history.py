@@ -14,14 +14,14 @@ from app.undo.change_records import (
     FileImage,
     FilesData,
     RestoredData,
-    UnheldFile,
-    as_data,
+    UnstoredFile,
     decode_changes,
     files_of,
     hashes_of,
-    is_same,
+    is_same_image,
     merge_changes,
     restored_of,
+    to_entry_data,
 )
 from app.undo.content_store import MissingContent
 from app.values.content import text_of
@@ -31,24 +31,25 @@ from tools.amounts import changed_files
 
 LoadContent = Callable[[str], bytes]
 """Returns content by its hash; raises `MissingContent`."""
-PathTo = Callable[[str | None], Sequence[Entry]]
+EntriesToRoot = Callable[[str | None], Sequence[Entry]]
 """Returns the entries from the root to an entry; none for None."""
 
 
 class HistorySegment(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a file's history: the expected state, and the state it is taken to."""
+    """One segment of a file's history: the state in which the session left the file, and the state to which it
+    is restored."""
 
-    expected: FileImage | None
-    wanted: FileImage | None
+    expected_image: FileImage | None
+    target_image: FileImage | None
 
 
 class FileHistory(msgspec.Struct, kw_only=True):
-    """The states of one file on the way from one entry to another."""
+    """The states of one file along a path between two entries of a session."""
 
     name: str
     segments: list[HistorySegment]
     """Several segments: something outside the session changed the file in between."""
-    by: list[str]
+    changed_by: list[str]
     """The labels of the calls that changed the file, oldest first."""
     folders: tuple[str, ...] = ()
     """Folders that were created for the file, and are removed with it."""
@@ -57,31 +58,31 @@ class FileHistory(msgspec.Struct, kw_only=True):
 
     @property
     def has_folder(self) -> bool:
-        """Whether one of its states is an empty folder."""
-        images = (image for one in self.segments for image in (one.expected, one.wanted))
+        """Whether one of the file's states is an empty folder."""
+        images = (image for one in self.segments for image in (one.expected_image, one.target_image))
         return any(image is not None and image.kind == "folder" for image in images)
 
     @property
-    def expected(self) -> FileImage | None:
-        return self.segments[0].expected
+    def expected_image(self) -> FileImage | None:
+        return self.segments[0].expected_image
 
     @property
-    def wanted(self) -> FileImage | None:
-        return self.segments[-1].wanted
+    def target_image(self) -> FileImage | None:
+        return self.segments[-1].target_image
 
 
 class TreePath(msgspec.Struct, frozen=True, kw_only=True):
-    """The file changes on the way from one entry to another."""
+    """The file changes along a path between two entries of a session."""
 
     files: tuple[FileHistory, ...] = ()
-    unheld: tuple[UnheldFile, ...] = ()
+    unstored_files: tuple[UnstoredFile, ...] = ()
     """Files that are known not to be restorable."""
-    heads: tuple[tuple[str, str], ...] = ()
+    head_moves: tuple[tuple[str, str], ...] = ()
     """Moves of the repository's head by the commands that are taken back."""
 
 
 class RestoreTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """The state to which files are restored."""
+    """The point of a session to which files are restored."""
 
     entry_id: str | None
     title: str
@@ -90,16 +91,16 @@ class RestoreTarget(msgspec.Struct, frozen=True, kw_only=True):
     undoes: str | None = None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         if self.undoes is not None:
             return "Redo of the last restore"
         if self.is_before_prompt:
-            return f"Files back to before “{self.title}”"
-        return f"Files restored to after “{self.title}”" if self.title else "Files restored to the beginning"
+            return f"Restore to before “{self.title}”"
+        return f"Restore to after “{self.title}”" if self.title else "Restore to the beginning"
 
 
-def changes_of(entry: Entry, load: LoadContent) -> tuple[tuple[Change, ...], tuple[UnheldFile, ...], str]:
-    """Returns the file changes of an entry, the changes that are unknown, and a label for their cause."""
+def changes_of(entry: Entry, load: LoadContent) -> tuple[tuple[Change, ...], tuple[UnstoredFile, ...], str]:
+    """Returns the file changes that an entry records, the changes that are unknown, and a label for their cause."""
     files, restored = files_of(entry), restored_of(entry)
     if files is not None:
         label, uncovered = files.tool, files.uncovered
@@ -109,16 +110,15 @@ def changes_of(entry: Entry, load: LoadContent) -> tuple[tuple[Change, ...], tup
         return (), (), ""
     data = files or restored
     assert data is not None
-    changes = changes_in(data, load)
+    changes = changes_of_data(data, load)
     if changes is not None:
         return changes, uncovered, label
-    lost = UnheldFile(path=f"{data.total} files", why=f"the list of changes of {label} is no longer stored")
+    lost = UnstoredFile(path=f"{data.total} files", why=f"the list of changes of {label} is no longer stored")
     return (), (*uncovered, lost), label
 
 
-def changes_in(data: FilesData | RestoredData, load: LoadContent) -> tuple[Change, ...] | None:
-    """Returns the changes of an entry's data; None: the list was long, and its content is no longer
-    stored."""
+def changes_of_data(data: FilesData | RestoredData, load: LoadContent) -> tuple[Change, ...] | None:
+    """Returns the file changes in an entry's data; None: the list was long, and its content is no longer stored."""
     if data.more is None:
         return data.changes
     try:
@@ -128,17 +128,17 @@ def changes_in(data: FilesData | RestoredData, load: LoadContent) -> tuple[Chang
 
 
 def tree_path(back: Sequence[Entry], forth: Sequence[Entry], load: LoadContent) -> TreePath:
-    """Combines the changes of two branches. `back`: from the common ancestor to here, `forth`: from there
+    """Combines the file changes of two branches. `back`: from the common ancestor to here, `forth`: from there
     to the target; both oldest first, without the ancestor."""
     files: dict[str, FileHistory] = {}
-    unheld: dict[tuple[str, str], UnheldFile] = {}
+    unheld: dict[tuple[str, str], UnstoredFile] = {}
     heads: list[tuple[str, str]] = []
     for entry in reversed(back):
         changes, uncovered, label = changes_of(entry, load)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         for change in changes:
-            segment = HistorySegment(expected=change.after, wanted=change.before)
-            _extend(files, change, segment, label, is_back=True)
+            segment = HistorySegment(expected_image=change.after, target_image=change.before)
+            _extend_history(files, change, segment, label, is_back=True)
         data = files_of(entry)
         if data is not None and data.head is not None:
             heads.insert(0, data.head)
@@ -146,49 +146,51 @@ def tree_path(back: Sequence[Entry], forth: Sequence[Entry], load: LoadContent) 
         changes, uncovered, label = changes_of(entry, load)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         for change in changes:
-            _extend(
+            _extend_history(
                 files,
                 change,
-                HistorySegment(expected=change.before, wanted=change.after),
+                HistorySegment(expected_image=change.before, target_image=change.after),
                 label,
                 is_back=False,
             )
     going = [
         history
         for history in files.values()
-        if len(history.segments) > 1 or not is_same(history.expected, history.wanted)
+        if len(history.segments) > 1 or not is_same_image(history.expected_image, history.target_image)
     ]
     return TreePath(
         files=tuple(sorted(going, key=lambda history: history.name)),
-        unheld=tuple(unheld.values()),
-        heads=tuple(heads),
+        unstored_files=tuple(unheld.values()),
+        head_moves=tuple(heads),
     )
 
 
-def _extend(
+def _extend_history(
     files: dict[str, FileHistory], change: Change, segment: HistorySegment, label: str, *, is_back: bool
 ) -> None:
-    if is_same(segment.expected, segment.wanted):
+    if is_same_image(segment.expected_image, segment.target_image):
         return
     history = files.get(change.name)
     if history is None:
         history = files[change.name] = FileHistory(
-            name=change.name, segments=[segment], by=[], is_shared=True
+            name=change.name, segments=[segment], changed_by=[], is_shared=True
         )
-    elif is_same(history.wanted, segment.expected):
-        history.segments[-1] = HistorySegment(expected=history.segments[-1].expected, wanted=segment.wanted)
+    elif is_same_image(history.target_image, segment.expected_image):
+        history.segments[-1] = HistorySegment(
+            expected_image=history.segments[-1].expected_image, target_image=segment.target_image
+        )
     else:
         history.segments.append(segment)
     history.is_shared = history.is_shared and change.is_shared
     if label and label != "restored":
-        history.by.insert(0 if is_back else len(history.by), label)
+        history.changed_by.insert(0 if is_back else len(history.changed_by), label)
     if (change.before if is_back else change.after) is None:
         history.folders = tuple(dict.fromkeys((*change.folders, *history.folders)))
 
 
 def reverse_restore_path(path: Sequence[Entry], entry_id: str, load: LoadContent) -> TreePath:
-    """Returns the path that takes back a restore and everything after it. A restore that belongs to a move
-    is taken back alone, since the entries before it are on another branch."""
+    """Returns the path of file changes that takes back a restore and everything after it. A restore that belongs
+    to a move is taken back alone, since the entries before it are on another branch."""
     at = [entry.id for entry in path].index(entry_id)
     restored = restored_of(path[at])
     if restored is None or not restored.is_move:
@@ -196,7 +198,7 @@ def reverse_restore_path(path: Sequence[Entry], entry_id: str, load: LoadContent
     alone = RestoredData(id=restored.id, changes=restored.changes, more=restored.more, count=restored.count)
     custom = path[at]
     assert isinstance(custom, CustomEntry)
-    return tree_path([msgspec.structs.replace(custom, data=as_data(alone)), *path[at + 1 :]], (), load)
+    return tree_path([msgspec.structs.replace(custom, data=to_entry_data(alone)), *path[at + 1 :]], (), load)
 
 
 def with_tool_results(path: Sequence[Entry], below: Callable[[str], Sequence[Entry]]) -> list[Entry]:
@@ -220,9 +222,9 @@ def has_changes(entry: Entry) -> bool:
     return bool(files is not None and (files.total or files.uncovered)) or bool(restored and restored.total)
 
 
-def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> RestoreTarget | None:
-    """Returns the target before the last `count` prompts whose file changes are not taken back; None:
-    there are not so many."""
+def undo_target(leaf_id: str | None, path_to: EntriesToRoot, count: int) -> RestoreTarget | None:
+    """Returns the point before the last `count` prompts whose file changes are not undone yet; None: there are
+    not so many."""
     path = list(path_to(leaf_id))
     pending, found = False, 0
     while path:
@@ -253,8 +255,7 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> RestoreTarg
 
 
 def redo_target(path: Sequence[Entry]) -> RestoreTarget | None:
-    """Returns the target that takes back the last restore, if nothing changed files since; `undoes` names
-    that restore."""
+    """Returns the point that undoes the last restore, if nothing changed files since; `undoes` names that restore."""
     waiting: list[tuple[Entry, RestoredData]] = []
     for entry in path:
         restored = restored_of(entry)
@@ -271,7 +272,7 @@ def redo_target(path: Sequence[Entry]) -> RestoreTarget | None:
 
 
 def title_at(path: Sequence[Entry]) -> str:
-    """Returns the last prompt on the path as a title for this place; empty before the first prompt."""
+    """Returns the last prompt on the path as a title for its end; empty before the first prompt."""
     for entry in reversed(path):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             return title_of(entry.message)
@@ -293,7 +294,7 @@ def referenced_hashes(entries: Iterable[Entry], load: LoadContent) -> Iterable[s
             continue
         if data.more is not None:
             yield data.more
-        yield from hashes_of(changes_in(data, load) or ())
+        yield from hashes_of(changes_of_data(data, load) or ())
 
 
 class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -302,21 +303,21 @@ class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     added: int = 0
     removed: int = 0
-    is_least: bool = False
+    is_minimum: bool = False
     """Whether the number of files is a minimum, because long lists are stored elsewhere and not
     compared."""
-    unheld: tuple[str, ...] = ()
+    unstored_files: tuple[str, ...] = ()
     """Files that cannot be restored."""
 
     @property
-    def words(self) -> str:
-        """`3 files +40 −12`."""
-        least = "at least " if self.is_least else ""
+    def summary(self) -> str:
+        """The counts as a text: `3 files +40 −12`."""
+        least = "at least " if self.is_minimum else ""
         return least + changed_files(self.files, self.added, self.removed)
 
 
 def count_changes(entries: Iterable[Entry]) -> ChangeCounts:
-    """Counts the changes of tool calls; restores are not included."""
+    """Counts the file changes of tool calls; restores are not included."""
     found = [data for entry in entries if (data := files_of(entry)) is not None]
     known = [data for data in found if data.total]
     here = merge_changes(change for data in known for change in data.changes)
@@ -326,8 +327,8 @@ def count_changes(entries: Iterable[Entry]) -> ChangeCounts:
         files=max(counts, default=0),
         added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
         removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
-        is_least=bool(elsewhere) and len(known) > 1,
-        unheld=tuple(dict.fromkeys(path for data in found for path in _unrestorable_files(data))),
+        is_minimum=bool(elsewhere) and len(known) > 1,
+        unstored_files=tuple(dict.fromkeys(path for data in found for path in _unrestorable_files(data))),
     )
 
 
@@ -337,7 +338,7 @@ def _unrestorable_files(data: FilesData) -> Iterable[str]:
 
 
 class ChangingPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt that changed files, with the entries of those changes."""
+    """A prompt whose run changed files, with the entries of those changes."""
 
     prompt_id: str | None
     """None: the changes were made before the first prompt."""
@@ -346,7 +347,7 @@ class ChangingPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changing_prompts(path: Sequence[Entry]) -> list[ChangingPrompt]:
-    """Returns the prompts that changed files or may have changed some, oldest first."""
+    """Returns the prompts whose runs changed files or may have changed some, oldest first."""
     found: list[ChangingPrompt] = []
     prompt: MessageEntry | None = None
     gathered: list[Entry] = []

@@ -9,19 +9,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from app.undo.change_records import FileImage, UnheldFile
+from app.undo.change_records import FileImage, UnstoredFile
 from app.undo.content_store import INDEX_COPIES_FOLDER
 from app.undo.disk_files import find_folders
-from app.undo.folder_scans import ContentHolder, FolderScanner, Scan, ScanLimits, ScannedName
+from app.undo.folder_scans import FolderScan, FolderScanner, ScanLimits, ScannedContents, ScannedName
 from app.undo.git_scan import GitScanFailed, GitScanner
 from app.values.user_errors import UserError
-from tools.files.presence import exists
-from tools.files.replacing import is_temporary_name
+from tools.files.atomic_replacement import is_temporary_name
+from tools.files.existence import exists
 from tools.git.command import git_command
 from tools.git.repository import find_repository
 
 MAX_FILES = 20_000
-_LIMITS = ScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_FILES)
+_PLAIN_SCAN_LIMITS = ScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_FILES)
 GENERATED_FOLDERS = frozenset(
     (
         ".git",
@@ -42,34 +42,36 @@ class TooManyFiles(UserError):
     """The folder has too many files to be scanned before each command."""
 
 
-class PlainScanner:
+class FullReadScanner:
     """Scans a folder without git by reading every file."""
 
-    def __init__(self, holder: ContentHolder, *, root: Path, outside: Path) -> None:
+    def __init__(self, holder: ScannedContents, *, root: Path, outside: Path) -> None:
         """`outside`: bayou's own folder, which is not scanned."""
         self._holder = holder
         self._root = str(root)
-        self._outside = os.path.realpath(outside)
+        self._excluded_folder = os.path.realpath(outside)
 
-    async def scan(self) -> Scan:
-        return await asyncio.to_thread(self._scanned)
+    async def scan(self) -> FolderScan:
+        return await asyncio.to_thread(self._scan_folder)
 
-    def _scanned(self) -> Scan:
-        """Scans the folder. Raises `TooManyFiles`."""
-        files, folders = self._walk()
-        seen = self._holder.hold(
-            [(name, f"{self._root}/{name}") for name in files], _LIMITS, was_clean=frozenset()
+    def _scan_folder(self) -> FolderScan:
+        """Scans the folder for undo. Raises `TooManyFiles`."""
+        files, folders = self._walk_folder()
+        seen = self._holder.store_files(
+            [(name, f"{self._root}/{name}") for name in files], _PLAIN_SCAN_LIMITS, was_clean=frozenset()
         )
         seen.update(
-            self._holder.hold(
-                [(f"{name}/", f"{self._root}/{name}") for name in folders], _LIMITS, was_clean=frozenset()
+            self._holder.store_files(
+                [(f"{name}/", f"{self._root}/{name}") for name in folders],
+                _PLAIN_SCAN_LIMITS,
+                was_clean=frozenset(),
             )
         )
         left_out = frozenset(f"{self._root}/{name}" for name in folders)
-        return Scan(seen=seen, folders=find_folders(self._root, left_out))
+        return FolderScan(names=seen, folders=find_folders(self._root, left_out))
 
-    def _walk(self) -> tuple[list[str], list[str]]:
-        """Returns files and links, and the folders that are skipped."""
+    def _walk_folder(self) -> tuple[list[str], list[str]]:
+        """Returns the files and links of the folder, and the subfolders that are skipped."""
         files: list[str] = []
         left_out: list[str] = []
         waiting = [""]
@@ -82,7 +84,7 @@ class PlainScanner:
                         if not entry.is_dir(follow_symlinks=False):
                             if not is_temporary_name(entry.name):
                                 files.append(name)
-                        elif entry.name in GENERATED_FOLDERS or entry.path == self._outside:
+                        elif entry.name in GENERATED_FOLDERS or entry.path == self._excluded_folder:
                             left_out.append(name)
                         else:
                             waiting.append(f"{name}/")
@@ -92,14 +94,16 @@ class PlainScanner:
                 raise TooManyFiles(f"it has more than {MAX_FILES:,} files and is not a git repository")
         return files, [name for name in left_out if not name.endswith(".git")]
 
-    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
         return {}
 
-    async def present(self, names: list[str]) -> dict[str, ScannedName]:
+    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
         places = [(name, f"{self._root}/{name}") for name in names]
-        return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
+        return await asyncio.to_thread(
+            self._holder.store_files, places, _PLAIN_SCAN_LIMITS, was_clean=frozenset()
+        )
 
-    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
         return {}  # every file is listed
 
     def name_at(self, place: str) -> str | None:
@@ -108,7 +112,7 @@ class PlainScanner:
         inside = f"{self._root.rstrip('/')}/"
         return place[len(inside) :] if place.startswith(inside) else None
 
-    def place(self, name: str) -> str:
+    def absolute_path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
     def text(self, image: FileImage | None) -> str | None:
@@ -126,88 +130,88 @@ OpenGit = Callable[[Path], GitScanner | None]
 """Opens the scanner of the repository at a folder; None where git may not be run. Blocks."""
 
 
-class NestedScanner:
+class NestedRepositoriesScanner:
     """Scans a repository together with the repositories nested in it."""
 
     def __init__(self, main: GitScanner, open_git: OpenGit) -> None:
         self._main = main
         self._open_git = open_git
-        self._inner: dict[str, GitScanner] | None = None
+        self._nested_scanners: dict[str, GitScanner] | None = None
         """Scanners of nested repositories by name, with a slash at the end."""
-        self._unopened: list[str] = []
+        self._unopened_repositories: list[str] = []
         """Unscanned repositories that the index names: a change in them is noticed, but not stored."""
 
-    async def scan(self) -> Scan:
+    async def scan(self) -> FolderScan:
         scan = await self._main.scan()
-        if self._inner is None:
-            self._inner = {}
-            await self._find(self._main, scan)
-        seen, uncovered = dict(scan.seen), list(scan.uncovered)
+        if self._nested_scanners is None:
+            self._nested_scanners = {}
+            await self._find_repositories(self._main, scan)
+        seen, uncovered = dict(scan.names), list(scan.unstored_files)
         folders = scan.folders
-        for name, scanner in self._inner.items():
+        for name, scanner in self._nested_scanners.items():
             seen.pop(name, None)
-            if not scanner.is_there():
+            if not scanner.has_repository():
                 why = "the repository in it was removed or renamed, and its commits are not stored"
-                uncovered.append(UnheldFile(path=name, why=why))
+                uncovered.append(UnstoredFile(path=name, why=why))
                 continue
             try:
                 inner = await scanner.scan()
             except GitScanFailed as problem:
-                uncovered.append(UnheldFile(path=name, why=str(problem)))
+                uncovered.append(UnstoredFile(path=name, why=str(problem)))
                 continue
-            seen.update(inner.seen)
+            seen.update(inner.names)
             folders = folders | inner.folders if folders is not None and inner.folders is not None else None
-        for name in self._inner:
+        for name in self._nested_scanners:
             seen.pop(name, None)
-        seen.update(await self._main.present(self._unopened))
-        return Scan(seen=seen, uncovered=tuple(uncovered), folders=folders)
+        seen.update(await self._main.present_states(self._unopened_repositories))
+        return FolderScan(names=seen, unstored_files=tuple(uncovered), folders=folders)
 
-    async def _find(self, scanner: GitScanner, scan: Scan) -> None:
-        assert self._inner is not None
-        names = [name for name, seen in scan.seen.items() if seen.is_folder and name.endswith("/")]
+    async def _find_repositories(self, scanner: GitScanner, scan: FolderScan) -> None:
+        assert self._nested_scanners is not None
+        names = [name for name, seen in scan.names.items() if seen.is_folder and name.endswith("/")]
         linked = await scanner.gitlinks()
         for name in dict.fromkeys((*names, *linked)):
-            place = Path(scanner.place(name))
-            if name in self._inner or not exists(place / ".git"):
+            place = Path(scanner.absolute_path(name))
+            if name in self._nested_scanners or not exists(place / ".git"):
                 continue
             opened = (
                 await asyncio.to_thread(self._open_git, place)
-                if len(self._inner) < MAX_NESTED_REPOSITORIES
+                if len(self._nested_scanners) < MAX_NESTED_REPOSITORIES
                 else None
             )
             if opened is None:
-                self._unopened += [name] if name in linked else []
+                self._unopened_repositories += [name] if name in linked else []
                 continue
-            self._inner[name] = opened
+            self._nested_scanners[name] = opened
             try:
-                await self._find(opened, await opened.scan())
+                await self._find_repositories(opened, await opened.scan())
             except GitScanFailed:
-                del self._inner[name]
+                del self._nested_scanners[name]
 
-    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
         found: dict[str, FileImage | str] = {}
         by_scanner: dict[int, tuple[GitScanner, list[str]]] = {}
         for name in names:
             scanner = self._scanner_of(name)
             by_scanner.setdefault(id(scanner), (scanner, []))[1].append(name)
         for scanner, own in by_scanner.values():
-            found.update(await scanner.originals(own))
+            found.update(await scanner.original_states(own))
         return found
 
     def _scanner_of(self, name: str) -> GitScanner:
-        inside = [one for one in self._inner or {} if name.startswith(one)]
-        return (self._inner or {})[max(inside, key=len)] if inside else self._main
+        inside = [one for one in self._nested_scanners or {} if name.startswith(one)]
+        return (self._nested_scanners or {})[max(inside, key=len)] if inside else self._main
 
-    async def present(self, names: list[str]) -> dict[str, ScannedName]:
-        return await self._main.present(names)
+    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
+        return await self._main.present_states(names)
 
-    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
-        found = await self._main.unheld(
+    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        found = await self._main.unrestorable(
             [name for name in names if self._scanner_of(f"{name}/") is self._main], ignored=ignored
         )
-        for inner, scanner in (self._inner or {}).items():
+        for inner, scanner in (self._nested_scanners or {}).items():
             found.update(
-                await scanner.unheld(
+                await scanner.unrestorable(
                     [name for name in names if self._scanner_of(f"{name}/") is scanner], ignored=ignored
                 )
             )
@@ -220,8 +224,8 @@ class NestedScanner:
     def name_at(self, place: str) -> str | None:
         return self._main.name_at(place)
 
-    def place(self, name: str) -> str:
-        return self._main.place(name)
+    def absolute_path(self, name: str) -> str:
+        return self._main.absolute_path(name)
 
     def text(self, image: FileImage | None) -> str | None:
         return self._main.text(image)
@@ -230,20 +234,20 @@ class NestedScanner:
         return self._main.moved_head()
 
     async def close(self) -> None:
-        for scanner in (self._main, *(self._inner or {}).values()):
+        for scanner in (self._main, *(self._nested_scanners or {}).values()):
             await scanner.close()
 
 
 def scanner_for(
     root: Path,
-    holder: ContentHolder,
+    holder: ScannedContents,
     *,
     home: Path,
     store: Path,
     may_ask_git: Callable[[], bool],
     max_bytes: int,
 ) -> FolderScanner | str:
-    """Opens a scanner for the folder, or returns the reason why there is none. Blocks."""
+    """Opens a scanner that watches the folder for undo, or returns the reason why there is none. Blocks."""
     agent = Path(os.path.realpath(store))
     if not root.is_dir():
         return "the session's folder is gone"
@@ -255,15 +259,15 @@ def scanner_for(
 
     opened = open_git(root)
     if opened is not None:
-        return NestedScanner(opened, open_git)
+        return NestedRepositoriesScanner(opened, open_git)
     if str(root) == "/" or root == Path(os.path.realpath(home)):
         return f"changes by commands in {root} are not recorded"
-    return PlainScanner(holder, root=root, outside=agent.parent)
+    return FullReadScanner(holder, root=root, outside=agent.parent)
 
 
 def _open_git_scanner(
     folder: Path,
-    holder: ContentHolder,
+    holder: ScannedContents,
     *,
     root: Path,
     home: Path,

@@ -1,7 +1,7 @@
 """Scans the files of a folder at one moment and compares two scans.
 
 A scan lists names that differ from the state when its scanner was opened: with git the names that are
-not clean, otherwise all. `ContentHolder` stores their contents within limits; an unchanged file is not
+not clean, otherwise all. `ScannedContents` stores their contents within limits; an unchanged file is not
 read again."""
 
 import os
@@ -15,10 +15,10 @@ import msgspec
 from app.undo.change_records import (
     Change,
     FileImage,
-    UnheldFile,
+    UnstoredFile,
     decode_text,
     display_path,
-    is_same,
+    is_same_image,
     path_fields,
 )
 from app.undo.content_store import BlobStore, MissingContent
@@ -40,130 +40,136 @@ _MAX_DIFF_BYTES = 1 << 20
 
 
 class ScannedName(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one listed name."""
+    """The state of one name that a folder scan lists."""
 
     signature: FileSignature | None = None
     """None: the file does not exist."""
     image: FileImage | None = None
-    why: str = ""
+    unstored_reason: str = ""
     """Why its content is not stored."""
     is_clean_before: bool = False
     """Git called the file clean when the scanner was opened."""
     is_folder: bool = False
     """A folder whose contents are not stored."""
-    is_young: bool = False
+    is_recent: bool = False
 
 
-class Scan(msgspec.Struct, frozen=True, kw_only=True):
-    """The listed names of a folder at one moment."""
+class FolderScan(msgspec.Struct, frozen=True, kw_only=True):
+    """The names and states that a scan of a folder found at one moment."""
 
-    seen: dict[str, ScannedName]
-    uncovered: tuple[UnheldFile, ...] = ()
+    names: dict[str, ScannedName]
+    unstored_files: tuple[UnstoredFile, ...] = ()
     """Files that no scan of this folder can store."""
     folders: FoundFolders | None = None
     """None: there are too many folders to list."""
 
 
 class FolderScanner(Protocol):
-    """Scans a folder. Names are relative to the session's folder, or absolute."""
+    """Scans a folder for file changes. Names are relative to the session's folder, or absolute."""
 
-    async def scan(self) -> Scan:
+    async def scan(self) -> FolderScan:
         """Scans the folder now; each listed name has a stored content or a reason why not."""
         ...
 
-    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
         """Returns the state of these names when the scanner was opened, or why it is unknown."""
         ...
 
-    async def present(self, names: list[str]) -> dict[str, ScannedName]:
-        """Returns the present state of these names."""
+    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
+        """Returns the present state on the disk of these names."""
         ...
 
-    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
-        """Returns the unlisted files at or below these names that could not be restored, with the reason."""
+    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        """Returns the files at or below these names that the scan does not list and that could not be restored,
+        with the reason."""
         ...
 
     def name_at(self, place: str) -> str | None:
-        """Returns the name of an absolute path; None when it is outside, empty for the folder itself."""
+        """Returns a file's name for an absolute path; None when it is outside the folder, empty for the folder
+        itself."""
         ...
 
-    def place(self, name: str) -> str:
-        """Returns the absolute path of a name."""
+    def absolute_path(self, name: str) -> str:
+        """Returns the absolute path of a scanned name."""
         ...
 
     def text(self, image: FileImage | None) -> str | None:
-        """Returns the content of an image, if it is stored and text."""
+        """Returns the content of a file image, if it is stored and text."""
         ...
 
     def moved_head(self) -> tuple[str, str] | None:
-        """Returns the repository's head at opening and now, if it moved."""
+        """Returns the repository's head when the scanner was opened and now, if it moved."""
         ...
 
     async def close(self) -> None: ...
 
 
 class ScanDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences between two scans."""
+    """The file changes between two folder scans."""
 
     changes: tuple[Change, ...] = ()
-    uncovered: tuple[UnheldFile, ...] = ()
+    unstored_files: tuple[UnstoredFile, ...] = ()
 
 
-async def compare_scans(old: Scan, new: Scan, scanner: FolderScanner) -> ScanDifference:
-    """Compares two scans of one scanner."""
+async def compare_scans(old: FolderScan, new: FolderScan, scanner: FolderScanner) -> ScanDifference:
+    """Compares two scans that one scanner made of a folder."""
     old, new = _with_empty_folders(old, new, scanner), _with_empty_folders(new, old, scanner)
     touched = [
-        name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
+        name
+        for name in {**old.names, **new.names}
+        if not _is_untouched(old.names.get(name), new.names.get(name))
     ]
-    hidden = {name: "it was ignored before" for name, seen in old.seen.items() if seen.is_folder}
-    for place in old.folders.unread if old.folders is not None else ():
+    hidden = {name: "it was ignored before" for name, seen in old.names.items() if seen.is_folder}
+    for place in old.folders.unreadable if old.folders is not None else ():
         hidden[f"{scanner.name_at(place)}/"] = "its folder could not be read before"
-    back_to_clean = await scanner.present([name for name in touched if name not in new.seen])
+    back_to_clean = await scanner.present_states([name for name in touched if name not in new.names])
     back_to_clean.update((name, ScannedName()) for name in _names_respelled(back_to_clean, new))
-    was_clean = await scanner.originals(
-        [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
+    was_clean = await scanner.original_states(
+        [name for name in touched if name not in old.names and new.names[name].is_clean_before]
     )
     changes: list[Change] = []
-    uncovered: list[UnheldFile] = list(new.uncovered)
+    uncovered: list[UnstoredFile] = list(new.unstored_files)
     for name in sorted(touched):
-        before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
+        before, after = old.names.get(name), new.names.get(name) or back_to_clean[name]
         why = _unstored_reason(name, before, after, hidden)
         original = was_clean.get(name)
         if isinstance(original, str):
             why = original
         if why:
-            uncovered.append(UnheldFile(path=display_path(name), why=why))
+            uncovered.append(UnstoredFile(path=display_path(name), why=why))
             continue
         was = original if isinstance(original, FileImage) else before.image if before is not None else None
         if original is not None and after.image is not None and isinstance(original, FileImage):
             was = _with_mode_bits(original, after.image)
-        if not is_same(was, after.image):
-            folders = _folders_with(scanner.place(name), was, after.image, old.folders, new.folders)
-            changes.append(_change(name, was, after.image, scanner, folders))
-    return ScanDifference(changes=tuple(changes), uncovered=tuple(uncovered))
+        if not is_same_image(was, after.image):
+            folders = _folders_with(scanner.absolute_path(name), was, after.image, old.folders, new.folders)
+            changes.append(_make_change(name, was, after.image, scanner, folders))
+    return ScanDifference(changes=tuple(changes), unstored_files=tuple(uncovered))
 
 
-async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignored: bool) -> dict[str, str]:
+async def unrestorable_files(
+    scan: FolderScan, scanner: FolderScanner, names: list[str], *, ignored: bool
+) -> dict[str, str]:
     """Returns the files at or below these names that could not be restored if they were lost, with the
     reason."""
     found = {
-        name: seen.why or "what is in it is not held"
-        for name, seen in scan.seen.items()
-        if (seen.why or (seen.is_folder and ignored))
+        name: seen.unstored_reason or "its contents are not stored"
+        for name, seen in scan.names.items()
+        if (seen.unstored_reason or (seen.is_folder and ignored))
         and any(_overlaps(name.rstrip("/"), one) for one in names)
     }
-    return found | await scanner.unheld(names, ignored=ignored)
+    return found | await scanner.unrestorable(names, ignored=ignored)
 
 
 def _overlaps(one: str, other: str) -> bool:
-    """Whether one name is or contains the other."""
+    """Whether one of two path names is or contains the other."""
     return one == other or not other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
-def _names_respelled(back: dict[str, ScannedName], new: Scan) -> list[str]:
+def _names_respelled(back: dict[str, ScannedName], new: FolderScan) -> list[str]:
     """Returns names that exist only in another spelling now, on file systems that ignore case."""
-    alike = names_differing_in_case((*back, *new.seen)) if back else frozenset[str]()
-    spelled = {name.casefold(): seen for name, seen in new.seen.items() if name in alike}
+    alike = names_differing_in_case((*back, *new.names)) if back else frozenset[str]()
+    spelled = {name.casefold(): seen for name, seen in new.names.items() if name in alike}
     return [
         name
         for name, seen in back.items()
@@ -180,28 +186,28 @@ def _is_untouched(before: ScannedName | None, after: ScannedName | None) -> bool
         before is not None
         and after is not None
         and before.signature == after.signature
-        and not before.is_young
+        and not before.is_recent
     )
 
 
 def _unstored_reason(
     name: str, before: ScannedName | None, after: ScannedName, hidden: dict[str, str]
 ) -> str:
-    """Returns why the change of a name is unknown; empty when it is known."""
-    if before is not None and before.why:
-        return before.why
-    if after.why:
-        return after.why
+    """Returns why the change of a scanned name is unknown; empty when it is known."""
+    if before is not None and before.unstored_reason:
+        return before.unstored_reason
+    if after.unstored_reason:
+        return after.unstored_reason
     if after.is_folder or (before is not None and before.is_folder):
-        return "what is in it is not held"
+        return "its contents are not stored"
     if before is None and not after.is_clean_before and after.signature is not None:
         return next((why for folder, why in hidden.items() if name.startswith(folder)), "")
     return ""
 
 
 def _with_mode_bits(original: FileImage, now: FileImage) -> FileImage:
-    """Completes the mode of an original: git knows only whether it is executable, so other bits are the
-    present ones."""
+    """Completes the mode of a file's original state: git knows only whether it is executable, so other bits are
+    the present ones."""
     if original.kind == "link" or now.kind == "link":
         return original
     is_executable = bool(original.mode & 0o100)
@@ -212,12 +218,12 @@ def _with_mode_bits(original: FileImage, now: FileImage) -> FileImage:
     return msgspec.structs.replace(original, mode=mode)
 
 
-def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan:
-    """Adds the scan's empty folders that the other scan does not have, like files."""
+def _with_empty_folders(scan: FolderScan, other: FolderScan, scanner: FolderScanner) -> FolderScan:
+    """Adds to a scan, like files, its empty folders that the other scan does not have."""
     if scan.folders is None or other.folders is None:
         return scan
-    seen = dict(scan.seen)
-    for place in scan.folders.empty - other.folders.all:
+    seen = dict(scan.names)
+    for place in scan.folders.empty - other.folders.folders:
         name = scanner.name_at(place)
         if not name:
             continue
@@ -227,7 +233,7 @@ def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan
         seen[name] = ScannedName(
             signature=signature, image=FileImage(kind="folder", mode=0o755), is_clean_before=is_clean
         )
-    return msgspec.structs.replace(scan, seen=seen)
+    return msgspec.structs.replace(scan, names=seen)
 
 
 def _folders_with(
@@ -240,7 +246,7 @@ def _folders_with(
     """Returns the parent folders that were created or removed together with the file, outermost first."""
     if old is None or new is None or (before is not None and after is not None):
         return ()
-    fresh = new.all - old.all if before is None else old.all - new.all
+    fresh = new.folders - old.folders if before is None else old.folders - new.folders
     found: list[str] = []
     folder = place.rpartition("/")[0]
     while folder in fresh:
@@ -249,7 +255,7 @@ def _folders_with(
     return tuple(one for one in found if display_path(one) == one)
 
 
-def _change(
+def _make_change(
     name: str,
     before: FileImage | None,
     after: FileImage | None,
@@ -275,30 +281,30 @@ def _change(
     )
 
 
-PutContent = Callable[[bytes, str | None], str]
+StoreContent = Callable[[bytes, str | None], str]
 """Stores a content for this session; raises `OSError`."""
 
 
 class ScanLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one scan: bytes of one file, of all files, and their number."""
+    """The limits of one folder scan: bytes of one file, of all files, and their number."""
 
     file_bytes: int
     all_bytes: int
     files: int
 
 
-class ContentHolder:
+class ScannedContents:
     """Stores the contents of scanned files for one session. Blocks; used by one thread at a time."""
 
-    def __init__(self, store: BlobStore, put: PutContent) -> None:
+    def __init__(self, store: BlobStore, put: StoreContent) -> None:
         self._store = store
-        self._put = put
+        self._put_content = put
         self._known: dict[str, tuple[FileSignature, FileImage]] = {}
 
-    def hold(
+    def store_files(
         self, places: Iterable[tuple[str, str]], limits: ScanLimits, *, was_clean: frozenset[str]
     ) -> dict[str, ScannedName]:
-        """Reads and stores files; `places` are names with their absolute paths."""
+        """Reads scanned files and stores their contents; `places` are names with their absolute paths."""
         found: dict[str, ScannedName] = {}
         links: dict[str, bool] = {}
         now, files, total = time.time(), 0, 0
@@ -321,7 +327,7 @@ class ContentHolder:
                 )  # the file is gone; what is in the folder is listed
                 continue
             if stat_module.S_ISDIR(stat.st_mode):
-                found[name] = ScannedName(signature=_of_folder(place, stat), is_folder=True)
+                found[name] = ScannedName(signature=_folder_signature(place, stat), is_folder=True)
                 continue
             signature = signature_of(stat)
             is_young = now - stat.st_ctime < RECENT_CHANGE_SECONDS
@@ -331,7 +337,7 @@ class ContentHolder:
                 continue
             files, total = files + 1, total + stat.st_size
             why = _limit_text(stat.st_size, files, total, limits)
-            seen = ScannedName(signature=signature, why=why, is_clean_before=is_clean)
+            seen = ScannedName(signature=signature, unstored_reason=why, is_clean_before=is_clean)
             found[name] = seen if why else self._scanned_name(name, place, limits, is_clean, is_young)
         return found
 
@@ -341,22 +347,24 @@ class ContentHolder:
         try:
             looked = read_disk_state(place, limits.file_bytes)
         except UnsupportedFile as problem:
-            return ScannedName(signature=signature_at(place), why=str(problem), is_clean_before=is_clean)
+            return ScannedName(
+                signature=signature_at(place), unstored_reason=str(problem), is_clean_before=is_clean
+            )
         if looked.image is None or looked.data is None or looked.signature is None:
             return ScannedName(is_clean_before=is_clean)
         try:
-            self.put(looked.data, looked.image.hash)
+            self.store_content(looked.data, looked.image.hash)
         except OSError as problem:
             why = f"it could not be stored: {problem.strerror}"
-            return ScannedName(signature=looked.signature, why=why, is_clean_before=is_clean)
+            return ScannedName(signature=looked.signature, unstored_reason=why, is_clean_before=is_clean)
         self._known[name] = looked.signature, looked.image
         return ScannedName(
-            signature=looked.signature, image=looked.image, is_clean_before=is_clean, is_young=is_young
+            signature=looked.signature, image=looked.image, is_clean_before=is_clean, is_recent=is_young
         )
 
-    def put(self, data: bytes, name: str | None = None) -> str:
-        """Stores a content. Raises `OSError`."""
-        return self._put(data, name)
+    def store_content(self, data: bytes, name: str | None = None) -> str:
+        """Stores a file content in the content store. Raises `OSError`."""
+        return self._put_content(data, name)
 
     def text(self, image: FileImage | None) -> str | None:
         if image is None or image.kind == "link":
@@ -366,7 +374,7 @@ class ContentHolder:
         except MissingContent:
             return None
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         self._known.clear()
 
 
@@ -380,7 +388,7 @@ def _limit_text(size: int, files: int, total: int, limits: ScanLimits) -> str:
     return ""
 
 
-def _of_folder(place: str, stat: os.stat_result) -> FileSignature:
+def _folder_signature(place: str, stat: os.stat_result) -> FileSignature:
     """Returns the signature of a folder whose contents are not stored; it changes when a name in it or
     directly below it is created, removed or renamed."""
     newest, count = stat.st_mtime_ns, 0

@@ -8,7 +8,7 @@ import msgspec
 
 from app.undo.change_lists import Differences, FileDifference, FileSides
 from app.undo.change_records import FileImage, display_path
-from app.undo.content_store import hash_of
+from app.undo.content_store import blob_hash
 from app.undo.disk_files import UnsupportedFile, read_disk_state
 from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.values.user_errors import UserError
@@ -17,7 +17,7 @@ from tools.git.config import Configuration
 from tools.git.repository import Repository, find_repository
 
 _GIT_TIMEOUT = 60.0
-_MAX_BYTES = 64 << 20
+_MAX_DIFF_BYTES = 64 << 20
 _MAX_NEW_FILES = 2_000
 _DIFF_COMMAND = (
     "diff",
@@ -33,11 +33,11 @@ _DIFF_COMMAND = (
     "--dst-prefix=b/",
 )
 _NEW_FILES_COMMAND = ("ls-files", "--others", "--exclude-standard", "-z")
-_BINARY = "\nGIT binary patch\n"
+_BINARY_PATCH_MARKER = "\nGIT binary patch\n"
 
 
 class GitRefused(UserError):
-    """Git may not be run here, or failed."""
+    """Git may not be run in this folder, or a git command failed."""
 
 
 class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,19 +60,21 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
             raise GitRefused(f"Git cannot be started: {problem.strerror}.") from None
         if code:
             raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {code}.")
-        if len(told) > _MAX_BYTES:
-            raise GitRefused(f"More than {_MAX_BYTES >> 20} MB differ from the last commit: use git diff.")
+        if len(told) > _MAX_DIFF_BYTES:
+            raise GitRefused(
+                f"More than {_MAX_DIFF_BYTES >> 20} MB differ from the last commit: use git diff."
+            )
         return told
 
-    def named(self, *words: str) -> str | None:
-        """Returns the object id that a revision names; None when there is none."""
+    def object_id(self, *words: str) -> str | None:
+        """Returns the object id that a git revision names; None when there is none."""
         try:
             return self("rev-parse", "--verify", "--quiet", *words).decode().strip()
         except GitRefused:
             return None
 
-    def nothing(self) -> str:
-        """Returns the id of the empty tree."""
+    def empty_tree_id(self) -> str:
+        """Returns the object id of git's empty tree."""
         return self("hash-object", "-t", "tree", os.devnull).decode().strip()
 
 
@@ -84,7 +86,7 @@ def diff_against_git(
     Raises `GitRefused`."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
-        raise GitRefused(f"{root} is in no git repository.")
+        raise GitRefused(f"{root} is not in a git repository.")
     if repository.risky_settings(home) and not may_ask_git():
         raise GitRefused(
             "Git is not used here: the repository's configuration can start programs, and this "
@@ -93,9 +95,9 @@ def diff_against_git(
     ask = _GitQueries(repository=repository, configuration=repository.configuration(home), home=home)
     if revision:
         return _diff_of_revision(ask, revision, root)
-    head = ask.named("HEAD^{commit}") or ask.nothing()
+    head = ask.object_id("HEAD^{commit}") or ask.empty_tree_id()
     patches = dict(_parse_diff(ask(*_DIFF_COMMAND, head)))
-    files = [_file(name, one, repository.top, root) for name, one in patches.items()]
+    files = [_file_difference(name, one, repository.top, root) for name, one in patches.items()]
     new = [
         os.fsdecode(name)
         for name in ask(*_NEW_FILES_COMMAND).split(b"\0")
@@ -104,14 +106,14 @@ def diff_against_git(
     for name in new[:_MAX_NEW_FILES]:
         one = _new_file_patch(name, repository.top, max_bytes)
         patches[name] = one
-        files.append(_file(name, one, repository.top, root, is_new=True))
+        files.append(_file_difference(name, one, repository.top, root, is_new=True))
     if len(new) > _MAX_NEW_FILES:
         why = f"more than {_MAX_NEW_FILES:,} new files: the rest is not shown"
         files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
-    names = {_path(name, repository.top, root): name for name in patches}
+    names = {_absolute_path(name, repository.top, root): name for name in patches}
 
     def sides(path: str) -> FileSides | None:
-        return _sides(ask, head, names[path], root, max_bytes) if path in names else None
+        return _committed_and_present(ask, head, names[path], root, max_bytes) if path in names else None
 
     return Differences(
         title=f"Changed since the last commit of {repository.head()}",
@@ -121,40 +123,41 @@ def diff_against_git(
     )
 
 
-def _sides(ask: _GitQueries, head: str, name: str, root: Path, max_bytes: int) -> FileSides:
+def _committed_and_present(ask: _GitQueries, head: str, name: str, root: Path, max_bytes: int) -> FileSides:
     """Returns a file as it was committed and as it is on the disk."""
     top = ask.repository.top
     try:
         now = read_disk_state(f"{top}/{name}", max_bytes)
         after = None if now.image is None else PatchSide(image=now.image, data=now.data)
     except UnsupportedFile as problem:
-        after = PatchSide(image=FileImage(), why=str(problem))
+        after = PatchSide(image=FileImage(), missing_reason=str(problem))
     row = ask("ls-tree", "-z", "--full-tree", head, "--", name)
     before = None
     if row:
         mode, _, blob = row.partition(b"\t")[0].decode().split()
-        before = _committed(mode, ask("cat-file", "blob", blob), None if after is None else after.image)
-    return FileSides(name=_name(name, top, root), before=before, after=after)
+        before = _committed_image(mode, ask("cat-file", "blob", blob), None if after is None else after.image)
+    return FileSides(name=_name_in_session(name, top, root), before=before, after=after)
 
 
-def _committed(mode: str, data: bytes, now: FileImage | None) -> PatchSide:
-    """Returns a committed content; git knows only whether a file is executable, the rest is as on the disk."""
+def _committed_image(mode: str, data: bytes, now: FileImage | None) -> PatchSide:
+    """Returns the image of a committed file; git knows only whether a file is executable, the rest is as on the
+    disk."""
     kind = "link" if mode == "120000" else "file"
     bits = 0o755 if mode == "100755" else 0o644
     if now is not None and now.kind == "file" and bool(now.mode & 0o100) == (bits == 0o755):
         bits = now.mode
-    image = FileImage(kind=kind, hash=hash_of(data), mode=0 if kind == "link" else bits, size=len(data))
+    image = FileImage(kind=kind, hash=blob_hash(data), mode=0 if kind == "link" else bits, size=len(data))
     return PatchSide(image=image, data=data)
 
 
 def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Differences:
     top = ask.repository.top
-    commit, head = ask.named("--end-of-options", f"{revision}^{{commit}}"), ask.named("HEAD^{commit}")
+    commit, head = ask.object_id("--end-of-options", f"{revision}^{{commit}}"), ask.object_id("HEAD^{commit}")
     if commit is None or head is None:
-        raise GitRefused(f"There is no branch and no commit {revision} here.")
+        raise GitRefused(f"{revision} is not a branch or commit here.")
     before, after = _commit_range(ask, revision, commit, head)
     patches = dict(_parse_diff(ask(*_DIFF_COMMAND, before, after)))
-    names = {_path(name, top, root): name for name in patches}
+    names = {_absolute_path(name, top, root): name for name in patches}
 
     def source(path: str) -> bytes | None:
         try:
@@ -162,11 +165,11 @@ def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Difference
         except (GitRefused, KeyError, ValueError):
             return None
 
-    files = [_file(name, one, top, root) for name, one in patches.items()]
+    files = [_file_difference(name, one, top, root) for name, one in patches.items()]
     is_since = after == head != commit
     return Differences(
         title=f"Changed since {revision}" if is_since else f"Changed by {revision}",
-        is_since=is_since,
+        is_since_merge_base=is_since,
         files=tuple(sorted(files, key=lambda file: file.path)),
         patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
         source=source,
@@ -174,8 +177,8 @@ def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Difference
 
 
 def _commit_range(ask: _GitQueries, revision: str, commit: str, head: str) -> tuple[str, str]:
-    """Returns both ends of a diff: from the merge base to the head; for a commit of the current branch,
-    that commit alone."""
+    """Returns the two commits that a diff compares: the merge base and the head; for a commit of the current
+    branch, its parent and itself."""
     try:
         parted = ask("merge-base", commit, head).decode().strip()
     except GitRefused:
@@ -184,15 +187,15 @@ def _commit_range(ask: _GitQueries, revision: str, commit: str, head: str) -> tu
     if not is_here or (_is_branch(ask, revision) and commit != head):
         return parted, head
     # The first commit has no parent.
-    return ask.named(f"{commit}^") or ask.nothing(), commit
+    return ask.object_id(f"{commit}^") or ask.empty_tree_id(), commit
 
 
 def _is_branch(ask: _GitQueries, revision: str) -> bool:
-    return any(ask.named(f"{place}/{revision}") is not None for place in ("refs/heads", "refs/remotes"))
+    return any(ask.object_id(f"{place}/{revision}") is not None for place in ("refs/heads", "refs/remotes"))
 
 
 def _parse_diff(told: bytes) -> Iterator[tuple[str, FilePatch]]:
-    """Yields file names and patches from git's output, which lists both in the same order."""
+    """Yields file names and patches from the output of git diff, which lists both in the same order."""
     raw, is_there, text = told.partition(b"\0\0")
     if not is_there:
         return
@@ -202,15 +205,15 @@ def _parse_diff(told: bytes) -> Iterator[tuple[str, FilePatch]]:
     parts = text.split(b"\ndiff --git ")[1:]
     for name, part in zip(names, parts, strict=False):
         decoded = f"diff --git {part.decode('utf-8', 'replace').removesuffix(chr(10))}\n"
-        yield name, _patch(decoded)
+        yield name, _patch_from_git(decoded)
 
 
-def _patch(text: str) -> FilePatch:
-    is_binary = _BINARY in text
+def _patch_from_git(text: str) -> FilePatch:
+    is_binary = _BINARY_PATCH_MARKER in text
     lines = [] if is_binary else text.partition("\n@@ ")[2].split("\n")[1:]
     return FilePatch(
         text=text,
-        why="no text" if is_binary else "",
+        incomplete_reason="no text" if is_binary else "",
         is_whole=True,
         added=sum(line.startswith("+") for line in lines),
         removed=sum(line.startswith("-") for line in lines),
@@ -221,37 +224,39 @@ def _new_file_patch(name: str, top: Path, max_bytes: int) -> FilePatch:
     try:
         found = read_disk_state(f"{top}/{name}", max_bytes)
     except UnsupportedFile as problem:
-        return FilePatch(why=str(problem))
+        return FilePatch(incomplete_reason=str(problem))
     if found.image is None:
-        return FilePatch(why="it has been deleted in the meantime")
+        return FilePatch(incomplete_reason="it has been deleted in the meantime")
     return patch_of(display_path(name), None, PatchSide(image=found.image, data=found.data))
 
 
-def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False) -> FileDifference:
+def _file_difference(
+    name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False
+) -> FileDifference:
     head = patch.text.partition("\n@@ ")[0]
     deed = "changed"
     if is_new or "\nnew file mode " in head:
         deed = "new, not in git" if is_new else "new"
     elif "\ndeleted file mode " in head:
         deed = "removed"
-    elif "\nold mode " in head and "\n--- " not in head and _BINARY not in patch.text:
+    elif "\nold mode " in head and "\n--- " not in head and _BINARY_PATCH_MARKER not in patch.text:
         deed = "mode"
     return FileDifference(
-        path=_path(name, top, root),
+        path=_absolute_path(name, top, root),
         deed=deed,
         added=patch.added,
         removed=patch.removed,
-        why=patch.why,
-        place=f"{top}/{name}",
+        why=patch.incomplete_reason,
+        absolute_path=f"{top}/{name}",
     )
 
 
-def _path(name: str, top: Path, root: Path) -> str:
-    return display_path(_name(name, top, root))
+def _absolute_path(name: str, top: Path, root: Path) -> str:
+    return display_path(_name_in_session(name, top, root))
 
 
-def _name(name: str, top: Path, root: Path) -> str:
-    """Returns a name relative to the session's folder, or absolute when it is outside."""
+def _name_in_session(name: str, top: Path, root: Path) -> str:
+    """Returns a file's name relative to the session's folder, or absolute when it is outside."""
     place = f"{top}/{name}"
     inside = f"{str(root).rstrip('/')}/"
     return place[len(inside) :] if place.startswith(inside) else place

@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 
 from app.undo.change_records import FileImage
-from app.undo.content_store import hash_of
+from app.undo.content_store import blob_hash
 from app.undo.disk_files import MAX_FOLDER_ENTRIES, find_folders
-from app.undo.folder_scans import ContentHolder, Scan, ScanLimits, ScannedName
+from app.undo.folder_scans import FolderScan, ScanLimits, ScannedContents, ScannedName
 from app.values.user_errors import UserError
-from tools.files.replacing import is_temporary_name
+from tools.files.atomic_replacement import is_temporary_name
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository
@@ -34,13 +34,13 @@ _STATUS_COMMAND = (
     "--ignored=matching",
     "--ignore-submodules=all",
 )
-_LIMITS = ScanLimits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
+_GIT_SCAN_LIMITS = ScanLimits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
 _MAX_ORIGINALS = 5_000
-_SIZE = re.compile(rb"\n  size: (\d+)\t")
+_INDEX_SIZE_LINE = re.compile(rb"\n  size: (\d+)\t")
 _LFS_POINTER = re.compile(
     rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
 )
-_GITLINK = 0o160000.to_bytes(4, "big")
+_GITLINK_MODE = 0o160000.to_bytes(4, "big")
 """The mode of a nested repository in the index."""
 _GIT_TIMEOUT = 120.0
 
@@ -50,20 +50,20 @@ class GitScanFailed(UserError):
 
 
 class _TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as the copied index has it."""
+    """A file as the scanner's copy of the git index has it."""
 
     oid: str
     mode: str
 
 
 class GitScanner:
-    """Scans one repository from before a command until after it."""
+    """Scans one git repository for file changes, from before a command until after it."""
 
     def __init__(
         self,
         repository: Repository,
         configuration: Configuration,
-        holder: ContentHolder,
+        holder: ScannedContents,
         *,
         root: Path,
         home: Path,
@@ -72,7 +72,7 @@ class GitScanner:
     ) -> None:
         """`folder`: where the copy of the index is stored; `root`: the session's folder, a real path."""
         self.repository = repository
-        self._top = os.path.realpath(repository.top)
+        self._repository_root = os.path.realpath(repository.top)
         self._configuration = configuration
         self._holder = holder
         self._root = str(root)
@@ -84,7 +84,7 @@ class GitScanner:
         self.head = ""
 
     def open(self) -> None:
-        """Copies the index. Blocks. Raises `OSError`."""
+        """Copies the repository's index for the scan. Blocks. Raises `OSError`."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         copy = self._folder / f"{os.getpid()}-{secrets.token_hex(6)}"
         source = self.repository.folder / "index"
@@ -92,20 +92,22 @@ class GitScanner:
             # The time is copied too, because git compares files as young as the index by content.
             shutil.copy2(source, copy)
         self._index = copy
-        self.head = self._head()
+        self.head = self._branch_and_commit()
 
-    async def scan(self) -> Scan:
-        listed = list(self._listed(await self._run_git(*_STATUS_COMMAND)))
-        listed += await self._below_links([name for name, _ in listed])
-        return await asyncio.to_thread(self._scanned, listed)
+    async def scan(self) -> FolderScan:
+        listed = list(self._list_names(await self._run_git(*_STATUS_COMMAND)))
+        listed += await self._files_below_links([name for name, _ in listed])
+        return await asyncio.to_thread(self._scan_names, listed)
 
-    async def _below_links(self, listed: list[str]) -> list[tuple[str, bool]]:
+    async def _files_below_links(self, listed: list[str]) -> list[tuple[str, bool]]:
         """Lists tracked files whose folder is a link now; git's status omits them if the link leads in a
         circle."""
-        links = await asyncio.to_thread(lambda: [name for name in listed if os.path.islink(self.place(name))])  # noqa: PTH114
+        links = await asyncio.to_thread(
+            lambda: [name for name in listed if os.path.islink(self.absolute_path(name))]  # noqa: PTH114
+        )
         if not links:
             return []
-        paths = [self._in_git(name) for name in links]
+        paths = [self._name_for_git(name) for name in links]
         told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--stage", "--", *paths)
         known = frozenset(listed)
         found: list[tuple[str, bool]] = []
@@ -118,30 +120,30 @@ class GitScanner:
                 found.append((name, True))
         return found
 
-    def _scanned(self, listed: list[tuple[str, bool]]) -> Scan:
+    def _scan_names(self, listed: list[tuple[str, bool]]) -> FolderScan:
         clean = frozenset(name for name, is_tracked in listed if is_tracked)
-        places = [(name, self.place(name)) for name, _ in listed]
-        seen = self._holder.hold(places, _LIMITS, was_clean=clean)
+        places = [(name, self.absolute_path(name)) for name, _ in listed]
+        seen = self._holder.store_files(places, _GIT_SCAN_LIMITS, was_clean=clean)
         left_out = frozenset(place.rstrip("/") for name, place in places if name.endswith("/"))
-        folders = find_folders(self._top, left_out) if _has_few_files(self._index) else None
-        return Scan(seen=seen, folders=folders)
+        folders = find_folders(self._repository_root, left_out) if _has_few_files(self._index) else None
+        return FolderScan(names=seen, folders=folders)
 
-    def is_there(self) -> bool:
-        return os.path.lexists(f"{self._top}/.git")
+    def has_repository(self) -> bool:
+        return os.path.lexists(f"{self._repository_root}/.git")
 
     async def gitlinks(self) -> list[str]:
-        """Returns the folders that the index holds as nested repositories, with a slash at the end."""
+        """Returns the folders that the git index holds as nested repositories, with a slash at the end."""
         data = (
             await asyncio.to_thread(self._index.read_bytes) if self._index and self._index.exists() else b""
         )
-        if _GITLINK not in data:
+        if _GITLINK_MODE not in data:
             return []
         told = await self._run_git("ls-files", "-z", "--stage")
         paths = [record.partition(b"\t")[2] for record in told.split(b"\0") if record.startswith(b"160000 ")]
         return [f"{self.name(path)}/" for path in paths]
 
-    def _listed(self, told: bytes) -> Iterable[tuple[str, bool]]:
-        """Yields the names that differ from the index, and whether the index has them."""
+    def _list_names(self, told: bytes) -> Iterable[tuple[str, bool]]:
+        """Yields the names of files that differ from the git index, and whether the index has them."""
         for record in told.split(b"\0"):
             kind = record[:1]
             if kind == b"1":
@@ -163,7 +165,7 @@ class GitScanner:
                 self._tracked[name] = _TrackedFile(oid=oid.decode(), mode=mode)
             yield name, bool(oid.strip(b"0"))
 
-    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
         if not names:
             return {}
         found: dict[str, FileImage | str] = {
@@ -171,16 +173,16 @@ class GitScanner:
         }
         names = names[:_MAX_ORIGINALS]
         try:
-            contents = await self._contents([self._tracked[name].oid for name in names])
-            filtered = await self._filtered(names)
-            sizes = await self._sizes(names)
+            contents = await self._read_objects([self._tracked[name].oid for name in names])
+            filtered = await self._filter_names(names)
+            sizes = await self._recorded_sizes(names)
         except GitScanFailed:
             return {name: "git did not report its old content" for name in (*names, *found)}
         for name in names:
-            found[name] = await self._original(name, contents, filtered.get(name, ""), sizes.get(name))
+            found[name] = await self._original_state(name, contents, filtered.get(name, ""), sizes.get(name))
         return found
 
-    async def _original(
+    async def _original_state(
         self, name: str, contents: dict[str, bytes], filter_name: str, size: int | None
     ) -> FileImage | str:
         tracked = self._tracked[name]
@@ -190,13 +192,13 @@ class GitScanner:
         if tracked.mode == "120000":
             return await asyncio.to_thread(self._store_content, data, "link", 0)
         if filter_name == "lfs" and size != len(data):
-            data = _from_lfs(data, self.repository.common / "lfs" / "objects", self._max_bytes)
+            data = _lfs_content(data, self.repository.common / "lfs" / "objects", self._max_bytes)
         if data is None or filter_name not in ("", "lfs"):
-            return f"it is filtered by {filter_name}, which is not run"
+            return f"it uses the git filter {filter_name}, which bayou does not run"
         if not filter_name and size is not None and size != len(data):
             try:
                 data = await self._run_git(
-                    "cat-file", "--filters", f"--path={self._in_git(name)}", tracked.oid
+                    "cat-file", "--filters", f"--path={self._name_for_git(name)}", tracked.oid
                 )
             except GitScanFailed:
                 return "git did not report its old content"
@@ -209,27 +211,31 @@ class GitScanner:
         if len(data) > self._max_bytes:
             return f"larger than {self._max_bytes >> 20} MB"
         try:
-            name = self._holder.put(data, hash_of(data))
+            name = self._holder.store_content(data, blob_hash(data))
         except OSError as problem:
             return f"it could not be stored: {problem.strerror}"
         return FileImage(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
 
-    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
-        paths = [self._in_git(name) or "." for name in names]
+    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        paths = [self._name_for_git(name) or "." for name in names]
         told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--", *paths) if paths else b""
         clean = [self.name(path) for path in dict.fromkeys(told.split(b"\0")) if path]
         found = {name: f"more than {_MAX_ORIGINALS:,} files" for name in clean[_MAX_ORIGINALS:]}
         clean = clean[:_MAX_ORIGINALS]
-        for name, value in (await self._filtered(clean)).items() if clean else ():
-            found[name] = f"it is filtered by {value}, which is not run"
+        for name, value in (await self._filter_names(clean)).items() if clean else ():
+            found[name] = f"it uses the git filter {value}, which bayou does not run"
         found.update(
-            await asyncio.to_thread(_too_large, {name: self.place(name) for name in clean}, self._max_bytes)
+            await asyncio.to_thread(
+                _too_large_files, {name: self.absolute_path(name) for name in clean}, self._max_bytes
+            )
         )
         return found
 
-    async def present(self, names: list[str]) -> dict[str, ScannedName]:
-        places = [(name, self.place(name)) for name in names]
-        return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
+    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
+        places = [(name, self.absolute_path(name)) for name in names]
+        return await asyncio.to_thread(
+            self._holder.store_files, places, _GIT_SCAN_LIMITS, was_clean=frozenset()
+        )
 
     def text(self, image: FileImage | None) -> str | None:
         return self._holder.text(image)
@@ -240,10 +246,10 @@ class GitScanner:
             self._index = None
 
     def moved_head(self) -> tuple[str, str] | None:
-        now = self._head()
+        now = self._branch_and_commit()
         return (self.head, now) if now != self.head else None
 
-    def _head(self) -> str:
+    def _branch_and_commit(self) -> str:
         """Returns the branch and its commit, read from git's files."""
         branch = self.repository.head()
         for file in (self.repository.folder / "logs" / "HEAD", self.repository.folder / "HEAD"):
@@ -258,7 +264,7 @@ class GitScanner:
 
     # Output of git
 
-    async def _contents(self, oids: list[str]) -> dict[str, bytes]:
+    async def _read_objects(self, oids: list[str]) -> dict[str, bytes]:
         told = await self._run_git("cat-file", "--batch", given="".join(f"{oid}\n" for oid in oids).encode())
         found: dict[str, bytes] = {}
         at = 0
@@ -272,10 +278,10 @@ class GitScanner:
                 at += size + 1
         return found
 
-    async def _filtered(self, names: list[str]) -> dict[str, str]:
-        """Returns the filter that attributes in the work tree or the index choose for each name."""
-        given = b"".join(os.fsencode(self._in_git(name)) + b"\0" for name in names)
-        back = {os.fsencode(self._in_git(name)): name for name in names}
+    async def _filter_names(self, names: list[str]) -> dict[str, str]:
+        """Returns, for each name, the git filter that attributes in the work tree or the index choose."""
+        given = b"".join(os.fsencode(self._name_for_git(name)) + b"\0" for name in names)
+        back = {os.fsencode(self._name_for_git(name)): name for name in names}
         found: dict[str, str] = {}
         for how in ((), ("--cached",)):
             told = (await self._run_git("check-attr", "-z", *how, "--stdin", "filter", given=given)).split(
@@ -286,12 +292,12 @@ class GitScanner:
                     found[back[path]] = value.decode("utf-8", "replace")
         return found
 
-    async def _sizes(self, names: list[str]) -> dict[str, int]:
-        """Returns the sizes that the index recorded; 0 means unknown."""
+    async def _recorded_sizes(self, names: list[str]) -> dict[str, int]:
+        """Returns the file sizes that the git index recorded; 0 means unknown."""
         found: dict[str, int] = {}
-        back = {os.fsencode(self._in_git(name)): name for name in names}
+        back = {os.fsencode(self._name_for_git(name)): name for name in names}
         for first in range(0, len(names), 400):
-            paths = [self._in_git(name) for name in names[first : first + 400]]
+            paths = [self._name_for_git(name) for name in names[first : first + 400]]
             told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--debug", "--", *paths)
             for path, size in _parse_debug_output(told):
                 if path in back and size:
@@ -299,12 +305,14 @@ class GitScanner:
         return found
 
     async def _run_git(self, *words: str, given: bytes = b"") -> bytes:
-        command = git_command(Path(self._top), *words, repository=self._configuration, home=self._home)
+        command = git_command(
+            Path(self._repository_root), *words, repository=self._configuration, home=self._home
+        )
         if command is None:
             raise GitScanFailed("git is not installed")
         environment = {**command.environment, "GIT_INDEX_FILE": str(self._index)}
         try:
-            code, told = await msgspec.structs.replace(command, environment=environment).ask(
+            code, told = await msgspec.structs.replace(command, environment=environment).run_async(
                 _GIT_TIMEOUT, given
             )
         except TimeoutError:
@@ -318,31 +326,31 @@ class GitScanner:
     # Names
 
     def name(self, path: bytes) -> str:
-        """Converts git's path to the name that entries use."""
-        place = f"{self._top}/{os.fsdecode(path)}"
+        """Converts the path that git uses to the name that session entries use."""
+        place = f"{self._repository_root}/{os.fsdecode(path)}"
         inside = f"{self._root}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
     def name_at(self, place: str) -> str | None:
-        if place != self._top and not place.startswith(f"{self._top}/"):
+        if place != self._repository_root and not place.startswith(f"{self._repository_root}/"):
             return None
         if place == self._root:
             return ""
         inside = f"{self._root}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
-    def place(self, name: str) -> str:
+    def absolute_path(self, name: str) -> str:
         return name if name.startswith("/") else f"{self._root}/{name}"
 
-    def _in_git(self, name: str) -> str:
-        return self.place(name).rstrip("/")[len(self._top) + 1 :]
+    def _name_for_git(self, name: str) -> str:
+        return self.absolute_path(name).rstrip("/")[len(self._repository_root) + 1 :]
 
 
 def _parse_debug_output(told: bytes) -> Iterable[tuple[bytes, int]]:
     """Yields paths and sizes from `git ls-files --debug`: `path NUL` followed by lines about the file."""
     path, _, rest = told.partition(b"\0")
     while rest:
-        size = _SIZE.search(b"\n" + rest)
+        size = _INDEX_SIZE_LINE.search(b"\n" + rest)
         end = rest.find(b"\tflags:")
         end = rest.find(b"\n", end) + 1 if end >= 0 else len(rest)
         yield path, int(size[1]) if size else 0
@@ -350,7 +358,7 @@ def _parse_debug_output(told: bytes) -> Iterable[tuple[bytes, int]]:
 
 
 def _has_few_files(index: Path | None) -> bool:
-    """Whether the header of the index counts few files."""
+    """Whether the header of a git index counts few files."""
     if index is None:
         return True
     try:
@@ -360,7 +368,7 @@ def _has_few_files(index: Path | None) -> bool:
         return True
 
 
-def _too_large(places: dict[str, str], max_bytes: int) -> dict[str, str]:
+def _too_large_files(places: dict[str, str], max_bytes: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, place in places.items():
         try:
@@ -372,7 +380,7 @@ def _too_large(places: dict[str, str], max_bytes: int) -> dict[str, str]:
     return found
 
 
-def _from_lfs(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
+def _lfs_content(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
     match = _LFS_POINTER.match(pointer)
     if match is None:
         return pointer  # the filter leaves this file unchanged
@@ -384,4 +392,4 @@ def _from_lfs(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
         data = place.read_bytes()
     except OSError:
         return None
-    return data if hash_of(data) == oid else None
+    return data if blob_hash(data) == oid else None

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.undo.change_records import FileImage, decode_text, display_path, is_same
+from app.undo.change_records import FileImage, decode_text, display_path, is_same_image
 from tools.edits.diffs import diff_texts
 
 MAX_BYTES = 1 << 20
@@ -15,7 +15,7 @@ class PatchSide(msgspec.Struct, frozen=True, kw_only=True):
 
     image: FileImage
     data: bytes | None = None
-    why: str = ""
+    missing_reason: str = ""
     """Why there is no content."""
 
 
@@ -24,7 +24,7 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str = ""
     """The patch in git's format; empty when there is none."""
-    why: str = ""
+    incomplete_reason: str = ""
     """Why the text is empty or incomplete."""
     is_whole: bool = False
     """Whether applying the patch gives the whole difference."""
@@ -47,82 +47,85 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> FilePatch:
-    """Returns the patch between two states. `path` is relative to the folder where the patch will be
+    """Returns the patch between two states of a file. `path` is relative to the folder where the patch will be
     applied."""
     if before is not None and after is not None and before.image.kind != after.image.kind:
         gone, came = patch_of(path, before, None), patch_of(path, None, after)
-        why = gone.why or came.why
+        why = gone.incomplete_reason or came.incomplete_reason
         return FilePatch(
             text="" if why else gone.text + came.text,
-            why=why,
+            incomplete_reason=why,
             is_whole=not why,
             added=came.added,
             removed=gone.removed,
         )
     for side in (before, after):
         if side is not None and side.data is None:
-            return FilePatch(why=side.why or "its content is not known")
-    head = _head(path, before, after)
-    texts = [_text(side) for side in (before, after)]
+            return FilePatch(incomplete_reason=side.missing_reason or "its content is not known")
+    head = _patch_header(path, before, after)
+    texts = [_text_of_side(side) for side in (before, after)]
     if any(text is None for text in texts):
-        return FilePatch(why=_no_text(before, after))
+        return FilePatch(incomplete_reason=_no_text_reason(before, after))
     old, new = texts
     assert old is not None and new is not None
     if old == new:
-        return FilePatch(text=head if not is_same(_image(before), _image(after)) else "", is_whole=True)
+        return FilePatch(
+            text=head if not is_same_image(_side_image(before), _side_image(after)) else "",
+            is_whole=True,
+        )
     diff = diff_texts("", old, new)  # the names are above, as git writes them
     hunks = diff.patch.partition("\n")[2].partition("\n")[2]
     is_cut = diff.patch.endswith(_CUT_TEXT)
     names = [
-        f"--- {_quoted('a/' + path) if before else '/dev/null'}\n",
-        f"+++ {_quoted('b/' + path) if after else '/dev/null'}\n",
+        f"--- {_quote_name('a/' + path) if before else '/dev/null'}\n",
+        f"+++ {_quote_name('b/' + path) if after else '/dev/null'}\n",
     ]
     return FilePatch(
         text=head + "".join(names) + hunks,
-        why="it is too long to be shown whole" if is_cut else "",
+        incomplete_reason="it is too long to be shown whole" if is_cut else "",
         is_whole=not is_cut,
         added=diff.added,
         removed=diff.removed,
     )
 
 
-def _head(path: str, before: PatchSide | None, after: PatchSide | None) -> str:
-    lines = [f"diff --git {_quoted('a/' + path)} {_quoted('b/' + path)}\n"]
+def _patch_header(path: str, before: PatchSide | None, after: PatchSide | None) -> str:
+    lines = [f"diff --git {_quote_name('a/' + path)} {_quote_name('b/' + path)}\n"]
     if before is None and after is not None:
-        lines.append(f"new file mode {_mode(after.image)}\n")
+        lines.append(f"new file mode {_git_mode(after.image)}\n")
     elif after is None and before is not None:
-        lines.append(f"deleted file mode {_mode(before.image)}\n")
-    elif before is not None and after is not None and _mode(before.image) != _mode(after.image):
-        lines += [f"old mode {_mode(before.image)}\n", f"new mode {_mode(after.image)}\n"]
+        lines.append(f"deleted file mode {_git_mode(before.image)}\n")
+    elif before is not None and after is not None and _git_mode(before.image) != _git_mode(after.image):
+        lines += [f"old mode {_git_mode(before.image)}\n", f"new mode {_git_mode(after.image)}\n"]
     return "".join(lines)
 
 
-def _mode(image: FileImage) -> str:
-    """Returns the mode as git writes it; git knows only whether a file is executable."""
+def _git_mode(image: FileImage) -> str:
+    """Returns a file's mode as git writes it; git knows only whether a file is executable."""
     if image.kind == "link":
         return "120000"
     return "100755" if image.mode & 0o100 else "100644"
 
 
-def _image(side: PatchSide | None) -> FileImage | None:
+def _side_image(side: PatchSide | None) -> FileImage | None:
     return side.image if side is not None else None
 
 
-def _text(side: PatchSide | None) -> str | None:
+def _text_of_side(side: PatchSide | None) -> str | None:
     if side is None:
         return ""
     data = side.data or b""
     return None if len(data) > MAX_BYTES else decode_text(data)
 
 
-def _no_text(before: PatchSide | None, after: PatchSide | None) -> str:
+def _no_text_reason(before: PatchSide | None, after: PatchSide | None) -> str:
     sizes = [len(side.data or b"") for side in (before, after) if side is not None]
     if max(sizes) > MAX_BYTES:
         return f"larger than {MAX_BYTES >> 20} MB"
-    return "no text: " + " → ".join(_size(size) for size in sizes)
+    return "no text: " + " → ".join(_size_text(size) for size in sizes)
 
 
-def _size(size: int) -> str:
+def _size_text(size: int) -> str:
     return f"{size:,} B" if size < 1000 else f"{size / 1000:,.1f} kB"
 
 
@@ -139,7 +142,7 @@ _ESCAPES = {
 }
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """Quotes a file name as git does when it has special characters."""
     raw = name.encode("utf-8", "surrogateescape")
     is_plain = (

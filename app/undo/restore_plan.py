@@ -13,14 +13,21 @@ from typing import Literal
 import msgspec
 
 from app.permits.secret_files import delayed_run_reason
-from app.undo.change_records import FileImage, RestoreChoice, RestoredHunk, decode_text, display_path, is_same
+from app.undo.change_records import (
+    FileImage,
+    RestoreChoice,
+    RestoredHunk,
+    decode_text,
+    display_path,
+    is_same_image,
+)
 from app.undo.content_store import BlobStore, MissingContent
 from app.undo.disk_files import (
     FileOnDisk,
     UnsupportedFile,
+    absolute_path_of,
     is_below,
     names_differing_in_case,
-    place_of,
     read_disk_state,
     real_spelling_below,
 )
@@ -36,7 +43,7 @@ _MAX_COUNTED_FILES = 200
 
 
 class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One file of a plan, as user interfaces show it."""
+    """One file of a restore plan, as user interfaces show it."""
 
     path: str
     state: RowState
@@ -53,27 +60,27 @@ class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A row with the data that is needed to carry it out."""
+    """One file of a restore plan with the data that is needed to restore it."""
 
     row: RestoreFileRow
     name: str
-    place: str = ""
-    now: FileOnDisk = FileOnDisk()
-    wanted: FileImage | None = None
+    path: str = ""
+    disk_file: FileOnDisk = FileOnDisk()
+    target_image: FileImage | None = None
     history: FileHistory | None = None
 
 
 class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The planned changes of all files, with the target of the restore."""
+    """A restore that is planned: its target, and the planned change of each file."""
 
     target: RestoreTarget
     origin: str | None
     steps: tuple[RestoreStep, ...]
-    heads: tuple[tuple[str, str], ...] = ()
+    head_moves: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
     hunks: tuple[RestoredHunk, ...] = ()
     """Only these parts of the files are restored."""
-    contents: "HeldContents"
+    contents: "StoredContents"
 
     def diff(self, path: str, *, is_merged: bool = False) -> str:
         """Returns the diff that the restore would make to a file; empty when it is not text. Blocks."""
@@ -91,8 +98,8 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
         """A hash that differs when any planned change differs."""
         whole = hashlib.sha256(repr((self.target.entry_id, self.target.undoes)).encode())
         for step in self.steps:
-            now = step.now.image.identity if step.now.image else None
-            wanted = step.wanted.identity if step.wanted else None
+            now = step.disk_file.image.identity if step.disk_file.image else None
+            wanted = step.target_image.identity if step.target_image else None
             whole.update(repr((step.name, step.row.state, now, wanted)).encode("utf-8", "surrogatepass"))
         return whole.hexdigest()[:16]
 
@@ -105,7 +112,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
         return sum(row.removed for row in self.rows if row.choice != "keep")
 
 
-class HeldContents:
+class StoredContents:
     """The content store together with the size limit of stored files."""
 
     def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
@@ -115,7 +122,7 @@ class HeldContents:
         self._limit = limit
 
     @property
-    def max_bytes(self) -> int:
+    def max_file_bytes(self) -> int:
         return self._limit()
 
 
@@ -125,20 +132,21 @@ def make_plan(
     *,
     origin: str | None,
     root: Path,
-    contents: HeldContents,
+    contents: StoredContents,
     is_move: bool = False,
 ) -> RestorePlan:
-    """Compares every file of the path with the disk and returns the plan. Blocks."""
+    """Compares every file on the restore's path with the disk and returns the restore plan. Blocks."""
     real: dict[str, str] = {}
     counts = len(path.files) <= _MAX_COUNTED_FILES
     alike = names_differing_in_case(history.name for history in path.files)
-    _free_folders(path.files, root)
+    _drop_foreign_folders(path.files, root)
+    _plan_folder_removals(path.files, root)
     freed = frozenset(
-        folder for history in path.files if history.wanted is None for folder in history.folders
+        folder for history in path.files if history.target_image is None for folder in history.folders
     )
     gone = _removed_links(path.files, root, contents, real)
     steps = [
-        _step(
+        _plan_file(
             history,
             root,
             contents,
@@ -151,33 +159,46 @@ def make_plan(
         for history in path.files
     ]
     steps = [step for step in steps if step.row.state != "same"]
-    steps = _with_full_folders(steps)
+    steps = _refuse_full_folders(steps)
     steps = _with_renames(steps)
-    unheld = {one.path: one.why for one in path.unheld}
+    unheld = {one.path: one.why for one in path.unstored_files}
     steps = [_as_conflict_if_unsure(step, unheld.get(step.row.path)) for step in steps]
     known = {step.row.path for step in steps}
     steps += [
         RestoreStep(
             row=RestoreFileRow(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path
         )
-        for one in path.unheld
+        for one in path.unstored_files
         if one.path not in known
     ]
     return RestorePlan(
         target=target,
         origin=origin,
         steps=tuple(steps),
-        heads=path.heads,
+        head_moves=path.head_moves,
         is_move=is_move,
         contents=contents,
     )
 
 
-def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
-    """Where a file replaces a folder, also plans the removal of the folders below it."""
-    coming = {history.name for history in files if history.wanted is not None}
+def _drop_foreign_folders(files: tuple[FileHistory, ...], root: Path) -> None:
+    """Drops recorded parent folders that the file is not in: a session file from elsewhere may name any folder."""
     for history in files:
-        if history.wanted is not None:
+        if history.folders:
+            top = "/" if os.path.isabs(history.name) else f"{root}/"  # noqa: PTH117  (a name, not a path)
+            place = os.path.normpath(os.path.join(root, history.name))  # noqa: PTH118  (an absolute name stays)
+            history.folders = tuple(
+                folder
+                for folder in history.folders
+                if folder.startswith(top) and place.startswith(f"{folder}/") and ".." not in folder.split("/")
+            )
+
+
+def _plan_folder_removals(files: tuple[FileHistory, ...], root: Path) -> None:
+    """Plans the removal of the files and folders below a folder that a restored file replaces."""
+    coming = {history.name for history in files if history.target_image is not None}
+    for history in files:
+        if history.target_image is not None:
             continue
         above = _folders_above(history.name)
         at = next((place for place, name in enumerate(above) if name in coming), None)
@@ -187,35 +208,40 @@ def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
 
 
 def _removed_links(
-    files: tuple[FileHistory, ...], root: Path, contents: HeldContents, real: dict[str, str]
+    files: tuple[FileHistory, ...], root: Path, contents: StoredContents, real: dict[str, str]
 ) -> frozenset[str]:
-    """Returns links that the restore removes; folders replace them, with their former files."""
+    """Returns the links that a restore removes because folders with their former files replace them."""
     found: list[str] = []
     for history in files:
-        expected = history.expected
-        if history.wanted is not None or expected is None or expected.kind != "link":
+        expected = history.expected_image
+        if history.target_image is not None or expected is None or expected.kind != "link":
             continue
         try:
-            place = place_of(root, history.name, real)
-            now = read_disk_state(place, contents.max_bytes).image
+            place = absolute_path_of(root, history.name, real)
+            now = read_disk_state(place, contents.max_file_bytes).image
         except UnsupportedFile:
             continue
-        if len(history.segments) == 1 and is_same(now, expected):
+        if len(history.segments) == 1 and is_same_image(now, expected):
             found.append(place)
     return frozenset(found)
 
 
-def _with_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
-    """Refuses to remove or replace folders that hold other files."""
-    going = {step.place for step in steps if step.wanted is None and step.row.state == "ready"}
+def _refuse_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
+    """Refuses steps of a restore that remove or replace folders which hold other files."""
+    going = {step.path for step in steps if step.target_image is None and step.row.state == "ready"}
     going.update(
-        folder for step in steps if step.wanted is None and step.history for folder in step.history.folders
+        folder
+        for step in steps
+        if step.target_image is None and step.history
+        for folder in step.history.folders
     )
     return [
-        _with_row(step, state="refused", deed="stays", choice="keep", why="it now contains other files")
-        if step.now.image is not None
-        and step.now.image.kind == "folder"
-        and not _will_be_empty(step.place, going)
+        _with_row_fields(
+            step, state="refused", deed="stays", choice="keep", why="it now contains other files"
+        )
+        if step.disk_file.image is not None
+        and step.disk_file.image.kind == "folder"
+        and not _will_be_empty(step.path, going)
         else step
         for step in steps
     ]
@@ -229,15 +255,15 @@ def _will_be_empty(folder: str, going: set[str]) -> bool:
 
 
 def _folders_above(name: str) -> list[str]:
-    """Returns the parent folders of a name, outermost first."""
+    """Returns the parent folders of a file name, outermost first."""
     parts = name.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _step(
+def _plan_file(
     history: FileHistory,
     root: Path,
-    contents: HeldContents,
+    contents: StoredContents,
     real: dict[str, str],
     *,
     counts: bool,
@@ -245,19 +271,19 @@ def _step(
     freed: frozenset[str],
     gone: frozenset[str],
 ) -> RestoreStep:
-    """Plans one file. `freed`: folders that will have been removed; `gone`: links that will."""
-    path, by = display_path(history.name), change_sources_text(history.by)
+    """Plans the restore of one file. `freed`: folders that will have been removed; `gone`: links that will."""
+    path, by = display_path(history.name), change_sources_text(history.changed_by)
     try:
         why = guarded_file_reason(root, history.name)
         if why and not contents.store.has_changed(f"{root / history.name}"):
             raise UnsupportedFile(f"{why}, and no session on this machine changed it")
-        place = place_of(root, history.name, real, gone)
+        place = absolute_path_of(root, history.name, real, gone)
         is_there = not is_exact or real_spelling_below(str(root), history.name) == history.name
         is_freed = place in freed and os.path.isdir(place)  # noqa: PTH112  (as above)
         is_there = is_there and not is_freed
         is_there = is_there and not is_below(place, gone)
         now = (
-            read_disk_state(place, contents.max_bytes, takes_folder=history.has_folder)
+            read_disk_state(place, contents.max_file_bytes, takes_folder=history.has_folder)
             if is_there
             else FileOnDisk()
         )
@@ -266,35 +292,37 @@ def _step(
             row=RestoreFileRow(path=path, state="refused", deed="stays", why=str(problem), by=by),
             name=history.name,
         )
-    wanted = history.wanted
+    wanted = history.target_image
     step = RestoreStep(
-        row=RestoreFileRow(path=path, state="ready", deed="", by=by), name=history.name, place=place, now=now
+        row=RestoreFileRow(path=path, state="ready", deed="", by=by),
+        name=history.name,
+        path=place,
+        disk_file=now,
     )
-    step = msgspec.structs.replace(step, wanted=wanted, history=history)
-    if is_same(now.image, wanted):
-        return _with_row(step, state="same", deed="stays")
+    step = msgspec.structs.replace(step, target_image=wanted, history=history)
+    if is_same_image(now.image, wanted):
+        return _with_row_fields(step, state="same", deed="stays")
     if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
-        return _with_row(step, state="unheld", deed="stays", why="its content is no longer stored")
+        return _with_row_fields(step, state="unheld", deed="stays", why="its content is no longer stored")
     added, removed = count_lines(step, contents) if counts else (0, 0)
     # The contents of many files need much memory, and may change before the restore.
     now = msgspec.structs.replace(now, data=None)
-    step = msgspec.structs.replace(step, now=now)
-    step = _with_row(step, deed=_restore_action(now.image, wanted), added=added, removed=removed)
-    expected = history.expected
+    step = msgspec.structs.replace(step, disk_file=now)
+    step = _with_row_fields(step, deed=_restore_action(now.image, wanted), added=added, removed=removed)
+    expected = history.expected_image
     was_folder = is_freed and expected is not None and expected.kind == "folder"
-    if len(history.segments) == 1 and (was_folder or is_same(now.image, expected)):
-        return _with_row(step, choice="restore")
-    return _with_row(
+    if len(history.segments) == 1 and (was_folder or is_same_image(now.image, expected)):
+        return _with_row_fields(step, choice="restore")
+    return _with_row_fields(
         step,
         state="conflict",
-        why=_conflict(history, now.image),
+        why=_conflict_reason(history, now.image),
         can_merge=merged_content(step, contents) is not None,
     )
 
 
 def guarded_file_reason(root: Path, name: str) -> str:
-    """Returns why a file is restored only if a session on this machine changed it; empty for files without
-    that rule."""
+    """Returns why a file is restored only if a session on this machine changed it; empty for other files."""
     if name.startswith("/"):
         return "it is outside the session's folder"
     place = os.path.normpath(f"{root}/{name}")
@@ -302,24 +330,24 @@ def guarded_file_reason(root: Path, name: str) -> str:
 
 
 def _as_conflict_if_unsure(step: RestoreStep, why: str | None) -> RestoreStep:
-    """Makes a step a conflict when some change of its file is unknown."""
+    """Makes a restore step a conflict when some change of its file is unknown."""
     if why is None or step.row.state != "ready":
         return step
-    return _with_row(
+    return _with_row_fields(
         step, state="conflict", choice="keep", why=f"some of its changes are not recorded: {why}"
     )
 
 
-def _with_row(step: RestoreStep, **said: object) -> RestoreStep:
+def _with_row_fields(step: RestoreStep, **said: object) -> RestoreStep:
     return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
 
 
-def _conflict(history: FileHistory, now: FileImage | None) -> str:
+def _conflict_reason(history: FileHistory, now: FileImage | None) -> str:
     if now is None:
         return "you deleted it since"
-    if history.expected is None:
+    if history.expected_image is None:
         return "you created it since"
-    if is_same(now, history.expected):
+    if is_same_image(now, history.expected_image):
         return "you changed it in between"
     return "you changed it since"
 
@@ -328,7 +356,7 @@ def _restore_action(now: FileImage | None, wanted: FileImage | None) -> str:
     if wanted is None:
         return "is removed"
     if now is None:
-        return "comes back"
+        return "will be restored"
     if now.kind == wanted.kind and now.hash == wanted.hash:
         return f"mode {now.mode:o} → {wanted.mode:o}"
     if wanted.kind != now.kind:
@@ -337,47 +365,52 @@ def _restore_action(now: FileImage | None, wanted: FileImage | None) -> str:
 
 
 def change_sources_text(by: Sequence[str]) -> str:
-    """Returns what had changed a file, each label once: `write, 2 × edit`."""
+    """Returns which calls had changed a file, each label once: `write, 2 × edit`."""
     return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in Counter(by).items())
 
 
 def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
-    """Adds remarks to a removal and a restoration of the same content: together they undo a rename."""
+    """Adds remarks to steps that remove and restore the same content: together they undo a rename."""
     leaving = {
-        step.now.image.hash: step
+        step.disk_file.image.hash: step
         for step in steps
-        if step.wanted is None
-        and step.now.image is not None
-        and step.now.image.size
+        if step.target_image is None
+        and step.disk_file.image is not None
+        and step.disk_file.image.size
         and step.row.state == "ready"
     }
     renamed: dict[str, str] = {}
     for step in steps:
-        if step.wanted is not None and step.now.image is None and step.wanted.hash in leaving:
-            renamed[leaving[step.wanted.hash].row.path] = step.row.path
+        if (
+            step.target_image is not None
+            and step.disk_file.image is None
+            and step.target_image.hash in leaving
+        ):
+            renamed[leaving[step.target_image.hash].row.path] = step.row.path
     backwards = {new: old for old, new in renamed.items()}
     return [
-        _with_row(step, why=f"will be renamed back to {renamed[step.row.path]}")
+        _with_row_fields(step, why=f"will be renamed back to {renamed[step.row.path]}")
         if step.row.path in renamed
-        else _with_row(step, why=f"was renamed to {backwards[step.row.path]}")
+        else _with_row_fields(step, why=f"was renamed to {backwards[step.row.path]}")
         if step.row.path in backwards and not step.row.why
         else step
         for step in steps
     ]
 
 
-def count_lines(step: RestoreStep, contents: HeldContents) -> tuple[int, int]:
-    """Returns the numbers of added and removed lines, where both sides are text and not too large."""
-    texts = _texts(step, contents)
+def count_lines(step: RestoreStep, contents: StoredContents) -> tuple[int, int]:
+    """Returns the numbers of lines that a restore step adds and removes, where both sides are text and not too
+    large."""
+    texts = _texts_of_step(step, contents)
     if texts is None or texts[0] == texts[1]:
         return 0, 0
     diff = diff_texts(step.row.path, *texts)
     return diff.added, diff.removed
 
 
-def diff_of(step: RestoreStep, contents: HeldContents, *, is_merged: bool = False) -> str:
+def diff_of(step: RestoreStep, contents: StoredContents, *, is_merged: bool = False) -> str:
     """Returns the unified diff from the present file to the restored one; empty when there is none."""
-    texts = _texts(step, contents)
+    texts = _texts_of_step(step, contents)
     if texts is None:
         return ""
     wanted = merged_content(step, contents) if is_merged else None
@@ -385,61 +418,61 @@ def diff_of(step: RestoreStep, contents: HeldContents, *, is_merged: bool = Fals
     return diff_texts(step.row.path, texts[0], then).patch
 
 
-def _texts(step: RestoreStep, contents: HeldContents) -> tuple[str, str] | None:
-    now = _content(step.now.image, step, contents)
-    then = _content(step.wanted, step, contents)
+def _texts_of_step(step: RestoreStep, contents: StoredContents) -> tuple[str, str] | None:
+    now = _content_of_image(step.disk_file.image, step, contents)
+    then = _content_of_image(step.target_image, step, contents)
     if now is None or then is None:
         return None
     before, after = decode_text(now), decode_text(then)
     return None if before is None or after is None else (before, after)
 
 
-def _content(image: FileImage | None, step: RestoreStep, contents: HeldContents) -> bytes | None:
-    """Returns the content of an image: the present one from the disk, others from the store."""
+def _content_of_image(image: FileImage | None, step: RestoreStep, contents: StoredContents) -> bytes | None:
+    """Returns the content of a file image: the present one from the disk, others from the store."""
     if image is None:
         return b""
     if image.kind != "file" or image.size > _MAX_DIFF_BYTES:
         return None
     try:
-        if image is step.now.image:
-            if step.now.data is not None:
-                return step.now.data
-            found = read_disk_state(step.place, contents.max_bytes)
+        if image is step.disk_file.image:
+            if step.disk_file.data is not None:
+                return step.disk_file.data
+            found = read_disk_state(step.path, contents.max_file_bytes)
             return found.data if found.image is not None and found.image.hash == image.hash else None
         return contents.store.get(image.hash)
     except (MissingContent, UnsupportedFile):
         return None
 
 
-def merged_content(step: RestoreStep, contents: HeldContents) -> bytes | None:
+def merged_content(step: RestoreStep, contents: StoredContents) -> bytes | None:
     """Returns the present file with the session's changes taken back; None where others changed the same
     lines."""
-    if step.history is None or step.now.image is None or step.now.image.kind != "file":
+    if step.history is None or step.disk_file.image is None or step.disk_file.image.kind != "file":
         return None
-    text = _text(_content(step.now.image, step, contents))
+    text = _decoded_text(_content_of_image(step.disk_file.image, step, contents))
     for segment in step.history.segments:
-        text = _merge_segment(text, step.now.image, segment, contents)
+        text = _merge_segment(text, step.disk_file.image, segment, contents)
         if text is None:
             return None
     return text.encode("utf-8") if text is not None else None
 
 
 def _merge_segment(
-    text: str | None, now: FileImage, segment: HistorySegment, contents: HeldContents
+    text: str | None, now: FileImage, segment: HistorySegment, contents: StoredContents
 ) -> str | None:
-    if text is None or segment.expected is None or segment.wanted is None:
+    if text is None or segment.expected_image is None or segment.target_image is None:
         return None
-    if segment.expected.kind != "file" or segment.wanted.kind != "file":
+    if segment.expected_image.kind != "file" or segment.target_image.kind != "file":
         return None
     try:
         base, other = (
-            _text(contents.store.get(segment.expected.hash)),
-            _text(contents.store.get(segment.wanted.hash)),
+            _decoded_text(contents.store.get(segment.expected_image.hash)),
+            _decoded_text(contents.store.get(segment.target_image.hash)),
         )
     except MissingContent:
         return None
     return three_way_merge(base, text, other) if base is not None and other is not None else None
 
 
-def _text(data: bytes | None) -> str | None:
+def _decoded_text(data: bytes | None) -> str | None:
     return None if data is None or len(data) > _MAX_DIFF_BYTES else decode_text(data)

@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from app.undo.change_records import Change, FileImage, RestoreChoice, UnheldFile, is_same, path_fields
-from app.undo.content_store import MissingContent, hash_of
+from app.undo.change_records import Change, FileImage, RestoreChoice, UnstoredFile, is_same_image, path_fields
+from app.undo.content_store import MissingContent, blob_hash
 from app.undo.disk_files import (
     FileOnDisk,
     UnsupportedFile,
@@ -20,62 +20,64 @@ from app.undo.disk_files import (
     read_disk_state,
     real_folder,
     real_spelling_below,
-    remove_empty,
+    remove_empty_folders,
     write_image,
 )
-from app.undo.restore_plan import HeldContents, RestorePlan, RestoreStep, merged_content
+from app.undo.restore_plan import RestorePlan, RestoreStep, StoredContents, merged_content
 
-SKIPPED = "skipped"
+SKIPPED_REASON = "skipped"
 """Why a file stays that the user left out of a restore."""
-NOT_REACHED = "bayou ended before it was restored"
+NOT_REACHED_REASON = "bayou ended before it was restored"
 """Why a file stays that an interrupted restore did not reach."""
 
 
 class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A chosen step of a plan with the content to write."""
+    """A step of a restore plan that will be carried out, with the content to write."""
 
     step: RestoreStep
     image: FileImage | None
     data: bytes
-    keeps_names: bool = False
+    writes_in_place: bool = False
     """The file is written in place, so that it changes under all its hard links."""
 
 
 class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a restore: changes made, and files left alone."""
+    """The result of a restore: changes made, and files left unchanged."""
 
     changes: tuple[Change, ...] = ()
-    kept: tuple[UnheldFile, ...] = ()
+    skipped_files: tuple[UnstoredFile, ...] = ()
 
 
 def prepare_steps(
-    plan: RestorePlan, choices: Mapping[str, RestoreChoice], contents: HeldContents
-) -> tuple[list[ChosenStep], list[UnheldFile]]:
-    """Returns the chosen steps, with all contents in the store, and the files left alone with the reason.
-    Blocks."""
+    plan: RestorePlan, choices: Mapping[str, RestoreChoice], contents: StoredContents
+) -> tuple[list[ChosenStep], list[UnstoredFile]]:
+    """Returns the restore steps to carry out, with all contents in the store, and the files left unchanged with
+    the reason. Blocks."""
     wanted: list[ChosenStep] = []
-    kept: list[UnheldFile] = []
+    kept: list[UnstoredFile] = []
     for step in plan.steps:
         choice = choices.get(step.row.path, step.row.choice)
         if step.row.state in ("unheld", "refused"):
-            kept.append(UnheldFile(path=step.row.path, why=step.row.why))
+            kept.append(UnstoredFile(path=step.row.path, why=step.row.why))
         elif choice == "keep":
-            kept.append(UnheldFile(path=step.row.path, why=step.row.why or SKIPPED))
+            kept.append(UnstoredFile(path=step.row.path, why=step.row.why or SKIPPED_REASON))
         else:
             try:
                 wanted.append(_chosen_step(step, choice, contents))
             except (UnsupportedFile, MissingContent) as problem:
-                kept.append(UnheldFile(path=step.row.path, why=str(problem)))
+                kept.append(UnstoredFile(path=step.row.path, why=str(problem)))
             except OSError as problem:
-                kept.append(UnheldFile(path=step.row.path, why=f"cannot be stored first: {problem.strerror}"))
-    return _with_names(wanted, plan), kept
+                kept.append(
+                    UnstoredFile(path=step.row.path, why=f"cannot be stored first: {problem.strerror}")
+                )
+    return _with_kept_names(wanted, plan), kept
 
 
-def _with_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[ChosenStep]:
-    """Decides which files with several hard links are written in place: those where all links get the same
+def _with_kept_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[ChosenStep]:
+    """Decides which files with several hard links a restore writes in place: those where all links get the same
     content."""
     goals: dict[int, set[tuple[str, str, int] | str | None]] = {}
-    meant: dict[int, int] = {}
+    meant: dict[int, set[str]] = {}
     shared: dict[int, bool] = {}
     by_name = {one.step.name: one for one in wanted}
     for step in plan.steps:
@@ -85,59 +87,60 @@ def _with_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[ChosenStep]
         one = by_name.get(step.name)
         goal = "stays" if one is None else one.image.identity if one.image is not None else None
         goals.setdefault(inode, set()).add(goal)
-        meant[inode] = meant.get(inode, 0) + 1
+        meant.setdefault(inode, set()).add(step.path)
         is_shared = step.history is not None and step.history.is_shared
+        is_shared = is_shared and plan.contents.store.has_changed(step.path)
         shared[inode] = shared.get(inode, True) and is_shared
     found: list[ChosenStep] = []
     for one in wanted:
         inode = _inode_with_names(one.step)
-        is_whole = inode is not None and (meant[inode] == one.step.now.links or shared[inode])
+        is_whole = inode is not None and (len(meant[inode]) == one.step.disk_file.link_count or shared[inode])
         is_file = one.image is not None and one.image.kind == "file"
         keeps = inode is not None and is_whole and is_file and len(goals[inode]) == 1
-        found.append(msgspec.structs.replace(one, keeps_names=keeps))
+        found.append(msgspec.structs.replace(one, writes_in_place=keeps))
     return found
 
 
 def _inode_with_names(step: RestoreStep) -> int | None:
-    now = step.now
-    if now.signature is None or now.links <= 1 or now.image is None or now.image.kind != "file":
+    now = step.disk_file
+    if now.signature is None or now.link_count <= 1 or now.image is None or now.image.kind != "file":
         return None
     return now.signature[0]
 
 
-def _chosen_step(step: RestoreStep, choice: RestoreChoice, contents: HeldContents) -> ChosenStep:
-    image, data = step.wanted, b""
+def _chosen_step(step: RestoreStep, choice: RestoreChoice, contents: StoredContents) -> ChosenStep:
+    image, data = step.target_image, b""
     if choice == "merge":
         together = merged_content(step, contents)
-        if together is None or step.now.image is None:
+        if together is None or step.disk_file.image is None:
             raise UnsupportedFile("both changed the same lines")
-        mode = step.wanted.mode if step.wanted is not None else step.now.image.mode
-        image = FileImage(hash=hash_of(together), mode=mode, size=len(together))
+        mode = step.target_image.mode if step.target_image is not None else step.disk_file.image.mode
+        image = FileImage(hash=blob_hash(together), mode=mode, size=len(together))
         data = together
         contents.store.put(together, image.hash)
     elif image is not None and image.hash:
         data = contents.store.get(image.hash)
-    now = step.now.image
+    now = step.disk_file.image
     if now is not None and now.hash and not contents.store.has(now.hash):
-        found = read_disk_state(step.place, contents.max_bytes)
-        if found.data is None or not is_same(found.image, now):
+        found = read_disk_state(step.path, contents.max_file_bytes)
+        if found.data is None or not is_same_image(found.image, now):
             raise UnsupportedFile("it changed during the restore")
         contents.store.put(found.data, now.hash)
     return ChosenStep(step=step, image=image, data=data)
 
 
 def intended_changes(wanted: list[ChosenStep]) -> tuple[Change, ...]:
-    """Returns the changes that the restore is about to make, for the ledger."""
+    """Returns the file changes that a restore is about to make, for the ledger."""
     return tuple(
-        Change(**path_fields(one.step.name), before=one.step.now.image, after=one.image, by="restore")
+        Change(**path_fields(one.step.name), before=one.step.disk_file.image, after=one.image, by="restore")
         for one in wanted
     )
 
 
 def run_steps(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lambda: None) -> RestoreOutcome:
-    """Carries out the steps: removals first, innermost before their folders, to free names. Blocks."""
+    """Carries out the steps of a restore: removals first, innermost before their folders, to free names. Blocks."""
     done: dict[str, Change] = {}
-    kept: list[UnheldFile] = []
+    kept: list[UnstoredFile] = []
     doing = _RunningRestore()
     removed = False
     removals = sorted(
@@ -153,17 +156,17 @@ def run_steps(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lamb
             _remove_folders(wanted, done)
             doing.forget_folders()
         try:
-            made = doing.do(one)
+            made = doing.run_step(one)
         except UnsupportedFile as problem:
-            kept.append(UnheldFile(path=step.row.path, why=str(problem)))
+            kept.append(UnstoredFile(path=step.row.path, why=str(problem)))
             continue
         except OSError as problem:
             why = f"cannot be written: {problem.strerror or problem}"
-            kept.append(UnheldFile(path=step.row.path, why=why))
+            kept.append(UnstoredFile(path=step.row.path, why=why))
             continue
         done[step.name] = Change(
             **path_fields(step.name),
-            before=step.now.image,
+            before=step.disk_file.image,
             after=one.image,
             by="restore",
             added=step.row.added,
@@ -178,17 +181,18 @@ def run_steps(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lamb
             gone = tuple(folder for folder in history.folders if not os.path.lexists(folder))
             done[one.step.name] = msgspec.structs.replace(change, folders=gone)
     return RestoreOutcome(
-        changes=tuple(done[one.step.name] for one in wanted if one.step.name in done), kept=tuple(kept)
+        changes=tuple(done[one.step.name] for one in wanted if one.step.name in done),
+        skipped_files=tuple(kept),
     )
 
 
 def _remove_folders(wanted: list[ChosenStep], done: Mapping[str, Change]) -> None:
-    """Removes the folders that were created for removed files, if they are empty."""
+    """Removes the folders that were created together with removed files, if they are empty."""
     folders: dict[str, None] = {}
     for one in wanted:
         if one.image is None and one.step.name in done and one.step.history is not None:
             folders.update(dict.fromkeys(one.step.history.folders))
-    remove_empty(tuple(folders))
+    remove_empty_folders(tuple(folders))
 
 
 class _RunningRestore:
@@ -196,62 +200,65 @@ class _RunningRestore:
     hard links."""
 
     def __init__(self) -> None:
-        self._real: dict[str, str] = {}
-        self._touched: set[int] = set()
+        self._resolved_folders: dict[str, str] = {}
+        self._written_inodes: set[int] = set()
 
     def forget_folders(self) -> None:
-        """Clears the cache of resolved folders, after links were removed."""
-        self._real.clear()
+        """Clears the cache of resolved folders, after a restore removed links."""
+        self._resolved_folders.clear()
 
-    def do(self, one: ChosenStep) -> list[str]:
+    def run_step(self, one: ChosenStep) -> list[str]:
         step = one.step
-        folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
-        if real_folder(folder, self._real) != folder:
+        folder = os.path.dirname(step.path)  # noqa: PTH120  (bytes of the name as they are)
+        if real_folder(folder, self._resolved_folders) != folder:
             raise UnsupportedFile("its folder is now a link to another one")
         inode = _inode_with_names(step)
-        is_ours = inode in self._touched
-        if is_ours and one.keeps_names:
-            if is_same(read_disk_state(step.place, 1 << 62, reads=False).image, one.image):
+        is_ours = inode in self._written_inodes
+        if is_ours and one.writes_in_place:
+            if is_same_image(read_disk_state(step.path, 1 << 62, reads=False).image, one.image):
                 return []  # the file was written under another of its names
             raise UnsupportedFile("it changed during the restore")
-        was_folder = step.now.image is not None and step.now.image.kind == "folder"
-        is_folder = os.path.isdir(step.place) and not os.path.islink(step.place)  # noqa: PTH112, PTH114  (as above)
+        was_folder = step.disk_file.image is not None and step.disk_file.image.kind == "folder"
+        is_folder = os.path.isdir(step.path) and not os.path.islink(step.path)  # noqa: PTH112, PTH114  (as above)
         if is_folder and one.image is not None and one.image.kind == "folder":
             return []  # the folder was made just now, for files that return to it
         if is_folder != was_folder:
             raise UnsupportedFile("is a folder now" if is_folder else "it changed during the restore")
-        if not is_folder and not is_untouched(step.place, step.now.signature, but_for_names=is_ours):
+        if not is_folder and not is_untouched(step.path, step.disk_file.signature, but_for_names=is_ours):
             raise UnsupportedFile("it changed during the restore")
-        made = write_image(step.place, one.image, one.data, now=step.now, keeps_names=one.keeps_names)
+        made = write_image(
+            step.path, one.image, one.data, now=step.disk_file, keeps_names=one.writes_in_place
+        )
         if inode is not None:
-            self._touched.add(inode)
+            self._written_inodes.add(inode)
         return made
 
 
 def interrupted_outcome(
     changes: tuple[Change, ...], places: Callable[[str], str], root: str
 ) -> RestoreOutcome:
-    """Determines what an interrupted restore had done, and what it had not reached or is different by now."""
+    """Determines which files an interrupted restore had restored, and which it had not reached or are different
+    by now."""
     done: list[Change] = []
-    kept: list[UnheldFile] = []
+    kept: list[UnstoredFile] = []
     alike = names_differing_in_case(change.name for change in changes)
     for change in changes:
         how = change_state(change, places, root=root if change.name in alike else None)
         if how == "after":
             done.append(change)
         elif how == "before":
-            kept.append(UnheldFile(path=change.path, why=NOT_REACHED))
+            kept.append(UnstoredFile(path=change.path, why=NOT_REACHED_REASON))
         else:
             kept.append(
-                UnheldFile(path=change.path, why="its content is neither the old nor the restored one")
+                UnstoredFile(path=change.path, why="its content is neither the old nor the restored one")
             )
-    return RestoreOutcome(changes=tuple(done), kept=tuple(kept))
+    return RestoreOutcome(changes=tuple(done), skipped_files=tuple(kept))
 
 
 def change_state(
     change: Change, places: Callable[[str], str], *, root: str | None
 ) -> Literal["before", "after", "neither"]:
-    """Determines from the disk whether an announced change has happened. With `root`, the name's spelling
+    """Determines from the disk whether an announced file change has happened. With `root`, the name's spelling
     has to match, too."""
     try:
         is_there = root is None or real_spelling_below(root, change.name) == change.name
@@ -266,21 +273,20 @@ def change_state(
         )
     except UnsupportedFile:
         return "neither"
-    if is_same(now.image, change.after):
+    if is_same_image(now.image, change.after):
         return "after"
-    return "before" if is_same(now.image, change.before) else "neither"
+    return "before" if is_same_image(now.image, change.before) else "neither"
 
 
-def interrupted_change(change: Change, places: Callable[[str], str]) -> Change | UnheldFile | None:
-    """Determines what became of a tool's change that was announced when bayou ended; None: nothing.
-
-    The announcement does not know the mode that a new file gets."""
+def interrupted_change(change: Change, places: Callable[[str], str]) -> Change | UnstoredFile | None:
+    """Determines the outcome of a tool's file change that was announced when bayou ended; None: it did not
+    happen. The announcement does not know the mode that a new file gets."""
     try:
         now = read_disk_state(places(change.name), 1 << 62, reads=False).image
     except UnsupportedFile as problem:
-        return UnheldFile(path=change.path, why=str(problem))
+        return UnstoredFile(path=change.path, why=str(problem))
     if now is not None and change.after is not None and now.hash == change.after.hash:
         return msgspec.structs.replace(change, after=now)
-    if is_same(now, change.before):
+    if is_same_image(now, change.before):
         return None
-    return UnheldFile(path=change.path, why="bayou ended while it was restored, and it was changed since")
+    return UnstoredFile(path=change.path, why="bayou ended while it was restored, and it was changed since")

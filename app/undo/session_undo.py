@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.sessions.ids import sidecar
+from app.sessions.ids import sidecar_path
 from app.sessions.session_log import SessionLog
-from app.undo.added_folder_scans import scanner_of_many
+from app.undo.added_folder_scans import open_many_folders_scanner
 from app.undo.change_ledger import ChangeLedger, LedgerLine
 from app.undo.change_lists import DifferenceBuilder
 from app.undo.change_recorder import ChangeRecorder
@@ -23,19 +23,19 @@ from app.undo.change_records import (
     RestoreChoice,
     RestoredData,
     RestoredHunk,
-    UnheldFile,
+    UnstoredFile,
     path_fields,
     restored_of,
 )
 from app.undo.command_watch import CommandWatch
 from app.undo.content_store import BlobStore, ContentReferences, UndoConfig
-from app.undo.disk_files import UnsupportedFile, place_of
+from app.undo.disk_files import UnsupportedFile, absolute_path_of
 from app.undo.file_history import (
     FileHistory,
     HistorySegment,
     RestoreTarget,
     TreePath,
-    changes_in,
+    changes_of_data,
     has_changes,
     redo_target,
     referenced_hashes,
@@ -46,11 +46,11 @@ from app.undo.file_history import (
     with_tool_results,
 )
 from app.undo.folder_scanners import scanner_for
-from app.undo.folder_scans import ContentHolder, FolderScanner
-from app.undo.restore_plan import HeldContents, RestorePlan, make_plan
+from app.undo.folder_scans import FolderScanner, ScannedContents
+from app.undo.restore_plan import RestorePlan, StoredContents, make_plan
 from app.undo.restore_steps import (
-    NOT_REACHED,
-    SKIPPED,
+    NOT_REACHED_REASON,
+    SKIPPED_REASON,
     intended_changes,
     interrupted_change,
     interrupted_outcome,
@@ -60,15 +60,15 @@ from app.undo.restore_steps import (
 from app.values.entries import Entry
 from app.values.user_errors import UserError
 from app.values.wire import new_id
+from tools.files.atomic_replacement import remove_stale_temporaries
 from tools.files.paths import AddedFolders
-from tools.files.replacing import remove_stale_temporaries
 
 if TYPE_CHECKING:
-    from app.undo.review.reviewed_files import FileNow, ReviewedFile
+    from app.undo.review.reviewed_files import CurrentFile, ReviewedFile, ReviewedHunk, TargetFile
 
 
 class NothingToRestore(UserError):
-    """There is nothing to undo or redo."""
+    """There are no file changes to undo or redo."""
 
 
 class FilesChangedSincePlan(UserError):
@@ -76,7 +76,7 @@ class FilesChangedSincePlan(UserError):
 
 
 class SessionRestores:
-    """Plans and carries out the restores of one session."""
+    """Plans and carries out the restores of one session's files."""
 
     def __init__(self, log: SessionLog, recorder: ChangeRecorder) -> None:
         self._log = log
@@ -84,57 +84,74 @@ class SessionRestores:
 
     # Planning
 
-    def undo(self, count: int = 1) -> RestorePlan:
-        """Plans a restore to before the last `count` prompts that changed files."""
-        target = undo_target(self._log.leaf_id, self._path_to, count)
+    def plan_undo(self, count: int = 1) -> RestorePlan:
+        """Plans a restore to the files before the last `count` prompts that changed files."""
+        target = undo_target(self._log.leaf_id, self._path_to_entry, count)
         if target is None:
             raise NothingToRestore(
                 "Nothing to undo on this branch."
                 if count == 1
                 else f"Fewer than {count} prompts on this branch have changes to undo."
             )
-        return self.to(target)
+        return self.plan_restore(target)
 
-    def redo(self) -> RestorePlan:
-        """Plans to take back the last restore."""
-        path = self._path_to(self._log.leaf_id)
+    def plan_redo(self) -> RestorePlan:
+        """Plans to undo the last restore of files."""
+        path = self._path_to_entry(self._log.leaf_id)
         target = redo_target(path)
         if target is None or target.undoes is None:
             raise NothingToRestore(
                 "Nothing to redo. To restore the files of another point, choose it in /tree and press z."
             )
-        return self._planned(
+        return self._plan_path(
             reverse_restore_path(path, target.undoes, self._recorder.contents.store.get), target
         )
 
-    def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> RestorePlan:
+    def plan_restore_to_entry(self, entry_id: str | None, *, is_move: bool = False) -> RestorePlan:
         """Plans a restore to the files at an entry; None: before all entries."""
-        path = self._path_to(entry_id)
-        return self.to(RestoreTarget(entry_id=entry_id, title=title_at(path)), is_move=is_move)
+        path = self._path_to_entry(entry_id)
+        return self.plan_restore(RestoreTarget(entry_id=entry_id, title=title_at(path)), is_move=is_move)
 
-    def to(self, target: RestoreTarget, *, is_move: bool = False) -> RestorePlan:
-        back, forth = self._between(target.entry_id)
+    def plan_restore(self, target: RestoreTarget, *, is_move: bool = False) -> RestorePlan:
+        back, forth = self._entries_between(target.entry_id)
         path = tree_path(back, forth, self._recorder.contents.store.get)
-        return self._planned(path, target, is_move=is_move)
+        return self._plan_path(path, target, is_move=is_move)
 
-    def present(self, file: "ReviewedFile") -> "FileNow | str":
-        """Returns a reviewed file as it is now, or why none of its hunks can be taken back."""
-        from app.undo.review.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
+    def current_file(self, file: "ReviewedFile") -> "CurrentFile | str":
+        """Returns a reviewed file as it is on the disk now, or why none of its hunks can be taken back."""
+        from app.undo.review.reviewed_files import CurrentFile  # noqa: PLC0415  (with the first review)
 
         try:
-            return file.lacks or FileNow(file, self._recorder.root, self._recorder.contents.max_bytes)
+            return file.missing_content_reason or CurrentFile(
+                file, self._recorder.root, self._recorder.contents.max_file_bytes
+            )
         except UnsupportedFile as problem:
             return str(problem)
 
-    def hunks(self, file: "ReviewedFile", keys: frozenset[str]) -> RestorePlan:
+    def plan_hunks(self, file: "ReviewedFile", keys: frozenset[str]) -> RestorePlan:
         """Plans to take back hunks of a file, or to put back those that were taken back. Raises `UserError`."""
-        from app.undo.review.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
+        from app.undo.review.reviewed_files import CurrentFile  # noqa: PLC0415  (with the first review)
 
-        now = FileNow(file, self._recorder.root, self._recorder.contents.max_bytes)
-        goal = now.goal(keys)
+        now = CurrentFile(file, self._recorder.root, self._recorder.contents.max_file_bytes)
+        chosen = [hunk for hunk in file.hunks if hunk.key in keys]
+        records = tuple(file.hunk_record(hunk, put_back=hunk.key in file.taken_back_hunks) for hunk in chosen)
+        return self._plan_file_goal(now, now.target_with_hunks_toggled(keys), records)
+
+    def plan_hunk_edit(self, file: "ReviewedFile", hunk: "ReviewedHunk", text: str) -> RestorePlan:
+        """Plans to write a person's lines in place of a hunk's lines. Raises `UserError`."""
+        from app.undo.review.reviewed_files import CurrentFile  # noqa: PLC0415  (with the first review)
+
+        now = CurrentFile(file, self._recorder.root, self._recorder.contents.max_file_bytes)
+        record = msgspec.structs.replace(file.hunk_record(hunk, put_back=False), edited=True)
+        return self._plan_file_goal(now, now.with_hunk_edited(hunk, text), (record,))
+
+    def _plan_file_goal(
+        self, now: "CurrentFile", goal: "TargetFile", records: tuple[RestoredHunk, ...]
+    ) -> RestorePlan:
+        file = now.file
         try:
             if goal.image is not None and goal.image.hash:
-                self._recorder.keep(goal.data, goal.image.hash)
+                self._recorder.store_content(goal.data, goal.image.hash)
         except OSError as problem:
             raise UserError(
                 f"{file.path}: its new content cannot be stored: {problem.strerror or problem}. Nothing was "
@@ -147,39 +164,37 @@ class SessionRestores:
         histories = tuple(
             FileHistory(
                 name=name,
-                segments=[HistorySegment(expected=expected, wanted=wanted)],
-                by=[],
+                segments=[HistorySegment(expected_image=expected, target_image=wanted)],
+                changed_by=[],
                 folders=file.folders if wanted is None else (),
                 is_shared=file.is_shared,
             )
             for name, expected, wanted in states
         )
-        chosen = [hunk for hunk in file.hunks if hunk.key in keys]
-        records = tuple(file.record(hunk, put_back=hunk.key in file.taken) for hunk in chosen)
         target = RestoreTarget(
-            entry_id=self._log.leaf_id, title=file.path, undoes=self._restore_of_hunks(records)
+            entry_id=self._log.leaf_id, title=file.path, undoes=self._entry_that_took_hunks(records)
         )
-        plan = self._planned(TreePath(files=histories), target)
+        plan = self._plan_path(TreePath(files=histories), target)
         for row in plan.rows:
             if row.state != "ready":
-                raise UserError(f"{row.path}: {row.why}, so it stays as it is.")
+                raise UserError(f"{row.path}: {row.why}, so it was left unchanged.")
         return msgspec.structs.replace(plan, hunks=records)
 
-    def _restore_of_hunks(self, hunks: Sequence[RestoredHunk]) -> str | None:
+    def _entry_that_took_hunks(self, hunks: Sequence[RestoredHunk]) -> str | None:
         """Returns the entry by which exactly these hunks were taken back, if they are put back now."""
         keys = {hunk.key for hunk in hunks if hunk.put_back}
-        for entry in reversed(self._path_to(self._log.leaf_id)) if keys else ():
+        for entry in reversed(self._path_to_entry(self._log.leaf_id)) if keys else ():
             restored = restored_of(entry)
             if restored is not None and any(hunk.key in keys for hunk in restored.hunks):
                 is_same = {hunk.key for hunk in restored.hunks if not hunk.put_back} == keys
                 return entry.id if is_same else None
         return None
 
-    def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
+    def restores_to_record(self, entry_id: str | None) -> RestoredData | None:
         """Returns the restores between the leaf and an entry as data to record there, when only the
         conversation moves and the files stay restored. None: there are none, or calls changed files
         since."""
-        back, forth = self._between(entry_id)
+        back, forth = self._entries_between(entry_id)
         restores = [data for entry in back if (data := restored_of(entry)) is not None and not data.is_move]
         if not restores or any(
             has_changes(entry) and restored_of(entry) is None for entry in (*back, *forth)
@@ -189,8 +204,8 @@ class SessionRestores:
         changes = tuple(
             Change(
                 **path_fields(one.name),
-                before=one.wanted,
-                after=one.expected,
+                before=one.target_image,
+                after=one.expected_image,
                 by="restore",
                 folders=one.folders,
             )
@@ -200,7 +215,7 @@ class SessionRestores:
         if not changes:
             return None
         last = restores[-1]
-        is_above = last.target is None or any(one.id == last.target for one in self._path_to(entry_id))
+        is_above = last.target is None or any(one.id == last.target for one in self._path_to_entry(entry_id))
         data = RestoredData(
             id=new_id(),
             changes=changes,
@@ -208,11 +223,11 @@ class SessionRestores:
             target=last.target if is_above else entry_id,
             title=last.title,
         )
-        return self._recorder.shortened_if_kept(data)
+        return self._recorder.shorten_if_possible(data)
 
-    def _between(self, entry_id: str | None) -> tuple[list[Entry], list[Entry]]:
+    def _entries_between(self, entry_id: str | None) -> tuple[list[Entry], list[Entry]]:
         """Returns the entries below the common ancestor on the paths to the leaf and to another entry."""
-        here, there = self._complete_path(self._log.leaf_id), self._complete_path(entry_id)
+        here, there = self._path_with_results(self._log.leaf_id), self._path_with_results(entry_id)
         common = 0
         for one, other in zip(here, there, strict=False):
             if one.id != other.id:
@@ -220,7 +235,7 @@ class SessionRestores:
             common += 1
         return here[common:], there[common:]
 
-    def _planned(self, path: TreePath, target: RestoreTarget, *, is_move: bool = False) -> RestorePlan:
+    def _plan_path(self, path: TreePath, target: RestoreTarget, *, is_move: bool = False) -> RestorePlan:
         return make_plan(
             path,
             target,
@@ -230,19 +245,19 @@ class SessionRestores:
             is_move=is_move,
         )
 
-    def _path_to(self, entry_id: str | None) -> Sequence[Entry]:
+    def _path_to_entry(self, entry_id: str | None) -> Sequence[Entry]:
         if entry_id is None or entry_id not in self._log:
             return []
         return self._log.path_to(entry_id)
 
-    def _complete_path(self, entry_id: str | None) -> list[Entry]:
-        return with_tool_results(self._path_to(entry_id), self._log.children)
+    def _path_with_results(self, entry_id: str | None) -> list[Entry]:
+        return with_tool_results(self._path_to_entry(entry_id), self._log.children)
 
     # Carrying out
 
     def carry_out(self, make_plan: RestorePlan, choices: Mapping[str, RestoreChoice]) -> RestoredData:
-        """Carries out a plan with the user's choices; other files get the plan's default. Raises `UserError`
-        with nothing changed."""
+        """Carries out a restore plan with the user's choices; other files get the plan's default. Raises
+        `UserError` with nothing changed."""
         check_choices(make_plan, choices)
         contents = self._recorder.contents
         wanted, kept = prepare_steps(make_plan, choices, contents)
@@ -260,50 +275,58 @@ class SessionRestores:
             return msgspec.structs.replace(data, kept=tuple(kept))
         try:
             images = [
-                image for one in wanted for image in (one.image, one.step.now.image) if image is not None
+                image
+                for one in wanted
+                for image in (one.image, one.step.disk_file.image)
+                if image is not None
             ]
-            self._recorder.needed.add(image.hash for image in images if image.hash)
-            announced = self._recorder.shortened(data)
-            self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
+            self._recorder.references.add(image.hash for image in images if image.hash)
+            announced = self._recorder.shorten_data(data)
+            self._recorder.ledger.append_begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:
             raise UserError(
                 f"The restore plan cannot be saved: {problem.strerror or problem}. Nothing was changed; "
                 "free some disk space and try again."
             ) from None
         done = run_steps(wanted)
-        data = msgspec.structs.replace(data, changes=done.changes, kept=(*kept, *done.kept))
-        return self._recorder.shortened_if_kept(data)
+        data = msgspec.structs.replace(data, changes=done.changes, kept=(*kept, *done.skipped_files))
+        return self._recorder.shorten_if_possible(data)
 
     # After a crash
 
-    def left_open(self) -> list[tuple[str, FilesData | RestoredData]]:
+    def unrecorded_changes(self) -> list[tuple[str, FilesData | RestoredData]]:
         """Returns file changes that an earlier process did not record: ledger keys with the data to
         record."""
-        lines = self._recorder.ledger.left_open().lines
-        self._recorder.ledger.adopt(lines)
+        lines = self._recorder.ledger.unfinished_operations().lines
+        self._recorder.ledger.adopt_open(lines)
         found: list[tuple[str, FilesData | RestoredData]] = []
         for key in dict.fromkeys(line.id for line in lines):
             mine = [line for line in lines if line.id == key]
             restores = [line.restore for line in mine if line.restore is not None]
             found.append(
-                (key, self._interrupted_restore(restores[0]) if restores else self._interrupted(mine))
+                (
+                    key,
+                    self._interrupted_restore(restores[0])
+                    if restores
+                    else self._interrupted_operations(mine),
+                )
             )
         return found
 
-    def _tidy(self, changes: Iterable[Change]) -> None:
+    def _remove_temporaries(self, changes: Iterable[Change]) -> None:
         """Removes temporary files that a killed process left beside these files."""
         for folder in {str(self._recorder.root / change.name).rpartition("/")[0] for change in changes}:
             remove_stale_temporaries(folder)
 
-    def _interrupted(self, lines: list[LedgerLine]) -> FilesData:
+    def _interrupted_operations(self, lines: list[LedgerLine]) -> FilesData:
         changes: list[Change] = []
-        uncovered: list[UnheldFile] = []
-        self._tidy(line.change for line in lines if line.change is not None)
+        uncovered: list[UnstoredFile] = []
+        self._remove_temporaries(line.change for line in lines if line.change is not None)
         for line in lines:
             if line.change is None:
-                uncovered.append(UnheldFile(path=".", why="bayou ended while a command ran"))
+                uncovered.append(UnstoredFile(path=".", why="bayou ended while a command ran"))
                 continue
-            came = interrupted_change(line.change, self._place)
+            came = interrupted_change(line.change, self._absolute_path)
             if isinstance(came, Change):
                 changes.append(came)
             elif came is not None:
@@ -321,27 +344,27 @@ class SessionRestores:
             (found := restored_of(entry)) is not None and found.id == data.id for entry in self._log.entries
         ):
             return msgspec.structs.replace(data, changes=(), more=None, count=0)
-        changes = changes_in(data, self._recorder.contents.store.get) or ()
-        self._tidy(changes)
-        done = interrupted_outcome(changes, self._place, str(self._recorder.root))
-        is_whole = not any(one.why == NOT_REACHED for one in done.kept)
+        changes = changes_of_data(data, self._recorder.contents.store.get) or ()
+        self._remove_temporaries(changes)
+        done = interrupted_outcome(changes, self._absolute_path, str(self._recorder.root))
+        is_whole = not any(one.why == NOT_REACHED_REASON for one in done.skipped_files)
         told = msgspec.structs.replace(
             data,
             changes=done.changes,
             more=None,
             count=0,
-            kept=done.kept,
+            kept=done.skipped_files,
             interrupted=not is_whole,
             is_move=data.is_move and self._log.leaf_id == data.target,
         )
-        return self._recorder.shortened_if_kept(told)
+        return self._recorder.shorten_if_possible(told)
 
-    def _place(self, name: str) -> str:
-        return place_of(self._recorder.root, name)
+    def _absolute_path(self, name: str) -> str:
+        return absolute_path_of(self._recorder.root, name)
 
 
 def check_choices(make_plan: RestorePlan, choices: Mapping[str, RestoreChoice]) -> None:
-    """Raises `UserError` for choices that cannot be carried out."""
+    """Raises `UserError` for choices in a restore plan that cannot be carried out."""
     rows = {row.path: row for row in make_plan.rows}
     for path, choice in choices.items():
         row = rows.get(path)
@@ -356,11 +379,11 @@ def check_choices(make_plan: RestorePlan, choices: Mapping[str, RestoreChoice]) 
 
 
 def restored_text(data: RestoredData) -> str:
-    """Describes a finished restore for the user."""
+    """Describes a finished restore of files for the user."""
     count = data.total
     files = f"{count} file{'' if count == 1 else 's'}"
     what = "Redone" if data.undoes else "Restored"
-    kept = [one for one in data.kept if one.why != SKIPPED]
+    kept = [one for one in data.kept if one.why != SKIPPED_REASON]
     stayed = f"; {len(kept)} stayed as they are" if len(kept) > 1 else "; 1 stayed as it is" if kept else ""
     return f"{what}: {files}{stayed}."
 
@@ -372,7 +395,7 @@ class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
     store: BlobStore
     recorder: ChangeRecorder
     restores: SessionRestores
-    differing: DifferenceBuilder
+    differences: DifferenceBuilder
     watch: CommandWatch
     close: Callable[[], None]
 
@@ -385,7 +408,7 @@ def open_undo(
     limit: Callable[[], int],
     added: AddedFolders | None = None,
 ) -> SessionUndo:
-    """Builds the undo parts of a session. Blocks. If the store cannot be written, each change reports it."""
+    """Builds the undo parts of a session. Blocks. If the content store cannot be written, each change reports it."""
     store = BlobStore(place.store)
     needed = ContentReferences(place.store, log.session_id)
     entries = list(log.entries)
@@ -394,9 +417,9 @@ def open_undo(
     except OSError:
         pass
     root = Path(os.path.realpath(cwd))
-    ledger = ChangeLedger(sidecar(log.path, "files") if log.path is not None else None)
-    recorder = ChangeRecorder(HeldContents(store, limit), ledger, needed, root)
-    holder = ContentHolder(store, recorder.keep)
+    ledger = ChangeLedger(sidecar_path(log.path, "files") if log.path is not None else None)
+    recorder = ChangeRecorder(StoredContents(store, limit), ledger, needed, root)
+    holder = ScannedContents(store, recorder.store_content)
 
     def scanner_of(folder: Path) -> FolderScanner | str:
         return scanner_for(
@@ -411,14 +434,16 @@ def open_undo(
     def scanner() -> FolderScanner | str:
         more = added.paths if added is not None else ()
         main = scanner_of(root)
-        return main if isinstance(main, str) or not more else scanner_of_many(main, more, scanner_of)
+        return (
+            main if isinstance(main, str) or not more else open_many_folders_scanner(main, more, scanner_of)
+        )
 
     return SessionUndo(
         log=log,
         store=store,
         recorder=recorder,
         restores=SessionRestores(log, recorder),
-        differing=DifferenceBuilder(log, recorder),
+        differences=DifferenceBuilder(log, recorder),
         watch=CommandWatch(scanner),
         close=needed.close,
     )

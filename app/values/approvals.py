@@ -8,7 +8,7 @@ from app.values.wire import Wire
 
 
 class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
-    """One part of a call with its verdict in `letter`: `safe` only reads, `contained` runs in the sandbox
+    """One part of a tool call with its verdict in `letter`: `safe` only reads, `contained` runs in the sandbox
     or needs approval, `forbidden` needs a typed word."""
 
     text: str
@@ -17,7 +17,7 @@ class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
 
 
 class OfferedRule(Wire, frozen=True, kw_only=True, gc=True):
-    """A rule that would answer this question from now on."""
+    """A permission rule that would answer this approval question from now on."""
 
     text: str
     answers: int

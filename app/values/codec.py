@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from app.values.wire import PRIVATE, from_wire, to_wire
+from app.values.wire import PRIVATE_PREFIX, from_wire, to_wire
 from tools.results import Json
 
 _CHUNK_CHARACTERS = 1_000_000
 """Longer texts are encoded in chunks of this size, to save memory."""
-_PLACEHOLDER = PRIVATE + "text"
+_LONG_TEXT_PLACEHOLDER = PRIVATE_PREFIX + "text"
 
 _decoder = msgspec.json.Decoder()
-_typed: dict[Any, msgspec.json.Decoder[Any]] = {}
+_decoder_by_type: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def encode_json(data: Any) -> bytes:
@@ -43,6 +43,8 @@ def decode_json(line: bytes | str) -> Any:
         return _decoder.decode(line)
     except msgspec.DecodeError as problem:
         return _decode_leniently(line, problem)
+    except UnicodeEncodeError as problem:  # text with a lone surrogate
+        return _decode_leniently(line, msgspec.DecodeError(str(problem)))
     except (UnicodeDecodeError, RecursionError) as problem:
         raise msgspec.DecodeError(str(problem)) from problem
 
@@ -59,7 +61,7 @@ def encode_line(value: Any) -> Iterator[bytes]:
         yield encode_json(data) + b"\n"
         return
     long: list[str] = []
-    head, *rest = encode_json(_with_placeholders(data, long)).split(f'"{_PLACEHOLDER}"'.encode())
+    head, *rest = encode_json(_with_placeholders(data, long)).split(f'"{_LONG_TEXT_PLACEHOLDER}"'.encode())
     yield head
     for text, behind in zip(long, rest, strict=True):
         yield b'"'
@@ -82,7 +84,7 @@ def _with_placeholders(data: Json, long: list[str]) -> Any:
     match data:
         case str() if len(data) > _CHUNK_CHARACTERS:
             long.append(data)
-            return _PLACEHOLDER
+            return _LONG_TEXT_PLACEHOLDER
         case dict():
             return {key: _with_placeholders(item, long) for key, item in data.items()}
         case list():
@@ -102,9 +104,9 @@ def decode(line: bytes | str, kind: Any) -> Any:
 
 
 def _typed_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    decoder = _typed.get(kind)
+    decoder = _decoder_by_type.get(kind)
     if decoder is None:
-        decoder = _typed[kind] = msgspec.json.Decoder(kind)
+        decoder = _decoder_by_type[kind] = msgspec.json.Decoder(kind)
     return decoder
 
 

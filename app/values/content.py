@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from app.values.wire import PRIVATE, Wire
+from app.values.wire import PRIVATE_PREFIX, Wire
 
 
 class Text(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -14,7 +14,7 @@ class Text(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
     text_signature: str | None = None
 
 
-IMAGE_CHARACTERS = 4_800
+ESTIMATED_IMAGE_CHARACTERS = 4_800
 """The number of characters that an image counts for in estimates of tokens."""
 
 
@@ -50,7 +50,7 @@ class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"
 class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
     """A block of a type that this version does not know; preserved when written."""
 
-    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "raw")
 
 
 Content = Text | Image | Thinking | ToolCall | UnknownContent

@@ -20,15 +20,15 @@ class Diagnostic(Wire, frozen=True, kw_only=True):
 
 
 class DiagnosticsStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_start"):
-    """Programs begin to check files that the agent changed. Then: `diagnostics_end`."""
+    """Linters and type checkers begin to check files that the agent changed. Then: `diagnostics_end`."""
 
     programs: tuple[str, ...]
     files: int
 
 
 class DiagnosticsEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_end"):
-    """The checks have ended or were stopped. New problems reach the model in a message of the type
-    `diagnostics`."""
+    """The checks by linters and type checkers have ended or were stopped. New problems reach the model in a
+    message of the type `diagnostics`."""
 
     problems: tuple[Diagnostic, ...] = ()
     """New problems, worst first, as many as the model receives."""

@@ -7,7 +7,7 @@ import msgspec
 from app.values.content import UserContent
 from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
 from app.values.usage import Usage
-from app.values.wire import PRIVATE, Wire, new_id, now_iso
+from app.values.wire import PRIVATE_PREFIX, Wire, new_id, now_iso
 
 SESSION_VERSION = 3
 
@@ -126,10 +126,10 @@ class SessionInfoEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag=
 class UnknownEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
     """An entry of an unknown type, or a known one that cannot be decoded; preserved as it is."""
 
-    id: str = msgspec.field(name=PRIVATE + "id", default="")
-    parent_id: str | None = msgspec.field(name=PRIVATE + "parentId", default=None)
-    timestamp: str = msgspec.field(name=PRIVATE + "timestamp", default="")
-    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+    id: str = msgspec.field(name=PRIVATE_PREFIX + "id", default="")
+    parent_id: str | None = msgspec.field(name=PRIVATE_PREFIX + "parentId", default=None)
+    timestamp: str = msgspec.field(name=PRIVATE_PREFIX + "timestamp", default="")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "raw")
 
     def __post_init__(self) -> None:
         for attribute, key in (("id", "id"), ("parent_id", "parentId"), ("timestamp", "timestamp")):

@@ -22,7 +22,7 @@ from app.values.pending import PendingChanged
 from app.values.stream import BlockEvent
 from app.values.todos import GoalView, TodoItem, TodoPhase
 from app.values.usage import Usage
-from app.values.wire import PRIVATE, Wire
+from app.values.wire import PRIVATE_PREFIX, Wire
 
 
 class ToolOutcome(Wire, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     duration_ms: int | None = None
     """Absent when the tool never ran."""
     parent_tool_call_id: str | None = None
-    message: ToolResultMessage | None = msgspec.field(name=PRIVATE + "message", default=None)
+    message: ToolResultMessage | None = msgspec.field(name=PRIVATE_PREFIX + "message", default=None)
     """The result message for the model, recorded with this event."""
 
 
@@ -430,9 +430,9 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     """Set when the question is whether a call may run."""
     plan: PlanProposed | None = None
     """Set when the question is whether a plan is accepted."""
-    form: Any = msgspec.field(name=PRIVATE + "form", default=None)
+    form: Any = msgspec.field(name=PRIVATE_PREFIX + "form", default=None)
     """An `AskedForm`, for user interfaces that show all its fields at once; others ask field by field."""
-    answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
+    answer: Any = msgspec.field(name=PRIVATE_PREFIX + "answer", default=None)
     """An `asyncio.Future`, or None when no answer is awaited."""
 
 

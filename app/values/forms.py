@@ -10,7 +10,7 @@ FieldKind = Literal["text", "number", "integer", "yes-no", "choice", "several"]
 
 
 class FormChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """One option of a field."""
+    """One option of a form field."""
 
     value: str
     title: str
@@ -36,7 +36,7 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskedForm(msgspec.Struct, frozen=True, kw_only=True):
-    """A form with its fields, or a page to open."""
+    """A form for the user with its fields, or a web page to open."""
 
     server: str = ""
     """The MCP server that asks; empty: the agent."""

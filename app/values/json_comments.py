@@ -16,10 +16,12 @@ JsonPath = tuple[str | int, ...]
 """The keys and indices that lead from the document to a value."""
 
 # Patterns as text, compiled at first use: most files are valid JSON and need none of them.
-_SKIPPED = r'(?s)"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])'
-_SPACE = r"\s*"
-_STRING = r'(?s)"(?:[^"\\]|\\.)*"'
-_SCALAR = r'[^\s,\[\]{}:"]+'
+_STRING_OR_COMMENT_PATTERN = (
+    r'(?s)"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])'
+)
+_SPACE_PATTERN = r"\s*"
+_STRING_PATTERN = r'(?s)"(?:[^"\\]|\\.)*"'
+_SCALAR_PATTERN = r'[^\s,\[\]{}:"]+'
 
 
 _HUGE_NUMBER = late(r"\d{4301,}")
@@ -36,7 +38,7 @@ class JsonSyntaxError(UserError):
 
 
 class ValuePosition(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of a value in its text; offsets count characters."""
+    """The position of a value in a JSON text; offsets count characters."""
 
     line: int
     column: int
@@ -47,7 +49,7 @@ class ValuePosition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_json_with_comments(text: str) -> Any:
-    """Parses the document to plain Python data. Raises `JsonSyntaxError`."""
+    """Parses JSON with comments to plain Python data. Raises `JsonSyntaxError`."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -55,17 +57,17 @@ def parse_json_with_comments(text: str) -> Any:
 
 
 def _parse_tolerantly(text: str) -> Any:
-    """Parses with comments and lone surrogates, and reports the line of a fault."""
-    import json  # noqa: PLC0415  (see `_to_json`)
+    """Parses JSON with comments and lone surrogates, and reports the line of a fault."""
+    import json  # noqa: PLC0415  (see `_dump_json`)
 
     plain = without_comments(text)
     try:
         return json.loads(plain, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
         raise JsonSyntaxError(
-            _ERROR_TEXT.get(problem.msg, problem.msg), problem.lineno, problem.colno
+            _ERROR_TEXTS.get(problem.msg, problem.msg), problem.lineno, problem.colno
         ) from None
-    except _BadConstant as problem:
+    except _NonJsonConstant as problem:
         line, column = line_and_column(plain, max(plain.find(str(problem)), 0))
         raise JsonSyntaxError(f"{problem} is not a JSON value", line, column) from None
     except RecursionError:
@@ -87,13 +89,13 @@ def without_comments(text: str) -> str:
 
     if text.startswith("\ufeff"):
         text = " " + text[1:]
-    return re.sub(_SKIPPED, blank, text)
+    return re.sub(_STRING_OR_COMMENT_PATTERN, blank, text)
 
 
 def value_positions(text: str) -> dict[JsonPath, ValuePosition]:
-    """Returns the position of each value by its path; `()` is the whole document. The text must be valid
-    for `parse`."""
-    return _PlaceFinder(without_comments(text)).run()
+    """Returns the position of each value in a JSON text by its path; `()` is the whole document. The text must
+    be valid."""
+    return _ValueFinder(without_comments(text)).run()
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
@@ -103,8 +105,8 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 
 
 def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Sets the value at `path`, creating objects on the way; all other text stays unchanged. Raises
-    `JsonSyntaxError`."""
+    """Sets the value at a path of a JSON text, creating objects on the way; all other text stays unchanged.
+    Raises `JsonSyntaxError`."""
     if not text.strip().lstrip("\ufeff"):
         text = "{}\n"
     if not isinstance(parse_json_with_comments(text), dict):
@@ -116,7 +118,7 @@ def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
     if depth == len(path):
         place = found[path]
         indent = _indent_at(text, place.key_start or place.start)
-        return text[: place.start] + _json(value, indent) + text[place.end :]
+        return text[: place.start] + _indented_json(value, indent) + text[place.end :]
     place = found[path[:depth]]
     if text[place.start] != "{":  # something else stands where an object is needed: it gives way
         return with_value(text[: place.start] + "{}" + text[place.end :], path, value)
@@ -126,7 +128,8 @@ def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def without_key(text: str, path: tuple[str, ...]) -> str:
-    """Removes the member at `path`; without such a member the text is unchanged. Raises `JsonSyntaxError`."""
+    """Removes the member at a path of a JSON text; without such a member the text is unchanged. Raises
+    `JsonSyntaxError`."""
     parse_json_with_comments(text)
     found = value_positions(text)
     place = found.get(path)
@@ -134,7 +137,7 @@ def without_key(text: str, path: tuple[str, ...]) -> str:
         return text
     plain = without_comments(text)
     start, end = place.key_start, place.end
-    after = re.compile(_SPACE).match(plain, end)
+    after = re.compile(_SPACE_PATTERN).match(plain, end)
     assert after is not None
     if text[after.end() : after.end() + 1] == ",":
         end = after.end() + 1
@@ -149,15 +152,15 @@ def without_key(text: str, path: tuple[str, ...]) -> str:
     return text[:start] + text[end:]
 
 
-class _BadConstant(ValueError):
+class _NonJsonConstant(ValueError):
     pass
 
 
 def _refuse_constant(name: str) -> Any:
-    raise _BadConstant(name)
+    raise _NonJsonConstant(name)
 
 
-_ERROR_TEXT = {
+_ERROR_TEXTS = {
     "Expecting value": "a value is missing here",
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
     "Expecting ':' delimiter": "a ':' is missing here",
@@ -168,8 +171,8 @@ _ERROR_TEXT = {
 }
 
 
-class _PlaceFinder:
-    """Finds the begin and end of each value in a valid document, without recursion."""
+class _ValueFinder:
+    """Finds the begin and end of each value in a valid JSON text, without recursion."""
 
     def __init__(self, plain: str) -> None:
         self._text = plain
@@ -191,7 +194,7 @@ class _PlaceFinder:
             character = self._text[self._at]
             if character in "}]":
                 self._at += 1
-                self._close()
+                self._close_value()
                 if index:
                     index.pop()
             elif character == ",":
@@ -204,12 +207,12 @@ class _PlaceFinder:
                     path, key_start = (*parent, index[-1]), None
                 elif self._open:
                     key_start = self._at
-                    path = (*parent, self._key())
-                self._value(path, key_start, index)
+                    path = (*parent, self._read_key())
+                self._read_value(path, key_start, index)
             if not self._open:
                 return self._places
 
-    def _value(self, path: JsonPath, key_start: int | None, index: list[int]) -> None:
+    def _read_value(self, path: JsonPath, key_start: int | None, index: list[int]) -> None:
         line, column = self._line_and_column()
         start = self._at
         character = self._text[start]
@@ -218,31 +221,31 @@ class _PlaceFinder:
             self._open.append((path, start, line, column, key_start))
             index.append(-1 if character == "{" else 0)
             return
-        match = re.compile(_STRING if character == '"' else _SCALAR).match(self._text, start)
+        match = re.compile(_STRING_PATTERN if character == '"' else _SCALAR_PATTERN).match(self._text, start)
         self._at = match.end() if match else len(self._text)
         self._places[path] = ValuePosition(
             line=line, column=column, start=start, end=self._at, key_start=key_start
         )
 
-    def _close(self) -> None:
+    def _close_value(self) -> None:
         path, start, line, column, key_start = self._open.pop()
         self._places[path] = ValuePosition(
             line=line, column=column, start=start, end=self._at, key_start=key_start
         )
 
-    def _key(self) -> str:
-        match = re.compile(_STRING).match(self._text, self._at)
+    def _read_key(self) -> str:
+        match = re.compile(_STRING_PATTERN).match(self._text, self._at)
         assert match is not None  # the document has been parsed
         self._at = match.end()
         self._skip_space()
         self._at += 1  # the colon
         self._skip_space()
-        import json  # noqa: PLC0415  (see `_to_json`)
+        import json  # noqa: PLC0415  (see `_dump_json`)
 
         return json.loads(match.group(), strict=False)
 
     def _skip_space(self) -> None:
-        match = re.compile(_SPACE).match(self._text, self._at)
+        match = re.compile(_SPACE_PATTERN).match(self._text, self._at)
         assert match is not None
         self._at = match.end()
 
@@ -263,7 +266,7 @@ def _with_member(
     value: Any,
     found: dict[JsonPath, ValuePosition],
 ) -> str:
-    """Adds a member behind the last one of the object at `place`."""
+    """Adds a member behind the last one of a JSON object."""
     members = [
         spot for path, spot in found.items() if len(path) == len(parent) + 1 and path[: len(parent)] == parent
     ]
@@ -271,15 +274,15 @@ def _with_member(
     if not members:
         indent = outer + "  "
         tail = text[place.start + 1 : place.end - 1].rstrip()
-        member = f"{_to_json(key)}: {_json(value, indent)}"
+        member = f"{_dump_json(key)}: {_indented_json(value, indent)}"
         return f"{text[: place.start + 1]}{tail}\n{indent}{member}\n{outer}{text[place.end - 1 :]}"
     last = max(members, key=lambda spot: spot.end)
     assert last.key_start is not None
     indent = _indent_at(text, last.key_start)
     if text[place.start : last.key_start].count("\n") == 0:  # everything on one line: stay there
-        member = f"{_to_json(key)}: {_to_json(value)}"
+        member = f"{_dump_json(key)}: {_dump_json(value)}"
         return f"{text[: last.end]}, {member}{text[_after_comma(text, last.end) :]}"
-    member = f"{_to_json(key)}: {_json(value, indent)}"
+    member = f"{_dump_json(key)}: {_indented_json(value, indent)}"
     rest = text[_after_comma(text, last.end) :]
     line_end = rest.find("\n")
     comment = rest[:line_end] if line_end >= 0 else ""
@@ -299,11 +302,11 @@ def _indent_at(text: str, offset: int) -> str:
     return match.group() if match else ""
 
 
-def _json(value: Any, indent: str) -> str:
-    return _to_json(value, indent=2).replace("\n", "\n" + indent)
+def _indented_json(value: Any, indent: str) -> str:
+    return _dump_json(value, indent=2).replace("\n", "\n" + indent)
 
 
-def _to_json(value: Any, *, indent: int | None = None) -> str:
+def _dump_json(value: Any, *, indent: int | None = None) -> str:
     import json  # noqa: PLC0415  (a part of every start else, and only a change to a file needs it)
 
     return json.dumps(value, ensure_ascii=False, indent=indent)

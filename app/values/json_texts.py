@@ -5,12 +5,12 @@ from typing import Any, Final, cast
 
 import msgspec
 
-_TEXTLESS_TYPES: Final = frozenset((int, float, bool, type(None)))
+_TYPES_WITHOUT_TEXT: Final = frozenset((int, float, bool, type(None)))
 """Types without texts, skipped early because long lists consist mostly of numbers."""
 
 
 def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
-    """Yields all texts within a value. `names`: the names of fields too."""
+    """Yields all texts within a JSON value. `names`: the names of fields too."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -23,14 +23,14 @@ def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
                 waiting += fields
         elif isinstance(one, list | tuple):
             for each in reversed(cast("list[Any]", one)):
-                if type(each) not in _TEXTLESS_TYPES:
+                if type(each) not in _TYPES_WITHOUT_TEXT:
                     waiting.append(each)
         elif isinstance(one, msgspec.Struct):
             waiting.append(msgspec.to_builtins(one))
 
 
 def with_texts(value: Any, change: Callable[[str], str], *, but: Collection[str] = ()) -> Any:
-    """Returns a copy of the data with `change` applied to every text and field name, except the values of
+    """Returns a copy of JSON data with `change` applied to every text and field name, except the values of
     fields named in `but`."""
     if isinstance(value, str):
         return change(value)

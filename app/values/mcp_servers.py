@@ -7,7 +7,7 @@ import msgspec
 from app.values.wire import Wire
 
 ServerState = Literal["off", "untrusted", "error", "new", "known", "starting", "ready", "sign-in", "failed"]
-AutoReach = Literal["direct", "search"]
+AutoExposure = Literal["direct", "search"]
 ToolReach = Literal["direct", "search", "hidden"]
 ToolExposure = Literal["auto", "direct", "search", "hidden"]
 
@@ -16,7 +16,7 @@ class ExposureDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded meaning of the exposure `auto` and the servers it applies to, so that a resumed session
     keeps it."""
 
-    auto: AutoReach
+    auto: AutoExposure
     servers: tuple[str, ...] = ()
 
 

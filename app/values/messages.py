@@ -9,7 +9,7 @@ import msgspec
 
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
 from app.values.usage import Usage
-from app.values.wire import PRIVATE, Wire, new_id, now_ms
+from app.values.wire import PRIVATE_PREFIX, Wire, new_id, now_ms
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 BLOCKED_PREFIX = "BLOCKED:"
@@ -17,7 +17,7 @@ BLOCKED_PREFIX = "BLOCKED:"
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
-    id: str = msgspec.field(name=PRIVATE + "id", default_factory=new_id)
+    id: str = msgspec.field(name=PRIVATE_PREFIX + "id", default_factory=new_id)
     timestamp: int | float = msgspec.field(default_factory=now_ms)
     """Unix time in milliseconds."""
 
@@ -32,7 +32,7 @@ class ToolDeclaration(Wire, frozen=True, kw_only=True):
 
 
 class ToolName(Wire, frozen=True, kw_only=True):
-    """The name of a tool that is no longer declared."""
+    """The name of a tool that is no longer declared to the model."""
 
     name: str
 
@@ -82,14 +82,14 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
 
     @property
     def asks_something(self) -> bool:
-        """Whether the last paragraph asks the user a question."""
+        """Whether the last paragraph of the model's answer asks the user a question."""
         paragraph = self.text.rstrip().rpartition("\n\n")[2]
         return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
 
     @property
     def blocked_on(self) -> str:
-        """What a blocked agent needs: the text of a last line that begins with `BLOCKED:`; empty when it is not
-        blocked."""
+        """What a blocked agent needs: the text of the answer's last line if it begins with `BLOCKED:`; empty
+        when the agent is not blocked."""
         last = self.text.rstrip().rsplit("\n", 1)[-1].strip(" *`")
         if not last.startswith(BLOCKED_PREFIX):
             return ""
@@ -154,7 +154,7 @@ class CompactionSummaryMessage(
 class UnknownMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="*unknown"):
     """A message with an unknown role; preserved in the file, never sent."""
 
-    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "raw")
 
 
 Message = (

@@ -11,7 +11,7 @@ _LEVEL_BY_NAME: dict[str, ThinkingLevel] = {level: level for level in THINKING_L
 
 
 def thinking_level(name: str | None) -> ThinkingLevel | None:
-    """Returns the level with this name; None if there is none."""
+    """Returns the thinking level with this name; None if there is none."""
     return _LEVEL_BY_NAME.get(name or "")
 
 
@@ -26,7 +26,7 @@ class PriceTier(Wire, frozen=True, kw_only=True):
 
 
 class Prices(Wire, frozen=True, kw_only=True):
-    """US dollars per million tokens."""
+    """A model's prices in US dollars per million tokens."""
 
     input: float = 0.0
     output: float = 0.0
@@ -36,7 +36,7 @@ class Prices(Wire, frozen=True, kw_only=True):
 
 
 class Model(Wire, frozen=True, kw_only=True):
-    """A model of a provider."""
+    """The properties of one model of a provider."""
 
     id: str
     name: str
@@ -64,7 +64,7 @@ class Model(Wire, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """`provider/id`, the full name of the model."""
+        """The model's full name, `provider/id`."""
         return f"{self.provider}/{self.id}"
 
     @property

@@ -6,7 +6,7 @@ from app.values.wire import Wire
 
 
 class PendingFile(Wire, frozen=True, kw_only=True):
-    """One file of staged changes with its line counts."""
+    """One file of staged changes with its counts of added and removed lines."""
 
     path: str
     added: int = 0
@@ -14,7 +14,7 @@ class PendingFile(Wire, frozen=True, kw_only=True):
 
 
 class PendingAction(Wire, frozen=True, kw_only=True):
-    """Changes that are staged but not written."""
+    """One staged action: its changes wait to be applied or discarded, and are not in the files yet."""
 
     id: str
     label: str
@@ -34,7 +34,7 @@ class PendingOutcome(Wire, frozen=True, kw_only=True):
 
 
 class PendingChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="pending_changed"):
-    """The list of staged changes is different; carries the outcome of the one that was resolved."""
+    """The list of staged changes has changed; carries the outcome of the change that was resolved."""
 
     waiting: tuple[PendingAction, ...]
     resolved: PendingOutcome | None = None

@@ -5,29 +5,29 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeVar, cast, overload
 
-Item = TypeVar("Item")
+T = TypeVar("T")
 
 
-class PrefixView(Sequence[Item]):
-    """The items that a list had when the view was made. The list may only be appended to."""
+class PrefixView(Sequence[T]):
+    """A view of the items that a list had when the view was made. The list may only be appended to."""
 
     __slots__ = ("_items", "_length")
 
-    def __init__(self, items: list[Item]) -> None:
+    def __init__(self, items: list[T]) -> None:
         self._items = items
         self._length = len(items)
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[T]:
         return islice(self._items, self._length)
 
     @overload
-    def __getitem__(self, at: int) -> Item: ...
+    def __getitem__(self, at: int) -> T: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[Item, ...]: ...
-    def __getitem__(self, at: int | slice) -> Item | tuple[Item, ...]:
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
         if isinstance(at, slice):
             begin, end, step = at.indices(self._length)
             if step == 1:

@@ -21,13 +21,13 @@ class TextStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="t
 
 
 class TextDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_delta"):
-    """More text of a text block."""
+    """More text of a text block in the response."""
 
     delta: str
 
 
 class TextEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_end"):
-    """A text block is complete."""
+    """A text block of the response is complete."""
 
     content: str
 
@@ -37,13 +37,13 @@ class ThinkingStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class ThinkingDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_delta"):
-    """More text of a thinking block."""
+    """More text of a thinking block in the response."""
 
     delta: str
 
 
 class ThinkingEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_end"):
-    """A thinking block is complete."""
+    """A thinking block of the response is complete."""
 
     content: str
 
@@ -56,7 +56,7 @@ class ToolCallStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class ToolCallDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_delta"):
-    """More text of a call's arguments."""
+    """More text of a tool call's arguments in the response."""
 
     delta: str
     """Raw JSON text of the arguments."""
@@ -69,14 +69,14 @@ class ToolCallEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class StreamDone(Wire, frozen=True, kw_only=True, tag_field="type", tag="done"):
-    """The response is complete."""
+    """The model's response is complete."""
 
     reason: StopReason
     message: AssistantMessage
 
 
 class StreamError(Wire, frozen=True, kw_only=True, tag_field="type", tag="error"):
-    """The response failed or was aborted; `message` holds the part that had arrived."""
+    """The model's response failed or was aborted; `message` holds the part that had arrived."""
 
     reason: StopReason
     message: AssistantMessage

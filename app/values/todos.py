@@ -1,4 +1,4 @@
-"""What is to be done: a todo list in phases with its text for the model, and a goal with its checks and its proof."""
+"""The todo list in phases with its text for the model, and the goal with its checks and its proof."""
 
 from datetime import datetime
 from typing import Literal
@@ -27,7 +27,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):
-    """A named group of items."""
+    """A named group of todo items."""
 
     name: str
     tasks: tuple[TodoItem, ...] = ()
@@ -46,29 +46,29 @@ def open_items(phases: Phases) -> list[TodoItem]:
 
 
 def count_closed(phases: Phases) -> tuple[int, int]:
-    """Returns the number of closed items and of all items."""
+    """Returns the number of closed todo items and of all items."""
     total = len(items_of(phases))
     return total - len(open_items(phases)), total
 
 
 def current_item(phases: Phases) -> TodoItem | None:
-    """Returns the item in progress."""
+    """Returns the todo item that is in progress."""
     return next((item for item in items_of(phases) if item.status == "in_progress"), None)
 
 
 def todos_text(phases: Phases) -> str:
-    """Returns the whole list as text for the model."""
+    """Returns the whole todo list as text for the model."""
     if not phases:
         return "The list is empty."
     lines: list[str] = []
     for phase in phases:
         lines.append(f"{phase.name}:")
-        lines += [_line(item) for item in phase.tasks]
+        lines += [_item_line(item) for item in phase.tasks]
     return "\n".join(lines)
 
 
 def todo_progress_text(phases: Phases) -> str:
-    """Returns the state after an operation as text: the progress, and all items of the current phase."""
+    """Returns the todo list's state after an operation as text: the progress, and all items of the current phase."""
     if not phases:
         return "The list is empty."
     closed, total = count_closed(phases)
@@ -79,35 +79,35 @@ def todo_progress_text(phases: Phases) -> str:
         phase for phase in phases if any(item.is_open for item in phase.tasks)
     )
     elsewhere = total - closed - sum(item.is_open for item in at.tasks)
-    lines = [f"{closed} of {total} closed. {at.name}:", *(_line(item) for item in at.tasks)]
+    lines = [f"{closed} of {total} closed. {at.name}:", *(_item_line(item) for item in at.tasks)]
     if elsewhere:
         lines.append(f"{elsewhere} more open in other phases.")
     return "\n".join(lines)
 
 
-def _line(item: TodoItem) -> str:
+def _item_line(item: TodoItem) -> str:
     waits = f" (blocked: {item.blocked})" if item.blocked else ""
     return f"- [{_MARKS[item.status]}] {item.content}{waits}"
 
 
-def with_list(summary: str, phases: Phases) -> str:
-    """Appends the list to a summary verbatim, replacing a list that an earlier summary had."""
-    bare = without_list(summary)
+def append_todo_list(summary: str, phases: Phases) -> str:
+    """Appends the todo list to a summary verbatim, replacing a list that an earlier summary had."""
+    bare = remove_todo_list(summary)
     return bare if not phases else f"{bare}{_BEGIN}{todos_text(phases)}{_END}"
 
 
-def without_list(summary: str) -> str:
+def remove_todo_list(summary: str) -> str:
     head, begin, rest = summary.rpartition(_BEGIN)
     if not begin or _END not in rest:
         return summary
     return head + rest.partition(_END)[2]
 
 
-def reminder_text(phases: Phases) -> str:
+def todo_reminder_text(phases: Phases) -> str:
     left = open_items(phases)
     return (
         f"{len(left)} {'items are' if len(left) > 1 else 'item is'} still open:\n"
-        + "\n".join(_line(item) for item in left)
+        + "\n".join(_item_line(item) for item in left)
         + "\n\nGo on with them. If one is done, say so with the todo tool; if it cannot or need not be done, "
         "block or drop it with the reason. The user has read your answer: do not repeat it."
     )
@@ -118,20 +118,20 @@ def reminder_text(phases: Phases) -> str:
 GOAL_ENTRY_TYPE = "bayou.goal"
 CHECK_MESSAGE_TYPE = "goal-check"
 CONTINUE_MESSAGE_TYPE = "goal-continue"
-SET_MARK = "isSet"
+GOAL_SET_FIELD = "isSet"
 """In the entry that sets a goal, as opposed to those that change it."""
-_CALL_PREFIX = "goal-"
+_CHECK_CALL_PREFIX = "goal-"
 
 GoalStatus = Literal["active", "done", "blocked", "limit", "refused", "paused"]
 
 
 def check_call_id(name: str) -> str:
-    """Returns the call id for the events of a check; models never use such ids."""
-    return f"{_CALL_PREFIX}{name}"
+    """Returns the call id for the events of a goal's check; models never use such ids."""
+    return f"{_CHECK_CALL_PREFIX}{name}"
 
 
 def is_check_call(call_id: str) -> bool:
-    return call_id.startswith(_CALL_PREFIX)
+    return call_id.startswith(_CHECK_CALL_PREFIX)
 
 
 class GoalCheck(Wire, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class GoalCheck(Wire, frozen=True, kw_only=True):
 
 
 class CheckResult(Wire, frozen=True, kw_only=True):
-    """How one command of a check ended."""
+    """The result of one command of a goal's check."""
 
     command: str
     name: str = ""
@@ -160,7 +160,7 @@ class CheckResult(Wire, frozen=True, kw_only=True):
 
 
 class GoalProof(Wire, frozen=True, kw_only=True):
-    """The last check of a goal."""
+    """The last check of a goal: its results, and the state of the files."""
 
     at: str
     """The time when the check ended."""
@@ -176,7 +176,7 @@ class GoalProof(Wire, frozen=True, kw_only=True):
 
     @property
     def at_clock(self) -> str:
-        """The local time of day."""
+        """The local time of day at which the check ended."""
         try:
             return datetime.fromisoformat(self.at).astimezone().strftime("%H:%M")
         except ValueError:
@@ -188,7 +188,7 @@ class GoalProof(Wire, frozen=True, kw_only=True):
 
 
 class Goal(Wire, frozen=True, kw_only=True):
-    """What the user wants, with its checks and their last result."""
+    """The user's goal, with its checks and their last result."""
 
     text: str
     checks: tuple[GoalCheck, ...]

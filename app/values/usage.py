@@ -28,8 +28,8 @@ def format_dollars(amount: float) -> str:
 
 
 class Usage(Wire, frozen=True, kw_only=True):
-    """Token counts. `input` excludes cached tokens; `reasoning` is part of `output`, `cache_write1h` of
-    `cache_write`."""
+    """Token counts of a request. `input` excludes cached tokens; `reasoning` is part of `output`,
+    `cache_write1h` of `cache_write`."""
 
     input: int = 0
     output: int = 0
@@ -45,7 +45,7 @@ class Usage(Wire, frozen=True, kw_only=True):
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:
-    """Returns the sum of all usages."""
+    """Returns the sum of several token usages."""
     costs = [usage.cost for usage in usages]
     return Usage(
         input=sum([usage.input for usage in usages]),

@@ -20,18 +20,18 @@ import msgspec
 from app.values.prefix_view import PrefixView
 from tools.results import Json
 
-PRIVATE = f"*{os.urandom(8).hex()}."
+PRIVATE_PREFIX = f"*{os.urandom(8).hex()}."
 """Prefix of encoded names of fields that are never written; random, so that no input can name such a
 field."""
 
-_RAW = "raw"
+_RAW_FIELD = "raw"
 """The field in which an `Unknown…` member keeps its original data."""
 
-_SCALARS = frozenset((str, int, float, bool, type(None)))
+_SCALAR_TYPES = frozenset((str, int, float, bool, type(None)))
 
 _random_bits = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
 _random_hex = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _random_bits))
-_ids = chain.from_iterable(map(str.split, _random_hex))
+_id_stream = chain.from_iterable(map(str.split, _random_hex))
 """An endless, thread-safe iterator of ids, which need not be secret. It makes many at a time without
 Python code for each, since reading a session makes thousands."""
 
@@ -53,15 +53,15 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
 
     Values form no reference cycles, so the garbage collector skips them: a large session has a million."""
 
-    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_EmptyFields())
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "extra", default=_EmptyFields())
     """Fields that a newer version or another program added; preserved when written."""
 
 
-W = TypeVar("W", bound=msgspec.Struct)
-Plain = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
+WireStruct = TypeVar("WireStruct", bound=msgspec.Struct)
+Encodable = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
 
 
-new_id: Callable[[], str] = _ids.__next__
+new_id: Callable[[], str] = _id_stream.__next__
 """Returns an id of eight hexadecimal digits for an entry or message. The caller that stores it checks
 for collisions."""
 
@@ -85,14 +85,14 @@ def now_iso() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def to_wire(value: Plain) -> Any:
+def to_wire(value: Encodable) -> Any:
     """Converts a value to plain JSON data (dicts, lists, scalars)."""
-    if type(value) in _SCALARS:
+    if type(value) in _SCALAR_TYPES:
         return value
     if isinstance(value, dict):
-        return {key: item if type(item) in _SCALARS else to_wire(item) for key, item in value.items()}
+        return {key: item if type(item) in _SCALAR_TYPES else to_wire(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [item if type(item) in _SCALARS else to_wire(item) for item in value]
+        return [item if type(item) in _SCALAR_TYPES else to_wire(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
     if isinstance(value, PrefixView):
@@ -100,18 +100,25 @@ def to_wire(value: Plain) -> Any:
     return value
 
 
-def from_wire(data: Json, kind: Any) -> Any:
-    """Converts plain JSON data to a value of `kind`, keeping unknown fields and unknown members of open
-    unions.
+def convert(data: Any, kind: Any) -> Any:
+    """Converts plain JSON data to a value of type `kind`. Raises `msgspec.ValidationError`, also for text with a
+    lone surrogate where there should be something else."""
+    try:
+        return msgspec.convert(data, kind)
+    except UnicodeEncodeError as problem:
+        raise msgspec.ValidationError(f"Text that is not valid Unicode: {problem.reason}") from None
 
-    Raises `msgspec.ValidationError` when the data does not fit."""
+
+def from_wire(data: Json, kind: Any) -> Any:
+    """Converts plain JSON data to a value of type `kind`, keeping unknown fields and unknown members of open
+    unions. Raises `msgspec.ValidationError` when the data does not fit."""
     try:
         return msgspec.convert(data, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key with a lone surrogate
         return _decode(data, kind)
 
 
-class _Field(msgspec.Struct, frozen=True):
+class _FieldPlan(msgspec.Struct, frozen=True):
     attribute: str
     key: str
     omit_none: bool
@@ -122,7 +129,7 @@ class _Field(msgspec.Struct, frozen=True):
 class _StructPlan(msgspec.Struct, frozen=True):
     tag_field: str | None
     tag: Any
-    fields: tuple[_Field, ...]
+    fields: tuple[_FieldPlan, ...]
     keys: frozenset[str]
     is_unknown: bool
 
@@ -130,24 +137,24 @@ class _StructPlan(msgspec.Struct, frozen=True):
 _struct_plans: dict[type, _StructPlan] = {}
 
 
-def _plan(cls: type[msgspec.Struct]) -> _StructPlan:
+def _plan_for(cls: type[msgspec.Struct]) -> _StructPlan:
     plan = _struct_plans.get(cls)
     if plan is None:
         plan = _struct_plans[cls] = _make_plan(cls)
     return plan
 
 
-def prepare(*kinds: type[msgspec.Struct]) -> None:
+def prepare_types(*kinds: type[msgspec.Struct]) -> None:
     """Builds the conversion plans of these types in advance, so that the first value of each need not
     wait."""
     for kind in kinds:
-        _plan(kind)
+        _plan_for(kind)
 
 
 def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
     infos = msgspec.structs.fields(cls)
     fields = tuple(
-        _Field(
+        _FieldPlan(
             attribute=info.name,
             key=info.encode_name,
             omit_none=info.default is None,
@@ -156,7 +163,7 @@ def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
             or info.default_factory is not msgspec.NODEFAULT,
         )
         for info in infos
-        if not info.encode_name.startswith(PRIVATE)
+        if not info.encode_name.startswith(PRIVATE_PREFIX)
     )
     config = cls.__struct_config__
     keys = {field.key for field in fields}
@@ -167,14 +174,16 @@ def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
         tag=config.tag,
         fields=fields,
         keys=frozenset(keys),
-        is_unknown=any(info.name == _RAW and info.encode_name.startswith(PRIVATE) for info in infos),
+        is_unknown=any(
+            info.name == _RAW_FIELD and info.encode_name.startswith(PRIVATE_PREFIX) for info in infos
+        ),
     )
 
 
 def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
-    plan = _plan(type(value))
+    plan = _plan_for(type(value))
     if plan.is_unknown:
-        return dict(getattr(value, _RAW))
+        return dict(getattr(value, _RAW_FIELD))
     out: dict[str, Any] = {}
     if plan.tag_field:
         out[plan.tag_field] = plan.tag
@@ -182,7 +191,7 @@ def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
         item = getattr(value, field.attribute)
         if item is None and field.omit_none:
             continue
-        out[field.key] = item if type(item) in _SCALARS else to_wire(item)
+        out[field.key] = item if type(item) in _SCALAR_TYPES else to_wire(item)
     extra = getattr(value, "extra", None)
     if extra:
         out.update(extra)
@@ -198,38 +207,38 @@ def _decode(data: Json, kind: Any) -> Any:
     if origin in (tuple, list) and isinstance(data, list):
         items = [_decode(item, get_args(kind)[0]) for item in data]
         return tuple(items) if origin is tuple else items
-    return msgspec.convert(data, kind)
+    return convert(data, kind)
 
 
 def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
     if not isinstance(data, dict):
-        return _first_match(data, [m for m in members if not _is_struct(m)])
+        return _decode_first_match(data, [m for m in members if not _is_struct(m)])
     structs = [member for member in members if _is_struct(member)]
     for member in structs:
-        plan = _plan(member)
+        plan = _plan_for(member)
         if plan.tag_field and not plan.is_unknown and data.get(plan.tag_field) == plan.tag:
             return _decode_or_keep(data, member, structs)
     for member in structs:
-        plan = _plan(member)
+        plan = _plan_for(member)
         if plan.is_unknown:
             return member(raw=data)
     if len(structs) == 1:
         return _decode_struct(data, structs[0])
-    return _first_match(data, list(members))
+    return _decode_first_match(data, list(members))
 
 
 def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> Any:
-    """Decodes a known type; invalid data is kept as the union's unknown member, if it has one."""
+    """Decodes data of a known type; invalid data is kept as the union's unknown member, if it has one."""
     try:
         return _decode_struct(data, member)
     except msgspec.ValidationError:
         for other in structs:
-            if _plan(other).is_unknown:
+            if _plan_for(other).is_unknown:
                 return other(raw=data)
         raise
 
 
-def _first_match(data: Json, members: list[Any]) -> Any:
+def _decode_first_match(data: Json, members: list[Any]) -> Any:
     error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
     for member in members:
         try:
@@ -239,10 +248,10 @@ def _first_match(data: Json, members: list[Any]) -> Any:
     raise error
 
 
-def _decode_struct(data: Json, cls: type[W]) -> W:
+def _decode_struct(data: Json, cls: type[WireStruct]) -> WireStruct:
     if not isinstance(data, dict):
         raise msgspec.ValidationError(f"Expected an object for {cls.__name__}, got {type(data).__name__}")
-    plan = _plan(cls)
+    plan = _plan_for(cls)
     if plan.is_unknown:
         return cls(raw=data)
     values: dict[str, Any] = {}
@@ -251,9 +260,11 @@ def _decode_struct(data: Json, cls: type[W]) -> W:
             value = data[field.key]
             if value is None and field.has_default and not field.omit_none:
                 continue
-            values[field.attribute] = _decode(_empty_for(field.kind) if value is None else value, field.kind)
+            values[field.attribute] = _decode(
+                _empty_value(field.kind) if value is None else value, field.kind
+            )
         elif not field.has_default:
-            values[field.attribute] = _decode(_empty_for(field.kind), field.kind)
+            values[field.attribute] = _decode(_empty_value(field.kind), field.kind)
     unknown = {key: item for key, item in data.items() if key not in plan.keys}
     if unknown:
         if not issubclass(cls, Wire):
@@ -262,8 +273,8 @@ def _decode_struct(data: Json, cls: type[W]) -> W:
     return cls(**values)
 
 
-def _empty_for(kind: Any) -> Json:
-    """Returns the empty value for a missing or null `content`. Other missing fields remain errors."""
+def _empty_value(kind: Any) -> Json:
+    """Returns the empty value for a missing or null `content` field. Other missing fields remain errors."""
     accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
     if type(None) in accepts:
         return None

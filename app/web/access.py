@@ -4,10 +4,20 @@ from collections.abc import Sequence
 
 import msgspec
 
+from app.resources.settings.settings import Settings
+
 
 class WebAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user's settings let a fetch do."""
+    """The user's settings for fetching web pages: private hosts, plain http and the proxy."""
 
     private_hosts: Sequence[str] = ()
     allows_http: bool = False
     proxy: str | None = None
+
+
+def web_access(settings: Settings) -> WebAccess:
+    return WebAccess(
+        private_hosts=settings.web.private_hosts,
+        allows_http=settings.web.allow_http,
+        proxy=settings.network.http_proxy,
+    )

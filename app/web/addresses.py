@@ -12,15 +12,26 @@ import httpx2
 import msgspec
 
 from tools.base import ToolError
-from tools.box.proxy import embedded_ipv4, forbidden_reason, is_own_address
+from tools.box.proxy import forbidden_reason, is_own_address, reached_addresses
 
-_PORTS = {"https": 443, "http": 80}
-_BLOB = re.compile(r"/([^/]+)/([^/]+)/blob/(.+)")
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)")
-_HOST = re.compile(r"[a-z0-9._:-]+")
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+_GITHUB_BLOB_PATH = re.compile(r"/([^/]+)/([^/]+)/blob/(.+)")
+_SCHEME_PATTERN = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)")
+_HOST_PATTERN = re.compile(r"[a-z0-9._:-]+")
+_NON_PUBLIC_NETWORKS = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "fec0::/10",  # RFC 3879, site-local
+            "3fff::/20",  # RFC 9637, documentation
+            "192.88.99.0/24",  # RFC 7526, relays of 6to4
+        ),
+    )
+)
+"""Networks that are not globally reachable, and that Python's `is_global` takes for global."""
 MAX_URL_CHARS = 8_000
 
-Resolve = Callable[[str, int], Awaitable[list[str]]]
+ResolveHost = Callable[[str, int], Awaitable[list[str]]]
 
 
 class HostNotFound(ToolError):
@@ -37,67 +48,72 @@ class WebTarget(msgspec.Struct, frozen=True, kw_only=True):
     port: int
 
     @property
-    def name(self) -> str:
-        """`host:port`, as rules of the network write it."""
+    def host_and_port(self) -> str:
+        """The target's `host:port`, as network rules write it."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def parse_target(text: str) -> WebTarget:
-    """Raises `ToolError` for what is no address of the web."""
+    """Parses a web address. Raises `ToolError` for a text that is none."""
     given = text.strip()
     if len(given) > MAX_URL_CHARS:
-        raise ToolError(f"The URL has {len(given):,} characters; {MAX_URL_CHARS:,} is the most.")
-    if not _SCHEME.match(given):
+        raise ToolError(f"The URL has {len(given):,} characters; the maximum is {MAX_URL_CHARS:,}.")
+    if not _SCHEME_PATTERN.match(given):
         given = f"https://{given}"
     try:
         url = httpx2.URL(given)
         host = url.raw_host.decode("ascii").strip("[]").rstrip(".").casefold()
+        if url.scheme in _DEFAULT_PORTS and not url.host:  # which decodes an international name
+            raise ValueError("it names no host")
     except (httpx2.InvalidURL, ValueError, UnicodeError) as problem:
-        raise ToolError(f"This is no URL: {given[:200]} ({problem}).") from None
-    if url.scheme not in _PORTS:
+        raise ToolError(f"This is not a valid URL: {given[:200]} ({problem}).") from None
+    if url.scheme not in _DEFAULT_PORTS:
         raise ToolError(f"web_fetch reads https addresses only, and this one begins with {url.scheme}:.")
     if url.userinfo:
         raise ToolError("The URL contains a user name or a password. Leave it out: bayou sends none.")
-    if not _HOST.fullmatch(host):
+    if not _HOST_PATTERN.fullmatch(host):
         raise ToolError(f"The URL names no valid host: {given[:200]}.")
-    url = _raw_file(url).copy_with(fragment=None)
+    url = _raw_file_url(url).copy_with(fragment=None)
     host = url.raw_host.decode("ascii").strip("[]").rstrip(".").casefold()
-    return WebTarget(url=str(url), scheme=url.scheme, host=host, port=url.port or _PORTS[url.scheme])
+    return WebTarget(url=str(url), scheme=url.scheme, host=host, port=url.port or _DEFAULT_PORTS[url.scheme])
 
 
-def _raw_file(url: httpx2.URL) -> httpx2.URL:
+def _raw_file_url(url: httpx2.URL) -> httpx2.URL:
     """The address of a file's text, for the address of GitHub's page about the file."""
-    blob = _BLOB.fullmatch(url.path)
+    blob = _GITHUB_BLOB_PATH.fullmatch(url.path)
     if url.host != "github.com" or blob is None:
         return url
     return httpx2.URL(f"https://raw.githubusercontent.com/{blob[1]}/{blob[2]}/{blob[3]}")
 
 
 def is_private_host(target: WebTarget, patterns: Sequence[str]) -> bool:
-    """Whether the person named the host, alone or with its port, as one of their own servers."""
-    names = (target.host, target.name)
+    """Whether the user listed the host, alone or with its port, as one of their servers."""
+    names = (target.host, target.host_and_port)
     return any(fnmatchcase(name, pattern.casefold()) for pattern in patterns for name in names)
 
 
-def refusal(address: str) -> str:
-    """Why an address of a host may not be connected to; empty if it is a public one."""
+def address_refusal(address: str) -> str:
+    """Returns why an IP address must not be connected to; empty if it is a public one."""
     reason = forbidden_reason(address, is_own_address)
     if reason:
         return reason
-    found = ipaddress.ip_address(address.partition("%")[0])
-    found = embedded_ipv4(found) or found
-    return "" if found.is_global and not found.is_multicast else "which is a private address"
+    reached = reached_addresses(ipaddress.ip_address(address.partition("%")[0]))
+    is_public = all(
+        one.is_global and not any(one in network for network in _NON_PUBLIC_NETWORKS) for one in reached
+    )
+    return "" if is_public else "which is a private address"
 
 
-async def public_addresses(target: WebTarget, *, is_private: bool, resolve: Resolve) -> list[str]:
-    """Resolves the host. Raises `ToolError` if one of its addresses is not public, unless the person named it."""
+async def public_addresses(target: WebTarget, *, is_private: bool, resolve: ResolveHost) -> list[str]:
+    """Returns the IP addresses of a host. Raises `ToolError` if one of them is not public, unless the user listed
+    the host as private."""
     try:
         addresses = await resolve(target.host, target.port)
     except (OSError, UnicodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise HostNotFound(f"The host {target.host} was not found ({reason}). Check the address.") from None
     for address in addresses:
-        reason = "" if is_private else refusal(address)
+        reason = "" if is_private else address_refusal(address)
         if reason:
             raise ToolError(
                 f"{target.host} is {address}, {reason}: bayou does not connect to it. "

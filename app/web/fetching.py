@@ -13,13 +13,13 @@ import httpx2
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import bundle_of, trusted_context
-from app.providers.senders.client import Route, proxy_addresses
+from app.providers.senders.certificates import certificate_bundle, tls_context
+from app.providers.senders.client import RoutedTransport, proxy_addresses
 from app.version import VERSION
 from app.web.access import WebAccess
 from app.web.addresses import (
     HostNotFound,
-    Resolve,
+    ResolveHost,
     WebTarget,
     is_private_host,
     parse_target,
@@ -30,20 +30,22 @@ from tools.base import ToolError
 from tools.box.proxy import resolve_host
 from tools.limits import format_size
 
-MAX_BYTES = 5_000_000
+MAX_PAGE_BYTES = 5_000_000
 """The most that is read of a page, after decompression."""
-FETCH_SECONDS = 20.0
+FETCH_TIMEOUT_SECONDS = 20.0
 _CONVERT_SECONDS = 10.0
 _CACHE_SECONDS = 900.0
-_CACHED_PAGES = 20
+_MAX_CACHED_PAGES = 20
 _MAX_REDIRECTS = 5
-_ERROR_CHARS = 500
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_HTML = frozenset(("text/html", "application/xhtml+xml"))
-_TEXT = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-sh)$")
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
-_CHARSET_PATTERN = re.compile(r"utf|iso8859|cp\d|gb|big5|shift_jis|euc_|koi8|mac|ascii")
-_META_BYTES = 2_048
+_MAX_ERROR_CHARS = 500
+_REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
+_HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
+_TEXT_TYPE_PATTERN = re.compile(
+    r"text/|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-sh)$"
+)
+_CHARSET_DECLARATION = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_ALLOWED_CHARSETS = re.compile(r"utf|iso8859|cp\d|gb|big5|shift_jis|euc_|koi8|mac|ascii")
+_META_SEARCH_BYTES = 2_048
 
 
 class WebPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,55 +66,58 @@ class WebPage(msgspec.Struct, frozen=True, kw_only=True):
 class WebFetcher:
     """Fetches pages, and keeps those of the last quarter of an hour for the session."""
 
-    def __init__(self, settings: Callable[[], WebAccess], resolve: Resolve = resolve_host) -> None:
+    def __init__(self, settings: Callable[[], WebAccess], resolve: ResolveHost = resolve_host) -> None:
         self._settings = settings
         self._resolve = resolve
         self._pages: OrderedDict[tuple[str, bool], tuple[float, WebPage]] = OrderedDict()
 
     async def fetch(self, url: str, *, raw: bool = False) -> WebPage:
-        """Raises `ToolError` with what happened and what to try."""
+        """Returns a web page, from the cache if it is there. Raises `ToolError` with what happened and what to
+        try."""
         settings = self._settings()
-        target = self.checked(url)
+        target = self.check_url(url)
         key = target.url, raw
         at, page = self._pages.get(key, (0.0, None))
         if page is not None and time.monotonic() - at < _CACHE_SECONDS:
             return page
         try:
-            async with asyncio.timeout(FETCH_SECONDS):
-                page = await self._fetch(target, settings, raw)
+            async with asyncio.timeout(FETCH_TIMEOUT_SECONDS):
+                page = await self._fetch_page(target, settings, raw)
         except TimeoutError:
             raise ToolError(
-                f"{target.host} did not send the page within {FETCH_SECONDS:.0f} seconds."
+                f"{target.host} did not send the page within {FETCH_TIMEOUT_SECONDS:.0f} seconds."
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, zlib.error) as problem:
             reason = str(problem) or type(problem).__name__
             raise ToolError(f"The page could not be read from {target.host}: {reason}.") from None
         self._pages[key] = time.monotonic(), page
-        while len(self._pages) > _CACHED_PAGES:
+        while len(self._pages) > _MAX_CACHED_PAGES:
             self._pages.popitem(last=False)
         return page
 
-    async def ask(
+    async def send_request(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, bytes]:
         """Sends a request to a service that the user has named; returns status and content. Follows no redirect,
         which could take the key elsewhere. Raises `ToolError`."""
-        settings, target = self._settings(), self.checked(url)
+        settings, target = self._settings(), self.check_url(url)
         try:
             async with (
-                asyncio.timeout(FETCH_SECONDS),
-                self._client(settings) as client,
+                asyncio.timeout(FETCH_TIMEOUT_SECONDS),
+                self._make_client(settings) as client,
                 client.stream(method, target.url, headers=dict(headers), content=body) as response,
             ):
-                content, _ = await _body(response)
+                content, _ = await _read_body(response)
                 return response.status_code, content
         except TimeoutError:
-            raise ToolError(f"{target.host} did not answer within {FETCH_SECONDS:.0f} seconds.") from None
+            raise ToolError(
+                f"{target.host} did not answer within {FETCH_TIMEOUT_SECONDS:.0f} seconds."
+            ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, zlib.error) as problem:
             reason = str(problem) or type(problem).__name__
-            raise ToolError(f"{target.host} could not be asked: {reason}.") from None
+            raise ToolError(f"The request to {target.host} failed: {reason}.") from None
 
-    def checked(self, url: str) -> WebTarget:
+    def check_url(self, url: str) -> WebTarget:
         """Returns the target of a URL. Raises `ToolError` if bayou does not fetch such addresses."""
         target, settings = parse_target(url), self._settings()
         is_own = is_private_host(target, settings.private_hosts)
@@ -123,17 +128,18 @@ class WebFetcher:
             )
         return target
 
-    async def _fetch(self, target: WebTarget, settings: WebAccess, raw: bool) -> WebPage:
-        async with self._client(settings) as client:
+    async def _fetch_page(self, target: WebTarget, settings: WebAccess, raw: bool) -> WebPage:
+        async with self._make_client(settings) as client:
             for _ in range(_MAX_REDIRECTS + 1):
                 async with client.stream("GET", target.url) as response:
                     location = response.headers.get("location", "")
-                    if response.status_code not in _REDIRECTS or not location:
-                        return await _page_of(response, target, raw)
-                    following = self.checked(str(response.url.join(location)))
+                    if response.status_code not in _REDIRECT_STATUSES or not location:
+                        return await _make_page(response, target, raw)
+                    following = self.check_url(str(response.url.join(location)))
                     if following.scheme == "http" and target.scheme == "https":
                         raise ToolError(
-                            f"{target.host} sends to the unencrypted {following.url}: not followed."
+                            f"{target.host} redirects to the unencrypted {following.url}, which was not "
+                            f"followed."
                         )
                     if following.host != target.host or following.port != target.port:
                         # Another host is another question to the user: the model asks for it by name.
@@ -143,14 +149,15 @@ class WebFetcher:
                     target = following
         raise ToolError(f"{target.host} redirects more than {_MAX_REDIRECTS} times.")
 
-    def _client(self, settings: WebAccess) -> httpx2.AsyncClient:
-        """Returns a client for one fetch: a kept connection to an address would serve other names there."""
+    def _make_client(self, settings: WebAccess) -> httpx2.AsyncClient:
+        """Returns an HTTP client for a single fetch: a kept connection could serve another name at the same
+        address."""
         check = _AddressCheck(settings.private_hosts, self._resolve)
-        bundle = bundle_of(None)
+        bundle = certificate_bundle(None)
         return httpx2.AsyncClient(
             transport=_CheckedTransport(check, bundle),
             mounts={
-                pattern: _ProxiedTransport(check, Route(address, bundle)) if address else None
+                pattern: _ProxiedTransport(check, RoutedTransport(address, bundle)) if address else None
                 for pattern, address in proxy_addresses(settings.proxy).items()
             },
             headers={
@@ -166,12 +173,13 @@ class WebFetcher:
 
 
 class _AddressCheck:
-    def __init__(self, private_hosts: Sequence[str], resolve: Resolve) -> None:
+    def __init__(self, private_hosts: Sequence[str], resolve: ResolveHost) -> None:
         self._private_hosts = private_hosts
         self._resolve = resolve
 
-    async def addresses(self, request: httpx2.Request) -> list[str]:
-        """Raises `ToolError` for a host that may not be connected to."""
+    async def checked_addresses(self, request: httpx2.Request) -> list[str]:
+        """Returns the IP addresses that a request may connect to. Raises `ToolError` for a host that may not be
+        connected to."""
         target = parse_target(str(request.url))
         is_own = is_private_host(target, self._private_hosts)
         return await public_addresses(target, is_private=is_own, resolve=self._resolve)
@@ -186,9 +194,9 @@ class _CheckedTransport(httpx2.AsyncBaseTransport):
         self._opened: list[httpx2.AsyncHTTPTransport] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        addresses = await self._check.addresses(request)
+        addresses = await self._check.checked_addresses(request)
         context = (
-            await asyncio.to_thread(trusted_context, self._bundle) if request.url.scheme == "https" else False
+            await asyncio.to_thread(tls_context, self._bundle) if request.url.scheme == "https" else False
         )
         transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False)
         self._opened.append(transport)
@@ -215,13 +223,13 @@ class _CheckedTransport(httpx2.AsyncBaseTransport):
 class _ProxiedTransport(httpx2.AsyncBaseTransport):
     """Sends through the user's proxy, which resolves the name; one that resolves here is checked here too."""
 
-    def __init__(self, check: _AddressCheck, route: Route) -> None:
+    def __init__(self, check: _AddressCheck, route: RoutedTransport) -> None:
         self._check = check
         self._route = route
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
-            await self._check.addresses(request)
+            await self._check.checked_addresses(request)
         except HostNotFound:
             pass
         return await self._route.handle_async_request(request)
@@ -230,63 +238,66 @@ class _ProxiedTransport(httpx2.AsyncBaseTransport):
         await self._route.aclose()
 
 
-async def _page_of(response: httpx2.Response, target: WebTarget, raw: bool) -> WebPage:
+async def _make_page(response: httpx2.Response, target: WebTarget, raw: bool) -> WebPage:
     media_type = response.headers.get("content-type", "text/html").partition(";")[0].strip().casefold()
-    is_text = _TEXT.match(media_type) is not None or media_type in _HTML
+    is_text = _TEXT_TYPE_PATTERN.match(media_type) is not None or media_type in _HTML_TYPES
     if response.is_success and not is_text:
         size = response.headers.get("content-length", "")
         known = f", {format_size(int(size))}" if size.isascii() and size.isdigit() else ""
         raise ToolError(
-            f"{target.url} is no text ({media_type}{known}). To work with such a file, download it with bash."
+            f"{target.url} is not text ({media_type}{known}). To work with such a file, download it with "
+            f"bash."
         )
-    body, is_cut = await _body(response)
-    text = body.decode(_charset(response.headers.get("content-type", ""), body), "replace")
+    body, is_cut = await _read_body(response)
+    text = body.decode(_detect_charset(response.headers.get("content-type", ""), body), "replace")
     if not response.is_success:
-        excerpt = " ".join(_converted(text, target.url).markdown.split())[:_ERROR_CHARS]
+        excerpt = " ".join(_convert_to_markdown(text, target.url).markdown.split())[:_MAX_ERROR_CHARS]
         raise ToolError(
             f"{target.url} answered {response.status_code} {response.reason_phrase}. {excerpt}".strip()
         )
     title = ""
-    if media_type in _HTML and not raw:
-        page = await asyncio.to_thread(_converted, text, target.url)
+    if media_type in _HTML_TYPES and not raw:
+        page = await asyncio.to_thread(_convert_to_markdown, text, target.url)
         title, text = page.title, page.markdown
     return WebPage(
         url=target.url, title=title, text=text, media_type=media_type, size=len(body), is_cut=is_cut
     )
 
 
-def _converted(text: str, url: str) -> WebText:
+def _convert_to_markdown(text: str, url: str) -> WebText:
     until = time.monotonic() + _CONVERT_SECONDS
     return html_to_markdown(text, url, lambda: time.monotonic() > until)
 
 
-async def _body(response: httpx2.Response) -> tuple[bytes, bool]:
+async def _read_body(response: httpx2.Response) -> tuple[bytes, bool]:
     """Reads at most `MAX_BYTES` of the content. Each piece is unpacked only as far as there is room."""
     encoding = response.headers.get("content-encoding", "identity").strip().casefold()
     if encoding not in ("identity", "", "gzip", "x-gzip"):
-        raise ToolError(f"The server packs the page as {encoding}, which was not asked for.")
-    pieces = _unpacked(response) if "gzip" in encoding else response.aiter_raw()
+        raise ToolError(f"The server compressed the page as {encoding}, which was not requested.")
+    pieces = _decompress(response) if "gzip" in encoding else response.aiter_raw()
     body = bytearray()
     async for piece in pieces:
-        body += piece[: MAX_BYTES - len(body)]
-        if len(body) >= MAX_BYTES:
+        body += piece[: MAX_PAGE_BYTES - len(body)]
+        if len(body) >= MAX_PAGE_BYTES:
             return bytes(body), True
     return bytes(body), False
 
 
-async def _unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _decompress(response: httpx2.Response) -> AsyncIterator[bytes]:
     unpacking = zlib.decompressobj(31)
     async for piece in response.aiter_raw():
         while piece:
-            yield unpacking.decompress(piece, MAX_BYTES)
+            yield unpacking.decompress(piece, MAX_PAGE_BYTES)
             piece = unpacking.unconsumed_tail
 
 
-def _charset(content_type: str, body: bytes) -> str:
-    declared = _CHARSET.search(content_type) or _CHARSET.search(body[:_META_BYTES].decode("latin-1"))
+def _detect_charset(content_type: str, body: bytes) -> str:
+    declared = _CHARSET_DECLARATION.search(content_type) or _CHARSET_DECLARATION.search(
+        body[:_META_SEARCH_BYTES].decode("latin-1")
+    )
     try:
         name = codecs.lookup(declared[1]).name if declared else "utf-8"
     except (LookupError, ValueError):
         return "utf-8"
     # Others are no encodings of text, or take quadratic time.
-    return name if _CHARSET_PATTERN.match(name) else "utf-8"
+    return name if _ALLOWED_CHARSETS.match(name) else "utf-8"

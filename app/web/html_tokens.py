@@ -10,10 +10,10 @@ from typing import Final, Literal
 
 import msgspec
 
-_NAME: Final = re.compile(r"/?[a-zA-Z][^\s/>]*")
+_TAG_NAME: Final = re.compile(r"/?[a-zA-Z][^\s/>]*")
 _ATTRIBUTE: Final = re.compile(r"""[\s/]*([^\s=>/][^\s=>/]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
 _TAG_END: Final = re.compile(r"[^>]*>")
-_RAW: Final = {
+_RAW_TEXT_ENDS: Final = {
     name: re.compile(rf"</{name}(?=[\s/>])[^>]*>", re.IGNORECASE)
     for name in ("script", "style", "title", "textarea", "noscript", "iframe", "xmp")
 }
@@ -44,13 +44,13 @@ def html_tokens(source: str) -> Iterator[HtmlToken]:
             position = _position_after(source, "-->", opened + 4)
         elif source.startswith(("<!", "<?"), opened):
             position = _position_after(source, ">", opened)
-        elif name := _NAME.match(source, opened + 1):
-            attributes, position = _attributes(source, name.end())
+        elif name := _TAG_NAME.match(source, opened + 1):
+            attributes, position = _parse_attributes(source, name.end())
             tag = name[0].casefold()
             if tag.startswith("/"):
                 yield HtmlToken(kind="end", name=tag[1:])
-            elif tag in _RAW:
-                end = _RAW[tag].search(source, position)
+            elif tag in _RAW_TEXT_ENDS:
+                end = _RAW_TEXT_ENDS[tag].search(source, position)
                 if tag == "title":
                     yield HtmlToken(
                         kind="title", text=unescape(source[position : end.start() if end else position])
@@ -76,7 +76,7 @@ def _position_after(source: str, end: str, position: int) -> int:
     return len(source) if found < 0 else found + len(end)
 
 
-def _attributes(source: str, position: int) -> tuple[dict[str, str], int]:
+def _parse_attributes(source: str, position: int) -> tuple[dict[str, str], int]:
     """The attributes of an element, and where its content begins."""
     found: dict[str, str] = {}
     while len(found) < _MAX_ATTRIBUTES and (one := _ATTRIBUTE.match(source, position)):

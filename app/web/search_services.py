@@ -3,34 +3,37 @@
 The key goes only to the service's own address, or to the one that the user's settings give instead."""
 
 import html
-from collections.abc import Callable, Mapping
-from typing import Literal, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 
+from app.providers.model_stream import Credential
+from app.providers.secret_references import CredentialError
+from app.resources.settings.settings import Settings
+from app.web.access import web_access
+from app.web.search_results import FoundPage, SearchResults
 from tools.base import ToolError
 from tools.patterns import late
+from tools.text import escape_controls
 
-ServiceName = Literal["brave", "tavily"]
+if TYPE_CHECKING:
+    from app.web.fetching import WebFetcher
+
 MAX_RESULTS = 10
-_EXCERPT_CHARS = 400
-_TAG = late(r"</?[a-zA-Z][^<>]{0,100}>")
+_MAX_EXCERPT_CHARS = 400
+_HTML_TAG = late(r"</?[a-zA-Z][^<>]{0,100}>")
 
 Answer = TypeVar("Answer", bound=msgspec.Struct)
 
 
-class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
-    """One result of a search."""
-
-    url: str
-    title: str
-    excerpt: str = ""
-    age: str = ""
+class KeyRefused(ToolError):
+    """The service does not take the key."""
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The request for one search."""
+    """The HTTP request for one web search."""
 
     method: Literal["GET", "POST"]
     url: str
@@ -39,14 +42,13 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchService(msgspec.Struct, frozen=True, kw_only=True):
-    """A service: where it is, and what is sent to it and read from it."""
+    """A web search service: its address, its requests, and the parser of its answers."""
 
     title: str
     url: str
-    key_variable: str
-    request: Callable[[str, str, str, int], SearchRequest]
+    make_request: Callable[[str, str, str, int], SearchRequest]
     """Makes a request from address, key, query and number of results."""
-    read: Callable[[bytes], tuple[FoundPage, ...]]
+    read_pages: Callable[[bytes], tuple[FoundPage, ...]]
 
 
 class _BravePage(msgspec.Struct, frozen=True):
@@ -75,7 +77,7 @@ class _TavilyAnswer(msgspec.Struct, frozen=True):
     results: tuple[_TavilyPage, ...] = ()
 
 
-def _ask_brave(url: str, key: str, query: str, count: int) -> SearchRequest:
+def _brave_request(url: str, key: str, query: str, count: int) -> SearchRequest:
     return SearchRequest(
         method="GET",
         url=f"{url}?{urlencode({'q': query, 'count': count})}",
@@ -85,12 +87,14 @@ def _ask_brave(url: str, key: str, query: str, count: int) -> SearchRequest:
 
 def _read_brave(body: bytes) -> tuple[FoundPage, ...]:
     return tuple(
-        FoundPage(url=one.url, title=_plain(one.title), excerpt=_plain(one.description), age=one.age)
-        for one in _decoded(body, _BraveAnswer).web.results
+        FoundPage(
+            url=one.url, title=_plain_text(one.title), excerpt=_plain_text(one.description), age=one.age
+        )
+        for one in _decode_answer(body, _BraveAnswer).web.results
     )
 
 
-def _ask_tavily(url: str, key: str, query: str, count: int) -> SearchRequest:
+def _tavily_request(url: str, key: str, query: str, count: int) -> SearchRequest:
     return SearchRequest(
         method="POST",
         url=url,
@@ -102,37 +106,97 @@ def _ask_tavily(url: str, key: str, query: str, count: int) -> SearchRequest:
 def _read_tavily(body: bytes) -> tuple[FoundPage, ...]:
     return tuple(
         FoundPage(
-            url=one.url, title=_plain(one.title), excerpt=_plain(one.content), age=one.published_date or ""
+            url=one.url,
+            title=_plain_text(one.title),
+            excerpt=_plain_text(one.content),
+            age=one.published_date or "",
         )
-        for one in _decoded(body, _TavilyAnswer).results
+        for one in _decode_answer(body, _TavilyAnswer).results
     )
 
 
-def _decoded(body: bytes, of: type[Answer]) -> Answer:
+def _decode_answer(body: bytes, of: type[Answer]) -> Answer:
     try:
         return msgspec.json.decode(body, type=of)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise ToolError(f"The search service sent an answer of another form: {problem}.") from None
+        raise ToolError(f"The search service sent an answer in an unknown form: {problem}.") from None
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Returns a title or excerpt without marks of HTML, in one line."""
-    return " ".join(html.unescape(_TAG.sub("", text)).split())[:_EXCERPT_CHARS]
+    return " ".join(html.unescape(_HTML_TAG.sub("", text)).split())[:_MAX_EXCERPT_CHARS]
 
 
-SERVICES: Mapping[ServiceName, SearchService] = {
+SEARCH_SERVICES: Mapping[str, SearchService] = {
     "brave": SearchService(
         title="Brave Search",
         url="https://api.search.brave.com/res/v1/web/search",
-        key_variable="BRAVE_API_KEY",
-        request=_ask_brave,
-        read=_read_brave,
+        make_request=_brave_request,
+        read_pages=_read_brave,
     ),
     "tavily": SearchService(
         title="Tavily",
         url="https://api.tavily.com/search",
-        key_variable="TAVILY_API_KEY",
-        request=_ask_tavily,
-        read=_read_tavily,
+        make_request=_tavily_request,
+        read_pages=_read_tavily,
     ),
 }
+
+
+class ServiceSearch(msgspec.Struct, frozen=True):
+    """Searches the web with the service that the user's settings name."""
+
+    name: str
+    settings: Settings
+    credential: Callable[[str], Awaitable[Credential | None]]
+    """Returns that of a service. Raises `CredentialError`."""
+
+    @property
+    def title(self) -> str:
+        return SEARCH_SERVICES[self.name].title
+
+    @property
+    def key(self) -> str:
+        """The address of the search service, or the one that the user's settings give instead."""
+        web = self.settings.web
+        return (web.search_url if web.search == self.name else None) or SEARCH_SERVICES[self.name].url
+
+    @property
+    def host(self) -> str:
+        return self._fetcher().check_url(self.key).host_and_port
+
+    async def search(self, query: str, count: int) -> SearchResults:
+        """Searches with the service. Raises `ToolError`, which is a `KeyRefused` if the service does not take the
+        key."""
+        service, name = SEARCH_SERVICES[self.name], self.name
+        try:
+            credential = await self.credential(name)
+        except CredentialError as problem:
+            raise ToolError(str(problem)) from None
+        if credential is None:
+            raise ToolError(
+                f"There is no key for {service.title}. The user stores one: bayou auth login {name}."
+            )
+        request = service.make_request(self.key, credential.key, query, count)
+        status, body = await self._fetcher().send_request(
+            request.method, request.url, headers=request.headers, body=request.body
+        )
+        if status in (401, 403):
+            raise KeyRefused(
+                f"{service.title} refused the key ({status}). The user stores another: bayou auth login "
+                f"{name}."
+            )
+        if status == 429:
+            raise ToolError(
+                f"{service.title} allows no more searches now (429). Try again later, or continue without "
+                f"a search."
+            )
+        if not 200 <= status < 300:
+            said = escape_controls(" ".join(body.decode("utf-8", "replace").split())[:300])
+            raise ToolError(f"{service.title} answered {status}. {said}".strip())
+        return SearchResults(pages=service.read_pages(body)[:count])
+
+    def _fetcher(self) -> "WebFetcher":
+        from app.web.fetching import WebFetcher  # noqa: PLC0415  (the network's library, at the first call)
+
+        return WebFetcher(lambda: web_access(self.settings))

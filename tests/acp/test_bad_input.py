@@ -28,11 +28,11 @@ ODD = {"unknown": {"x": 1}, "elicitation": True, "auth": [], "fs": None, "_meta"
 
 async def test_requests_out_of_order_are_refused_and_the_next_ones_work(tmp_path: Path) -> None:
     async with bayou() as client:
-        with pytest.raises(AcpError, match="came before initialize"):
+        with pytest.raises(AcpError, match="called before initialize"):
             await client.new(tmp_path)
         answer = await client.call("initialize", protocolVersion=7, clientCapabilities=ODD)
         assert answer["protocolVersion"] == 1
-        with pytest.raises(AcpError, match="came twice"):
+        with pytest.raises(AcpError, match="called twice"):
             await client.initialize()
         with pytest.raises(AcpError, match="Invalid parameters of session/new"):
             await client.call("session/new", cwd=1)

@@ -11,7 +11,7 @@ OPENINGS = Path(__file__).parent / "openings"
 
 
 @pytest.mark.parametrize("editor", ["zed", "toad"])
-async def test_what_an_editor_sends_at_first_is_answered(editor: str, tmp_path: Path) -> None:
+async def test_first_requests_of_editors_are_answered(editor: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello\n")
     lines = (OPENINGS / f"{editor}.jsonl").read_text().replace("CWD", str(tmp_path)).splitlines()
     answers = {}

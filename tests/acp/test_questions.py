@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.acp.peers import CALLS, AcpClient, bayou, choosing, scripted_client
 
 
@@ -61,6 +63,27 @@ async def test_a_yes_right_behind_a_switch_to_read_only_lets_nothing_run(tmp_pat
         await asyncio.gather(*switching)
         assert len(client.asked) == 1
         assert client.of("tool_call_update")[-1]["status"] == "failed"
+        assert not (tmp_path / "new-file").exists()
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        {"outcome": "cancelled", "optionId": "0"},
+        {"outcome": "selected", "optionId": "99"},
+        {"outcome": "selected", "optionId": "Allow once"},
+    ],
+)
+async def test_an_answer_that_chooses_nothing_lets_nothing_run(
+    tmp_path: Path, outcome: Mapping[str, Any]
+) -> None:
+    async def answer(method: str, parameters: Mapping[str, Any]) -> Any:
+        return {"outcome": outcome}
+
+    async with bayou("--permissions", "ask", answer=answer) as client:
+        await client.initialize()
+        await client.prompt(await client.new(tmp_path), "run touch new-file")
+        assert len(client.asked) == 1
         assert not (tmp_path / "new-file").exists()
 
 

@@ -149,7 +149,7 @@ async def test_additional_directories_are_folders_of_the_session(tmp_path: Path)
             "session/new", cwd=str(work), mcpServers=[], additionalDirectories=[str(library)]
         )
         await client.call("session/close", sessionId=made["sessionId"])
-        with pytest.raises(AcpError, match="no folder"):
+        with pytest.raises(AcpError, match="not a folder"):
             await client.call(
                 "session/new", cwd=str(work), mcpServers=[], additionalDirectories=[str(library / "a.txt")]
             )

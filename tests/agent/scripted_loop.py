@@ -10,8 +10,8 @@ from app.agent.hooks import LoopHooks
 from app.agent.loop import resume_loop, run_loop
 from app.agent.loop_ports import InterruptMode, LoopPorts
 from app.agent.queues import QueueMode, Queues
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
-from app.providers.registry import Registry
 from app.providers.scripted import Scripted, ScriptedAnswer
 from app.values.events import Event, MessageEnd
 from app.values.messages import Message, ToolResultMessage, UserMessage, user_message
@@ -36,7 +36,7 @@ class ScriptedLoop:
     ) -> None:
         """`hooks`: answers by the names of the methods of `LoopHooks`."""
         self.script = Scripted(answers)
-        self.registry = Registry()
+        self.registry = AdapterRegistry()
         self.registry.register("scripted", self.script.adapter, owner="test")
         self.queues = Queues(mode=lambda queue: queue_mode)
         self.abort = Abort()
@@ -45,15 +45,15 @@ class ScriptedLoop:
         self.tools = {tool.name: tool for tool in tools}
         self.on_event: Callable[[Event], None] = lambda event: None
         self.ports = LoopPorts(
-            ask=self._ask,
+            request_answer=self._ask,
             tools=lambda: self.tools,
             tool_context=lambda call, progress: ToolContext(call_id=call.id, cwd=Path(), progress=progress),
             queues=self.queues,
             abort=self.abort,
             interrupt_mode=lambda: interrupt_mode,
-            unwind_seconds=0.05,
+            stop_grace_seconds=0.05,
             hooks=hooks_with(hooks),
-            report=report,
+            report_problem=report,
             will_retry=will_retry,
         )
 

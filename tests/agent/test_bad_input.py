@@ -153,7 +153,7 @@ async def test_a_call_that_is_stopped_before_it_began_is_answered_at_once() -> N
         return text_result("ran")
 
     stage = ScriptedLoop(call("late"), tools=[tool("late", late)])
-    stage.ports = msgspec.structs.replace(stage.ports, unwind_seconds=3600)
+    stage.ports = msgspec.structs.replace(stage.ports, stop_grace_seconds=3600)
 
     def stop(event: Event) -> None:
         if isinstance(event, ToolExecutionStart):
@@ -369,7 +369,12 @@ async def test_hooks_behind_answer_and_turn_that_fail_are_told_and_passed_over()
         raise RuntimeError("turn broke")
 
     stage = ScriptedLoop(
-        call("echo"), say("ok"), tools=[echo()], seal=seal, after_turn=after_turn, report=told.append
+        call("echo"),
+        say("ok"),
+        tools=[echo()],
+        change_finished_answer=seal,
+        after_turn=after_turn,
+        report=told.append,
     )
     await stage.run("go")
     assert plain(stage.conversation[-1]) == "ok"

@@ -7,7 +7,7 @@ import pytest
 
 from app.agent.hooks import CallVerdict
 from app.agent.loop import NothingToContinue
-from app.agent.queues import Aside
+from app.agent.queues import AsideMessage
 from app.providers.scripted import ScriptedAnswer, call, fail, say, think
 from app.values.content import ToolCall
 from app.values.events import (
@@ -263,7 +263,7 @@ async def test_in_immediate_mode_steering_while_the_model_speaks_skips_its_whole
     stage = ScriptedLoop(call("echo") + call("echo"), say("ok"), tools=[echo()], interrupt_mode="immediate")
 
     def steer(event: Event) -> None:
-        if isinstance(event, MessageUpdate) and not stage.queues.waiting("steering"):
+        if isinstance(event, MessageUpdate) and not stage.queues.queued_messages("steering"):
             stage.queues.add("steering", user_message("not that"))
 
     stage.on_event = steer
@@ -325,7 +325,7 @@ async def test_asides_arrive_behind_the_results_in_call_order_with_the_same_requ
         if isinstance(event, ToolExecutionEnd):
             for call_id in ("c2", "c1") if event.tool_call_id == "c2" else ():
                 message = CustomMessage(custom_type="file-map", content=f"map of {call_id}")
-                stage.queues.add_aside(Aside(message=message, call_id=call_id))
+                stage.queues.add_aside(AsideMessage(message=message, call_id=call_id))
 
     stage.on_event = add_asides
     await stage.run("go")

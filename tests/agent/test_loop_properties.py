@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.hooks import CallVerdict
-from app.agent.queues import Aside
+from app.agent.queues import AsideMessage
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.values.content import ToolCall
 from app.values.events import (
@@ -124,7 +124,7 @@ async def harness(plan: dict[str, Any]) -> ScriptedLoop:
                 stage.queues.add("follow_up", user_message(f"follow {counts['follow']}"))
             case "aside":
                 message = CustomMessage(custom_type="note", content=f"aside {counts['aside']}")
-                stage.queues.add_aside(Aside(message=message))
+                stage.queues.add_aside(AsideMessage(message=message))
             case "abort":
                 asyncio.get_running_loop().call_soon(stage.abort.set)
 
@@ -187,7 +187,7 @@ def check_queues(stage: ScriptedLoop, plan: dict[str, Any]) -> None:
     texts = [plain(message) for message in stage.conversation]
     for prefix, queue in (("steer", "steering"), ("follow", "follow_up")):
         delivered = [text for text in texts if text.startswith(f"{prefix} ")]
-        waiting = list(stage.queues.texts(queue))  # pyright: ignore[reportArgumentType]  (one of the two names)
+        waiting = list(stage.queues.queued_texts(queue))  # pyright: ignore[reportArgumentType]  (one of the two names)
         numbers = [int(text.split()[1]) for text in [*delivered, *waiting]]
         assert numbers == list(range(1, len(numbers) + 1))
     asides = [text for text in texts if text.startswith("aside ")]

@@ -40,7 +40,7 @@ def write(path: str, content: str) -> ScriptedAnswer:
 
 
 @pytest.mark.parametrize("time", range(8))
-async def test_what_is_written_can_be_changed_and_read_in_the_same_answer(tmp_path: Path, time: int) -> None:
+async def test_a_file_can_be_written_edited_and_read_in_one_answer(tmp_path: Path, time: int) -> None:
     stage = stage_in(
         tmp_path,
         write("n.py", "one\n")

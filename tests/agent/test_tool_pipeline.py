@@ -42,22 +42,22 @@ class WatchedMasks(NoMasks):
     def __init__(self) -> None:
         self.threads: list[int] = []
 
-    def begin(self, reading: Any) -> None:
+    def unmask_arguments(self, reading: Any) -> None:
         self.threads.append(threading.get_ident())
 
-    def result(self, reading: Any, result: ToolResult) -> ToolResult:
+    def mask_result(self, reading: Any, result: ToolResult) -> ToolResult:
         self.threads.append(threading.get_ident())
         return result
 
 
 class BrokenMasks(WatchedMasks):
-    def result(self, reading: Any, result: ToolResult) -> ToolResult:
+    def mask_result(self, reading: Any, result: ToolResult) -> ToolResult:
         raise OSError("no key")
 
 
 async def played(made: Tool, masks: NoMasks | None = None) -> ScriptedLoop:
     stage = ScriptedLoop(call("odd"), say("ok"), tools=[made])
-    stage.ports = msgspec.structs.replace(stage.ports, masks=masks or NoMasks())
+    stage.ports = msgspec.structs.replace(stage.ports, secret_masks=masks or NoMasks())
     async with asyncio.timeout(10):
         await stage.run("go")
     assert plain(stage.conversation[-1]) == "ok"
@@ -86,7 +86,7 @@ async def test_what_a_tool_raises_is_its_result(
 
 
 @both
-async def test_what_is_no_result_is_reported(made: Callable[[Any], Tool]) -> None:
+async def test_an_invalid_tool_result_is_reported(made: Callable[[Any], Tool]) -> None:
     stage = await played(made(lambda: 7))
     assert stage.result_texts == ["Tool odd returned int instead of a result"]
 
@@ -119,7 +119,7 @@ async def test_a_threads_result_after_an_abort_is_ignored() -> None:
             stop.check()
 
     stage = ScriptedLoop(call("odd"), tools=[tool("odd", ThreadedTool(work))])
-    stage.ports = msgspec.structs.replace(stage.ports, masks=masks)
+    stage.ports = msgspec.structs.replace(stage.ports, secret_masks=masks)
 
     async def abort() -> None:
         await asyncio.to_thread(has_begun.wait)

@@ -22,12 +22,15 @@ NO_PAGES = {
 SCREEN_ITSELF = "app/tui/features/screen/"
 """Nothing of it is without the screen."""
 PARTS_OF_PAGES = {
+    "context_groups.py",
+    "desk.py",
     "__init__.py",
     "feature.py",
     "screen.py",
     "trust_screen.py",
     "form_screen.py",
     "rows.py",
+    "hunk_blocks.py",
     "entries.py",
 }
 """Screens are tested with the other widgets, rows with their page."""
@@ -86,7 +89,7 @@ def test_pages_are_tested_without_the_application():
         f"{name(path)}: {node.module}"
         for path in sorted(here.glob("*.py"))
         for node in nodes(path, ast.ImportFrom)
-        if node.module in ("app.tui.app", "app.tui.register", "tests.tui.scripted_app")
+        if node.module in ("app.tui.app", "app.tui.feature_register", "tests.tui.scripted_app")
     }
     assert found == set(), "A page is handed what it takes, in a few words."
     tested = {

@@ -18,7 +18,7 @@ async def complete(self, app):
         file.write(" ".join(sys.modules))
     os.rename("loaded.part", "loaded")
 
-StartOptions.complete = complete
+StartOptions.complete_start = complete
 sys.argv = ["bayou", *sys.argv[1:]]
 from app.cli.main import main
 main()
@@ -27,7 +27,7 @@ main()
 
 IDLE = PROGRAM.replace(
     "async def complete(self, app):\n",
-    "whole = StartOptions.complete\n\nasync def complete(self, app):\n    await whole(self, app)\n",
+    "whole = StartOptions.complete_start\n\nasync def complete(self, app):\n    await whole(self, app)\n",
 )
 """The same, when all has been done that is done without being asked."""
 
@@ -56,7 +56,7 @@ BEHIND_IT = (
     "tools.registry",
     "tools.running.commands",
     "tools.schema",
-    "tools.structure",
+    "tools.ast_search",
     "widgets.editor.vi.mode",
     "widgets.transcript.leaves.block_leaves",
     "widgets.transcript.item",

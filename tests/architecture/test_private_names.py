@@ -99,7 +99,10 @@ def _is_self(node: ast.expr) -> bool:
 
 def inherited(path: Path) -> Iterator[str]:
     """Private names that a class of ours uses or gives itself, and that its bases in libraries have."""
-    module = importlib.import_module(name(path)[:-3].replace("/", "."))
+    try:
+        module = importlib.import_module(name(path)[:-3].replace("/", "."))
+    except ModuleNotFoundError:  # an extra that is not installed
+        return
     for each in vars(module).values():
         if inspect.isclass(each) and each.__module__ == module.__name__:
             theirs = {

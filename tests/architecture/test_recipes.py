@@ -158,7 +158,7 @@ from app.values.messages import ToolResultMessage
 async def main():
     assembled = assemble_session(Options(no_session=True), paths, {}, ends_with_answer=True)  # there is no user to ask
     calls = call("count", path="log.txt") + call("count", path=".env")
-    assembled.choice.set(Scripted([calls, say("done")]).register(assembled.registry))
+    assembled.model_choice.set_model(Scripted([calls, say("done")]).register(assembled.registry))
     session = assembled.session
     await session.prompt("count")
     await session.wait_until_idle()
@@ -184,7 +184,7 @@ from app.values.events import TodoReminder
 async def use(screen, pilot, seen):
     events = []
     screen.session.subscribe(events.append)
-    screen.session.settings.keep("todo.maxReminders", 1)
+    screen.session.settings.save_setting("todo.maxReminders", 1)
     await submit(screen, pilot, "go")
     await wait_for_runs(screen, pilot)
     print(sum(isinstance(event, TodoReminder) for event in events))
@@ -278,7 +278,7 @@ async def use(screen, pilot, seen):
     await submit(screen, pilot, "/tides")
     await seen("high water at noon")
     await pilot.press("escape")
-    await screen.session.record.rename("estuary")
+    await screen.session.notes.rename("estuary")
     await seen("The tides of estuary stay the same.")
     print(dict(screen.action_table.command_names())["tides"])
 

@@ -40,7 +40,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.assembly.options": (*HEAVY, "asyncio"),
     "app.values.codec": (*HEAVY, "asyncio"),
     "app.values.events": (*HEAVY, "asyncio"),
-    "app.providers.registry": HEAVY,
+    "app.providers.adapter_registry": HEAVY,
     "app.providers.offline.guide": HEAVY,
     "app.agent.loop": HEAVY,
     "app.sessions.session_log": HEAVY,

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT, USAGE
+from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT_REACHED, USAGE_ERROR
 from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
 from tests.hostile.setups import answer_body, ending, piece, use_model_at, write_user_settings
 from tests.providers.loopback import Received, Reply, loopback, sse
@@ -58,7 +58,7 @@ async def test_each_task_runs_in_a_clone_and_every_end_is_a_result(tmp_path: Pat
     assert len((out / "results.jsonl").read_text().splitlines()) == 3
     other = write_tasks(tmp_path / "u.jsonl", {"id": "good", "prompt": "write"})
     code, _, errors = await batch(other, *words[1:], cwd=tmp_path)
-    assert code == USAGE and "it has the results of another batch" in errors
+    assert code == USAGE_ERROR and "it has the results of another batch" in errors
 
 
 async def test_a_copied_folder_keeps_the_original_as_it_was_and_events_are_json(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ async def test_a_copied_folder_keeps_the_original_as_it_was_and_events_are_json(
     tasks = write_tasks(tmp_path / "t.jsonl", {"id": "one", "prompt": "write", "check": "grep changed a.txt"})
     words = (tasks, "--out", "out", *SCRIPTED, "--json")
     code, _, errors = await batch(*words, "--repo", folder, cwd=tmp_path)
-    assert code == USAGE and "has changes that are not committed" in errors
+    assert code == USAGE_ERROR and "has uncommitted changes" in errors
     code, told, errors = await batch(*words, "--folder", folder, cwd=tmp_path)
     assert (code, errors) == (DONE, "")
     events = [json.loads(line) for line in told.splitlines()]
@@ -89,6 +89,7 @@ async def test_commands_end_with_their_time_and_the_check_is_confined_like_the_a
     tasks = write_tasks(
         tmp_path / "t.jsonl",
         {"id": "setup", "prompt": "write", "setup": "sleep 600 & sleep 600", "setup_limit": 0.5},
+        {"id": "check", "prompt": "write", "check": "sleep 600 & sleep 600", "check_limit": 0.5},
         {"id": "boxed", "prompt": "write", "check": check},
         {"id": "free", "prompt": "write", "check": check, "permissions": "full"},
     )
@@ -97,6 +98,7 @@ async def test_commands_end_with_their_time_and_the_check_is_confined_like_the_a
     found = results(tmp_path / "out")
     assert (found["setup"]["outcome"], found["setup"]["reason"]) == ("timeout", "setup took too long")
     assert "exitCode" not in found["setup"]
+    assert (found["check"]["outcome"], found["check"]["reason"]) == ("timeout", "check took too long")
     assert found["free"]["outcome"] == "passed"
     is_sandboxed = system_abilities().step != "none"
     assert found["boxed"]["outcome"] == ("failed" if is_sandboxed else "passed")
@@ -144,7 +146,7 @@ async def test_ctrl_c_ends_all_runs_as_results_and_the_same_command_continues(tm
         os.kill(running.pid, signal.SIGINT)
         told = (await asyncio.wait_for(running.communicate(), 60))[0].decode()
     assert running.returncode == INTERRUPTED
-    assert "2 cancelled. Stopped" in told and "the same command continues with 1 run." in told
+    assert "2 cancelled. Stopped" in told and "for the remaining 1 run." in told
     assert {one["outcome"] for one in results(out).values()} == {"cancelled"}
     assert all((out / one["session"]).exists() for one in results(out).values())
 
@@ -167,10 +169,10 @@ async def test_a_dry_run_shows_the_matrix_and_the_most_it_may_cost(tmp_path: Pat
         "0.5",
     )
     code, _, errors = await batch(*words, cwd=tmp_path)
-    assert code == USAGE and "Task two: " in errors and "has no revision v9" in errors
+    assert code == USAGE_ERROR and "Task two: " in errors and "has no revision v9" in errors
     git(repository, "tag", "v9")
     code, told, _ = await batch(*words, cwd=tmp_path)
-    assert code == DONE and "12 runs" in told and "6 a, 6 b" in told and "at most $6.00" in told
+    assert code == DONE and "12 runs" in told and "6 a, 6 b" in told and "Maximum cost: $6.00" in told
     assert not (tmp_path / "out").exists()
 
 
@@ -198,7 +200,7 @@ async def test_a_budget_stops_the_whole(tmp_path: Path) -> None:
             "1",
         )
         code, told, errors = await batch(*words, cwd=tmp_path, options=())
-    assert (code, errors) == (LIMIT, ""), told
+    assert (code, errors) == (LIMIT_REACHED, ""), told
     assert "The budget is spent" in told and "1 run did not start" in told
     assert {id: one["cost"] for id, one in results(out).items()} == {"one": 0.6, "two": 0.6}
 

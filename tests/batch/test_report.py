@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.batch.report.statistics import quantiles_of, rate_of, sign_test
+from app.batch.report.statistics import compute_quantiles, compute_rate, sign_test
 from app.batch.results import BatchFolder
 from app.cli.commands.batch_report import run
 from bayou.batch import BatchResult, Outcome
@@ -26,7 +26,7 @@ from tests.support.warm_bayou import BAYOU
     ],
 )
 def test_wilsons_interval(passed: int, of: int, low: float, high: float) -> None:
-    rate = rate_of(passed, of)
+    rate = compute_rate(passed, of)
     assert (rate.low, rate.high) == pytest.approx((low, high), abs=5e-5)
 
 
@@ -38,14 +38,20 @@ def test_the_sign_test(better: int, worse: int, p: float) -> None:
 
 
 def test_quantiles_lie_between_values() -> None:
-    found = quantiles_of([4, 1, 3, 2])
+    found = compute_quantiles([4, 1, 3, 2])
     assert (found.median, found.ninety, found.most, found.total) == pytest.approx((2.5, 3.7, 4, 10))
+
+
+def test_a_distribution_counts_each_value_up_to_the_largest_of_all_groups() -> None:
+    found = compute_quantiles([0, 1, 1, 4], 8.0)
+    assert found.bins == (1, 2, 0, 0, 1, 0, 0, 0) and compute_quantiles([8.0], 8.0).bins[-1] == 1
+    assert compute_quantiles([0.0], 0.0).bins == ()
 
 
 def filled(out: Path, *outcomes: tuple[str, str, Outcome]) -> Path:
     """A batch with these results: task, model, outcome."""
     folder = BatchFolder(out)
-    folder.claim(out.parent / "t.jsonl")
+    folder.open_for_tasks(out.parent / "t.jsonl")
     for id, model, outcome in outcomes:
         reason = "" if outcome == "passed" else "check ended with 1 <b>"
         known: dict[str, Any] = {
@@ -55,7 +61,7 @@ def filled(out: Path, *outcomes: tuple[str, str, Outcome]) -> Path:
             "model": model,
             "reason": reason,
         }
-        folder.append(BatchResult(**known, outcome=outcome, cost=0.25, seconds=10, tokens=1_000))
+        folder.append_result(BatchResult(**known, outcome=outcome, cost=0.25, seconds=10, tokens=1_000))
     folder.close()
     return out
 
@@ -110,5 +116,5 @@ def test_two_batches_are_compared_and_another_folder_is_refused(
     assert run([str(out), str(other)]) == 0
     assert f"{other} and {out} on 6 tasks: {other} is better on 5" in capsys.readouterr().out
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Exception, match="this is no folder of a batch"):
+    with pytest.raises(Exception, match="is not a batch folder"):
         run([str(tmp_path / "empty")])

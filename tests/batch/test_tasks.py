@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.batch.pool import progress_of
+from app.batch.pool import batch_progress
 from app.batch.results import BatchFolder, read_results
 from app.batch.task_files import read_rows
-from app.batch.tasks import Batch, BatchError, Defaults, TaskFields, plan_batch
+from app.batch.tasks import Batch, BatchDefaults, BatchError, TaskFields, plan_batch
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult, Outcome
 
@@ -25,7 +25,8 @@ def planned(
     (place / name).write_text(text)
     defaults = TaskFields(**{"folder": "project", **fields})
     return plan_batch(
-        read_rows(place / name), Defaults(fields=defaults, models=models, repeat=repeat, base=place)
+        read_rows(place / name),
+        BatchDefaults(fields=defaults, models=models, repeat=repeat, base_folder=place),
     )
 
 
@@ -69,13 +70,13 @@ def test_a_matrix_makes_a_run_of_each_model_and_repetition(place: Path) -> None:
         ("3", "t.jsonl, line 1: a task is an object"),
         ('{"prompt": "x"}', "line 1: Object missing required field `id`"),
         ('{"id": "a"}', "line 1: there is no prompt"),
-        ('{"id": "../a", "prompt": "x"}', "line 1: the id '../a' names files"),
+        ('{"id": "../a", "prompt": "x"}', "line 1: the id '../a' is not valid"),
         ('{"id": "a", "prompt": "x", "promt": 1}', "line 1: Object contains unknown field `promt`"),
         ('{"id": "a", "prompt": "x", "max_turns": 0}', "line 1: Expected `int` >= 1"),
         ('{"id": "a", "prompt": "x", "thinking": "much"}', "line 1: Invalid enum value 'much'"),
         (
             '{"id": "a", "prompt": "x"}\n{"id": "a", "prompt": "y"}',
-            "line 2: the id a is that of t.jsonl, line 1 too",
+            "line 2: the id a is already used in t.jsonl, line 1",
         ),
         ('{"id": "a", "prompt": "x", "folder": "none"}', "line 1: folder none: there is no such folder"),
         ('{"id": "a", "prompt": "x", "rev": "main"}', "line 1: rev needs repo"),
@@ -124,37 +125,37 @@ def test_what_is_left_are_new_changed_interrupted_and_retried_runs(place: Path) 
         result(batch, 3, "limit", "the budget of the batch is spent"),
         result(batch, 4, "passed", hash="another"),
     ]
-    progress = progress_of(batch, before, frozenset())
+    progress = batch_progress(batch, before, frozenset())
     assert [run.task.id for run in progress.left] == ["c", "e", "f"]
     assert (progress.changed, progress.spent) == (1, 2.5)
-    retried = progress_of(batch, before, frozenset({"failed"}))
+    retried = batch_progress(batch, before, frozenset({"failed"}))
     assert [run.task.id for run in retried.left] == ["b", "c", "e", "f"]
 
 
 def test_results_survive_a_line_that_a_crash_cut_off(place: Path) -> None:
     batch = planned(place, "t.jsonl", '{"id": "a", "prompt": "x"}\n')
     folder = BatchFolder(place / "out")
-    folder.claim(place / "t.jsonl")
-    folder.append(result(batch, 0, "passed"))
+    folder.open_for_tasks(place / "t.jsonl")
+    folder.append_result(result(batch, 0, "passed"))
     folder.close()
     with folder.results_file.open("ab") as file:
         file.write(b'{"id":"b","ke')
     again = BatchFolder(place / "out")
-    again.claim(place / "t.jsonl")
+    again.open_for_tasks(place / "t.jsonl")
     assert [one.id for one in again.results()] == ["a"]
-    again.append(result(batch, 0, "failed"))
+    again.append_result(result(batch, 0, "failed"))
     again.close()
     assert [one.outcome for one in read_results(place / "out")] == ["passed", "failed"]
 
 
 def test_a_folder_of_another_batch_is_refused(place: Path) -> None:
     folder = BatchFolder(place / "out")
-    folder.claim(place / "t.jsonl")
+    folder.open_for_tasks(place / "t.jsonl")
     with pytest.raises(BatchError, match="another bayou runs this batch"):
-        BatchFolder(place / "out").claim(place / "t.jsonl")
+        BatchFolder(place / "out").open_for_tasks(place / "t.jsonl")
     folder.close()
     with pytest.raises(BatchError, match=r"the results of another batch, .*t\.jsonl"):
-        BatchFolder(place / "out").claim(place / "u.jsonl")
+        BatchFolder(place / "out").open_for_tasks(place / "u.jsonl")
     (place / "project" / "a.py").touch()
     with pytest.raises(BatchError, match=r"other files in it, such as a\.py"):
-        BatchFolder(place / "project").claim(place / "t.jsonl")
+        BatchFolder(place / "project").open_for_tasks(place / "t.jsonl")

@@ -8,6 +8,7 @@ import pytest
 from app.batch.results import BatchFolder, read_results
 from app.batch.tasks import BatchError, Run, Task
 from app.batch.workspaces import Workspaces, commit_key, find_commits
+from app.resources.paths import Paths
 from bayou.batch import BatchResult
 from tests.batch.batch_setups import git, make_repository
 from tests.hostile.setups import small_disk
@@ -23,8 +24,10 @@ async def test_a_copy_leaves_out_the_batch_itself_and_what_cannot_be_copied(tmp_
     (folder / "a.txt").write_text("a\n")
     (folder / "gone").symlink_to("/nowhere")
     os.mkfifo(folder / "pipe")
-    workspaces = Workspaces(tmp_path, folder / "work", folder / "out")
-    made = await workspaces.make(run_in(folder=str(folder)), None)
+    workspaces = Workspaces(
+        Paths.from_env({"HOME": str(tmp_path)}, tmp_path), folder / "work", folder / "out"
+    )
+    made = await workspaces.make_run_folder(run_in(folder=str(folder)), None)
     assert sorted(one.name for one in made.path.iterdir()) == ["a.txt", "gone", "work"]
     assert list((made.path / "work").iterdir()) == []
     (made.path / "b.txt").write_text("b\n")
@@ -43,9 +46,11 @@ async def test_a_clone_has_a_commit_that_is_on_no_branch_and_shares_no_refs(tmp_
     lost = git(repository, "rev-parse", "HEAD").strip()
     git(repository, "reset", "-q", "--hard", "HEAD~")
     run = run_in(repo=str(repository), rev=lost)
-    commits = await find_commits((run,), {}, tmp_path)
-    workspaces = Workspaces(tmp_path, tmp_path / "work", tmp_path / "out")
-    made = await workspaces.make(run, commits[commit_key(run.task)])
+    commits = await find_commits((run,), {}, Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
+    workspaces = Workspaces(
+        Paths.from_env({"HOME": str(tmp_path)}, tmp_path), tmp_path / "work", tmp_path / "out"
+    )
+    made = await workspaces.make_run_folder(run, commits[commit_key(run.task)])
     assert (made.path / "a.txt").read_text() == "lost\n"
     assert git(made.path, "remote") == "" and git(made.path, "status", "--porcelain") == ""
     git(made.path, "switch", "-qc", "own")
@@ -63,12 +68,12 @@ def test_a_full_disk_loses_no_earlier_result(tmp_path: Path) -> None:
 
     with small_disk(tmp_path / "disk") as disk:
         folder = BatchFolder(disk.place / "out")
-        folder.claim(tmp_path / "t.jsonl")
-        folder.append(result("one"))
+        folder.open_for_tasks(tmp_path / "t.jsonl")
+        folder.append_result(result("one"))
         disk.fill()
         with pytest.raises(BatchError, match="the result of two cannot be written: No space left"):
-            folder.append(result("two"))
+            folder.append_result(result("two"))
         disk.make_room()
-        folder.append(result("three"))
+        folder.append_result(result("three"))
         folder.close()
         assert [one.id for one in read_results(disk.place / "out")] == ["one", "three"]

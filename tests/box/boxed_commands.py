@@ -41,7 +41,7 @@ class BoxedCommands:
         )
 
     def let_run(self, call_id: str, **how: Any) -> None:
-        self.boxes.remember(call_id, SandboxGrant(**how))
+        self.boxes.remember_grant(call_id, SandboxGrant(**how))
 
     async def started(self, command: str, call_id: str = "c", **more: Any) -> RunningCommand:
         """It goes on, as a background job does."""

@@ -9,8 +9,8 @@ import pytest
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.ordinary import forbids_user_namespaces
 from tools.box.abilities import system_abilities
-from tools.box.places import CACHES
 from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod
+from tools.protected.caches import CACHES
 
 
 def skip_below(step: ConfinementMethod) -> None:
@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / ".cache").mkdir()
     monkeypatch.setenv("HOME", str(home))
     for cache in CACHES:
-        monkeypatch.delenv(cache.variable or "BAYOU_NO_SUCH_CACHE", raising=False)
+        monkeypatch.delenv(cache.variable, raising=False)
     return home
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.box.boxed_commands import BoxedCommands
-from tools.kernel.calls import EvalRequest, Evaluation
-from tools.kernel.telling import eval_result
+from tools.kernel.eval_results import eval_result
+from tools.kernel.evaluation import EvalRequest, Evaluation
 from tools.workspace import Workspace
 
 
@@ -50,7 +50,7 @@ async def test_what_a_cell_changes_that_came_after_the_kernel_is_named(
     workspace = boxed().workspace
     try:
         await result(workspace, "x = 1")
-        await asyncio.to_thread(workspace.guard.between)
+        await asyncio.to_thread(workspace.guard.changes_between)
         (project / ".envrc").write_text("mine")
         text = await result(workspace, "open('.envrc', 'w').write('evil')")
         assert "this cell made or changed" in text and ".envrc" in text and (project / ".envrc").exists()
@@ -69,9 +69,26 @@ async def test_a_shell_that_lasts_begins_anew_where_keys_came_after_it(
         assert "x is 1" in await hands.text("echo x is $x")
         (home / ".netrc").write_text("machine a password hunter2hunter2")
         assert "hunter2" not in await hands.text("cat ~/.netrc")
-        await asyncio.to_thread(hands.workspace.guard.between)
+        await asyncio.to_thread(hands.workspace.guard.changes_between)
         (project / ".envrc").write_text("mine")
         outcome = await hands.outcome("echo evil >> .envrc")
         assert outcome.planted == (str(project / ".envrc"),)
     finally:
         hands.close()
+
+
+async def test_what_a_cell_writes_by_a_hard_link_that_came_after_the_kernel_is_named(
+    boxed: Callable[..., BoxedCommands], project: Path, home: Path
+) -> None:
+    workspace = boxed().workspace
+    try:
+        await result(workspace, "x = 1")
+        for name in ("kept", "written"):
+            (home / name).write_text("old")
+            (project / name).hardlink_to(home / name)
+        text = await result(workspace, "open('written', 'r+').write('new')")
+        assert "this cell wrote" in text and "project/written" in text and "hard links" in text
+        assert "project/kept" not in text and "x is 1" in await result(workspace, "print('x is', x)")
+        assert "hard links" not in await result(workspace, "2")
+    finally:
+        workspace.end_kernel()

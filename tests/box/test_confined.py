@@ -223,24 +223,13 @@ async def test_a_workspace_that_a_command_replaces_by_a_link_leads_nowhere(
         hands.close()
 
 
-async def test_what_a_command_plants_in_a_cache_is_moved_away(
-    home: Path, project: Path, boxed: Boxed
-) -> None:
-    (home / ".cargo" / "bin").mkdir(parents=True)
-    writes = (f"echo evil > ~/.cargo/{name}" for name in ("config.toml", "bin/cargo", "x"))
-    outcome = await boxed().outcome("; ".join(writes))
-    assert not (home / ".cargo" / "bin" / "cargo").exists() and (home / ".cargo" / "x").exists()
-    assert [one.path for one in outcome.set_aside] == [str(home / ".cargo" / "config.toml")]
-    assert not (home / ".cargo" / "config.toml").exists() and outcome.planted == ()
-
-
 async def test_what_one_call_was_let_through_to_is_not_for_a_shell_that_lasts(boxed: Boxed) -> None:
     hands = boxed()
     hands.effective_settings.set("sandbox.network", "off")
     hands.let_run("n", kind="work", uses_network=True, programs=frozenset({"git"}))
-    box = await hands.boxes.for_call("n", lasts=True)
+    box = await hands.boxes.box_for_call("n", lasts=True)
     assert box is not None and box.network == "own" and not box.may_read(f"{Path.home()}/.ssh/id_ed25519")
-    once = await hands.boxes.for_call("n")
+    once = await hands.boxes.box_for_call("n")
     assert once is not None and once.may_read(f"{Path.home()}/.ssh/id_ed25519")
 
 
@@ -250,8 +239,10 @@ async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: 
     for command, sees in (("git push origin main; frobnicate", True), ("git status; frobnicate", False)):
         verdict = judge_command(command, PLACE)
         assert verdict.risk == "contained"
-        hands.boxes.decided("n", decide_call(verdict, "bash", PermissionPolicy(mode="ask"), PLACE), "ask")
-        box = await hands.boxes.for_call("n")
+        hands.boxes.remember_decision(
+            "n", decide_call(verdict, "bash", PermissionPolicy(mode="ask"), PLACE), "ask"
+        )
+        box = await hands.boxes.box_for_call("n")
         assert box is not None and box.may_read(key) == sees
 
 
@@ -289,22 +280,21 @@ async def test_a_start_up_file_that_a_command_makes_in_the_home_is_moved_away(
     assert not (home / ".bash_profile").exists()
 
 
-POM = (
-    "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>a</artifactId>"
-    "<version>1</version><packaging>pom</packaging></project>"
-)
+async def test_settings_and_hooks_of_an_agent_that_no_row_names_are_named(
+    boxed: Boxed, project: Path
+) -> None:
+    hands = boxed()
+    made = await hands.outcome(
+        "mkdir -p .newagent/hooks && echo x | tee .newagent/settings.json > .newagent/hooks/a"
+    )
+    assert {Path(path).name for path in made.planted} == {"settings.json", "a"} and made.set_aside == ()
+    assert (await hands.outcome("echo x > .newagent/notes.md")).planted == ()
+    changed = await hands.outcome("echo y > .newagent/hooks/a")
+    assert changed.planted == (f"{project}/.newagent/hooks/a",)
 
 
-@pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven is not installed")
-async def test_maven_works_where_its_cache_is_not_there(boxed: Boxed, project: Path) -> None:
-    (project / "pom.xml").write_text(POM)
-    outcome = await boxed().outcome("mvn -o -q validate")
-    assert outcome.exit_code == 0, outcome.output.text
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-async def test_a_missing_cache_of_maven_has_another_place(boxed: Boxed, home: Path, is_there: bool) -> None:
-    if is_there:
-        (home / ".m2").mkdir()
-    said = await boxed().text('echo "$MAVEN_OPTS"')
-    assert (f"-Dmaven.repo.local={home}/.cache/bayou-box/m2/repository" in said) is not is_there
+async def test_prompts_of_agents_and_files_of_nix_are_moved_away(boxed: Boxed, project: Path) -> None:
+    made = await boxed().outcome(
+        "mkdir -p .claude/skills/a sub && echo x > .claude/skills/a/SKILL.md; echo x > sub/flake.nix"
+    )
+    assert {one.path for one in made.set_aside} == {f"{project}/.claude/skills", f"{project}/sub/flake.nix"}

@@ -123,7 +123,7 @@ async def test_packs_cannot_be_removed_and_gc_itself_removes_them(boxed: Boxed, 
     hands = boxed()
     await hands.outcome("rm -rf .git/objects/pack; git gc -q")
     assert set(before) <= set(packs.glob("*.pack"))
-    hands.let_run("gc", repacks=True)
+    hands.let_run("gc", only_repacks=True)
     assert await hands.code("git gc -q", "gc") == 0
     assert len([*packs.glob("*.pack")]) == 1 and git(repository, "fsck") == ""
 
@@ -145,7 +145,7 @@ def test_objects_that_git_pruned_are_not_put_back(repository: Path, tmp_path: Pa
     place = repository / ".git/objects" / old[:2] / old[2:]
     os.utime(place, (1, 1))
     copies = GitCopies(lambda kind: private(tmp_path))
-    copies.take([str(repository / ".git")])
+    copies.copy_before([str(repository / ".git")])
     git(repository, "gc", "-q")
     assert copies.put_back([str(repository / ".git")]) == ()
     assert not place.exists() and git(repository, "cat-file", "-t", written) == "blob\n"
@@ -164,7 +164,7 @@ def test_links_lead_neither_copies_nor_what_is_put_back_elsewhere(repository: Pa
     held = next((repository / ".git/objects").glob("[0-9a-f][0-9a-f]/*"))
     name, count = held.parent, len([*held.parent.iterdir()])
     copies, folder = GitCopies(lambda kind: private(tmp_path)), str(repository / ".git")
-    copies.take([folder])
+    copies.copy_before([folder])
     (secret / held.name).write_text("a secret")
     name.rename(tmp_path / "moved")
     name.symlink_to(secret)
@@ -184,13 +184,13 @@ def test_a_command_costs_little_among_fifty_thousand_objects(repository: Path, t
         for other in range(195):
             os.close(os.open(objects / f"{number:02x}" / f"{other:038x}", os.O_CREAT | os.O_WRONLY))
     copies, folder = GitCopies(lambda kind: private(tmp_path)), str(repository / ".git")
-    copies.take([folder])
+    copies.copy_before([folder])
     copies.put_back([folder])
     time.sleep(0.1)  # a folder that changed just now is looked at twice
     spent: list[float] = []
     for _ in range(8):
         began = time.process_time()
-        copies.take([folder])
+        copies.copy_before([folder])
         copies.put_back([folder])
         spent.append(time.process_time() - began)
     assert min(spent) < 0.010

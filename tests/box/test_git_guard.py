@@ -157,7 +157,7 @@ def test_programs_that_the_configuration_names_are_held(user: BoxedUser) -> None
         "-c",
         "mkdir tools; for n in watch edit.sh; do printf '#!/bin/sh\\n' > tools/$n; done; chmod +x tools/watch",
     )
-    user.run("sh", "-c", "printf 'exit 0\\n' > clean.sh; echo text > notes.md")
+    user.run("sh", "-c", "printf 'exit 0\\n' > clean.sh; echo text | tee notes.md > other.md")
     commit(user)
     user.git("config", "core.fsmonitor", "./tools/watch")
     user.git("config", "alias.tidy", "!sh tools/edit.sh notes.md && true")
@@ -168,10 +168,57 @@ def test_programs_that_the_configuration_names_are_held(user: BoxedUser) -> None
         "mv tools away; mkdir tools; cp evil.sh tools/watch; cp evil.sh tools/edit.sh",
     ):
         user.tries(attack)
-    user.tries("echo more >> notes.md")
-    assert (user.project / "notes.md").read_text() == "text\nmore\n"
+    user.tries("echo more >> other.md; echo more >> notes.md")
+    assert (user.project / "other.md").read_text() == "text\nmore\n"
+    assert (user.project / "notes.md").read_text() == "text\n", "it cannot be told from a script"
     user.git("tidy")
     runs_nothing(user)
+
+
+SPELLINGS = {
+    "a/1.sh": ("core.pager", "$HOME/{name}/a/1.sh"),
+    "a/2.sh": ("filter.f.clean", '"$(git rev-parse --show-toplevel)"/a/2.sh %f'),
+    "a/3.sh": ("filter.f.smudge", "sh -c './a/3.sh %f'"),
+    "a/4.sh": ("alias.four", "!cd a && ./4.sh"),
+    "a/5.sh": ("alias.five", "!x=./a/5.sh; $x"),
+    "a/6.sh": ("sequence.editor", "${{GIT_PREFIX:-./}}a/6.sh"),
+    "pkg/__main__.py": ("core.fsmonitor", "python3 -m pkg"),
+    "tool.py": ("gpg.program", "python3 -m tool"),
+    "a/unbuffered.py": ("merge.m.driver", "python3 -u a/unbuffered.py %A"),
+    "pkg/deep/inner.py": ("diff.d.textconv", "python3 -W ignore -m pkg.deep.inner"),
+    "a/two words (1),#=.sh": ("diff.e.command", "sh 'a/two words (1),#=.sh'"),
+    "a/quoted.sh": ("alias.quoted", "!sh a/qu''ot\\ed.sh"),
+    "pkg/deep/under.sh": ("alias.under", "!cd pkg && cd deep && sh under.sh"),
+    "a/late.sh": ("alias.late", "!" + "true; " * 60 + "sh a/late.sh"),
+    "a/through.sh": ("alias.through", "-c core.pager=a/through.sh log"),
+    "a/unsaid.sh": ("alias.unsaid", '!for f in "$PWD"/$where/unsaid.*; do $f; done'),
+    "node_modules/.bin/lint": ("merge.n.driver", "node_modules/.bin/lint %A"),
+    "link/linked.sh": ("merge.l.driver", "link/linked.sh"),
+}
+
+
+def test_programs_are_held_however_the_configuration_spells_them(user: BoxedUser) -> None:
+    commit(user)
+    user.run("sh", "-c", "mkdir a; ln -s a link")
+    for path, (key, value) in SPELLINGS.items():
+        user.run("sh", "-c", f"mkdir -p '{Path(path).parent}'; touch '{path}'; chmod +x '{path}'")
+        user.git("config", key, value.format(name=user.project.name))
+    user.run("sh", "-c", "touch free.py a/free.sh")
+    names = " ".join(f"'{path}'" for path in (*SPELLINGS, "free.py", "a/free.sh"))
+    user.tries(f'for f in {names}; do echo evil > "$f"; done; mv a b; cp -r b a; rm link; echo evil > a/1.sh')
+    for path in SPELLINGS:
+        assert (user.project / path).read_text() == "", path
+    for path in ("free.py", "a/free.sh"):
+        assert (user.project / path).read_text() == "evil\n", path
+
+
+def test_a_program_below_many_files_is_held(user: BoxedUser) -> None:
+    commit(user)
+    user.run("sh", "-c", "mkdir -p z/deep a; cd a; seq 25000 | xargs touch; cd ..; touch z/deep/watch.sh")
+    user.git("config", "core.fsmonitor", "cd z; sh deep/watch.sh")
+    user.tries("echo evil > z/deep/watch.sh; echo evil > a/1")
+    assert (user.project / "z" / "deep" / "watch.sh").read_text() == ""
+    assert (user.project / "a" / "1").read_text() == "evil\n"
 
 
 def test_a_git_file_that_leads_elsewhere_in_the_project_is_held(user: BoxedUser) -> None:
@@ -256,3 +303,42 @@ def test_included_files_behind_a_link_on_the_way_are_held(user: BoxedUser, value
     evil = "printf '[core]\\n\\tfsmonitor = %s/evil.sh\\n' $PWD"
     user.tries(f"rm up; mkdir up; {evil} > up/i; {evil} > d/i")
     runs_nothing(user)
+
+
+HOOK = "#!/bin/sh\\ntouch $HOME/ran\\n"
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["hooks there", "hooks missing"])
+@pytest.mark.parametrize("where", ["wt", "deps/sub"])
+def test_a_relative_folder_of_hooks_is_looked_for_in_each_work_tree(
+    user: BoxedUser, where: str, is_there: bool
+) -> None:
+    if is_there:
+        user.run(
+            "sh", "-c", "mkdir hooks; printf '#!/bin/sh\\n' > hooks/pre-commit; chmod +x hooks/pre-commit"
+        )
+    commit(user)
+    user.git("worktree", "add", "-q", "wt", "-b", "other")
+    user.git("init", "-q", "../source")
+    if is_there:
+        user.run("cp", "-r", "hooks", "../source/")
+    user.git("add", "-A", cwd=user.home / "source")
+    user.git("commit", "-qm", "first", "--allow-empty", cwd=user.home / "source")
+    user.git("submodule", "add", "-q", "../source", "deps/sub")
+    user.git("config", "core.hooksPath", "hooks")
+    user.git("config", "core.hooksPath", "hooks", cwd=user.project / "deps" / "sub")
+    hook = f"{where}/hooks/pre-commit"
+    text = user.tries(f"mkdir -p {where}/hooks; printf '{HOOK}' > {hook}; chmod +x {hook}; echo done")
+    assert "done" in text
+    runs_nothing(user, "wt", "deps/sub")
+
+
+def test_hooks_for_new_repositories_are_protected(user: BoxedUser) -> None:
+    user.run("mkdir", "-p", "tpl/hooks")
+    user.run("git", "config", "--global", "init.templateDir", "~/project/tpl")
+    user.tries(
+        f"printf '{HOOK}' > tpl/hooks/pre-commit; chmod +x tpl/hooks/pre-commit; printf '{EVIL}' > tpl/config"
+    )
+    user.git("init", "-q", "../later")
+    user.git("commit", "--allow-empty", "-qm", "first", cwd=user.home / "later")
+    assert not (user.home / "ran").exists() and (user.home / "later" / ".git").is_dir()

@@ -1,5 +1,7 @@
 """Files with further names elsewhere: what a command in the box writes in place does not change there."""
 
+import asyncio
+import os
 import time
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from tests.box.test_confined import Boxed
 from tests.box.users import USERS, User, boxed_user
 from tools.box.linked import MAX_IN_FOLDER
-from tools.running.box_notes import box_details, box_notes
+from tools.running.sandbox_notes import box_details, box_notes
 
 
 def packages(folder: Path, cache: Path, *, count: int, files: int) -> list[Path]:
@@ -54,7 +56,7 @@ async def test_the_result_names_the_reason_and_what_to_ask_for(
         assert "a hard link" in note and 'allow: ["write ~/project/name"]' in note, note
         (refused,) = box_details(outcome, outcome.output.text)["sandbox"]["refused"]
         assert refused["allow"] == "write ~/project/name"
-    asked = hands.boxes.asked_leave("write ~/project/name")
+    asked = hands.boxes.check_request("write ~/project/name")
     assert asked is not None and not asked.danger and not asked.problem
     hands.let_run("w", writable=frozenset({"~/project/name"}))
     await hands.outcome("echo meant >> name", "w")
@@ -160,3 +162,36 @@ def test_in_the_whole_program_for_each_user(user: User) -> None:
         assert "ran" in said and said.count("Read-only file system") == 2
         assert (person.home / "kept").read_text() == "old\n"
         assert (person.project / ".git/config").read_text() == (person.home / "before").read_text()
+
+
+async def test_with_landlock_alone_what_a_command_writes_elsewhere_is_named(
+    boxed: Boxed, project: Path, home: Path
+) -> None:
+    (home / "notes").write_text("old\n")
+    (project / "name").hardlink_to(home / "notes")
+    hands = boxed("landlock")
+    assert (await hands.outcome("cat name; echo new > other")).written_through == ()
+    outcome = await hands.outcome("echo evil >> name")
+    assert outcome.written_through == (f"{project}/name",)
+    moved = await hands.outcome("mv name moved; echo more >> moved")
+    assert moved.written_through == (f"{project}/moved",)
+    (note,) = box_notes(outcome, outcome.output.text)
+    assert "this command wrote" in note and "the file changed there too" in note
+    assert box_details(outcome, outcome.output.text)["sandbox"]["writtenThrough"] == [f"{project}/name"]
+
+
+async def test_a_job_that_began_before_a_hard_link_is_named_for_writing_it(
+    boxed: Boxed, project: Path, home: Path
+) -> None:
+    for name in ("done", "gate"):
+        os.mkfifo(project / name)
+    hands = boxed()
+    job = await hands.started("read x <gate; echo new > name; echo >done; read x <gate", "job")
+    (home / "notes").write_text("old\n")
+    (project / "name").hardlink_to(home / "notes")
+    assert (await job.changes_so_far()).written_through == ()
+    await asyncio.to_thread((project / "gate").write_text, "\n")
+    await asyncio.to_thread((project / "done").read_text)
+    assert (await job.changes_so_far()).written_through == (f"{project}/name",)
+    await asyncio.to_thread((project / "gate").write_text, "\n")
+    assert (await job.finish(60)).written_through == (f"{project}/name",)

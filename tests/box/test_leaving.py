@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from app.engine.permissions.permission_gate import ApprovalReply
+from app.permits.rules import PermitRule
 from app.providers.scripted import call, say
+from app.values.events import QuestionAsked
 from tests.box.conftest import skip_below
 from tests.permits.test_gate import gated_session, questions_asked, results
 
@@ -78,7 +80,7 @@ async def test_always_for_this_project_keeps_the_place_for_this_project(
 ) -> None:
     ask = call("bash", command=WRITES, allow=["write ~/notes/b.txt"], reason="the note")
     harness, notes = boxed_session(tmp_path, monkeypatch, ask, call("bash", command=WRITES), ask, say("ok"))
-    reply = ApprovalReply(allows=True, rule="sandbox.write: ~/notes", keeps="project")
+    reply = ApprovalReply(allows=True, rule="sandbox.write: ~/notes", rule_scope="project")
     (question,) = await asked_for(harness, reply)
     assert [rule.text for rule in question.rules] == ["sandbox.write: ~/notes"]
     assert (notes / "b.txt").exists() and not any("refused" in text for text in results(harness))
@@ -136,8 +138,8 @@ async def test_a_host_is_asked_for_by_name_and_rules_answer_it(
     [
         ("write ~/not-there", "only your whole home folder"),
         ("write /", "only your whole home folder"),
-        ("delete ~/notes", "allow has forms such as"),
-        ("reach nowhere:x", "allow has forms such as"),
+        ("delete ~/notes", "allow takes forms such as"),
+        ("reach nowhere:x", "allow takes forms such as"),
     ],
 )
 async def test_what_cannot_be_asked_for_is_reported_and_not_run(
@@ -197,9 +199,9 @@ async def test_without_a_user_the_request_is_refused_by_name(
     harness.effective_settings.set("sandbox.mode", "required")
     harness.session.permissions.rules.set_mode(mode)
     await questions_asked(harness)
-    assert "Needs approval and nobody can give it" in results(harness)[0]
+    assert "Needs approval, and no user can give it" in results(harness)[0]
     assert "outside the sandbox: why" in results(harness)[0]
-    assert "Needs approval and nobody can give it" in results(harness)[1]
+    assert "Needs approval, and no user can give it" in results(harness)[1]
     assert "allow writing ~/notes" in results(harness)[1]
 
 
@@ -207,7 +209,7 @@ async def test_rules_do_not_let_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     harness, _ = boxed_session(
         tmp_path, monkeypatch, call("bash", command="make x", outside=True, reason="why"), say("ok")
     )
-    harness.session.permissions.rules.allow("bash: make **")
+    harness.session.permissions.rules.add_allow_rule("bash: make **")
     asked = await questions_asked(harness, ApprovalReply(allows=False))
     assert len(asked) == 1
 
@@ -223,3 +225,22 @@ async def test_a_folder_that_runs_later_is_moved_away_and_told(
     )
     await questions_asked(harness)
     assert "it was moved to" in results(harness)[0] and ".vscode" in results(harness)[0]
+
+
+async def test_a_yes_after_a_change_of_mode_runs_the_command_as_the_new_mode_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness, notes = boxed_session(tmp_path, monkeypatch, call("bash", command=WRITES), say("ok"))
+    rules = harness.session.permissions.rules
+    rules.set_mode("full")
+    rules.add_rule(PermitRule(deed="ask", kind="bash", pattern="python3 **", origin="session"))
+
+    def answer(event: Any) -> None:
+        if isinstance(event, QuestionAsked) and event.approval is not None:
+            rules.set_mode("auto-edit")
+            event.answer.set_result(ApprovalReply(allows=True))
+
+    harness.session.subscribe(answer)
+    await harness.prompt("go")
+    assert "writing ~/notes/b.txt was refused" in results(harness)[0]
+    assert not (notes / "b.txt").exists()

@@ -1,5 +1,7 @@
 """No process in a sandbox goes on behind its command; a background job's does until that ends."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -51,6 +53,24 @@ async def test_a_process_whose_first_thread_has_ended_ends_with_its_command_too(
     (harness.session.cwd.parent / "headless.py").write_text(HEADLESS)
     await questions_asked(harness)
     assert not still_beats(harness.session.cwd)
+
+
+MISSED = """
+import os, subprocess
+from tools.running import keeper
+
+keeper._descendants = lambda parent, command: set()
+child = subprocess.Popen(["sleep", "60"])
+keeper._kill_all(os.getpid(), 0, lambda: child.poll() is not None)
+print(child.poll())
+child.kill()
+"""
+"""Ends a process that no list of all processes names, as one that forks and ends at once."""
+
+
+def test_a_process_that_the_list_of_processes_misses_ends_too() -> None:
+    done = subprocess.run([sys.executable, "-c", MISSED], capture_output=True, text=True, check=True)
+    assert done.stdout == "-9\n"
 
 
 async def test_what_is_about_to_end_may_finish_its_work(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ async def test_a_killed_keeper_is_replaced_and_the_proxy_works_again(
     looks = [call("bash", command=LOOK) for _ in range(3)]
     harness: Any = gated_session(tmp_path, *looks, say("ok"), mode="auto-edit")
     harness.effective_settings.set("sandbox.network", "listed")
-    harness.session.permissions.rules.allow("net: unknown.example.invalid:80")
+    harness.session.permissions.rules.add_allow_rule("net: unknown.example.invalid:80")
     keepers: list[int] = []
 
     def kill(event: Any) -> None:

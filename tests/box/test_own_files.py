@@ -8,7 +8,7 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tools.box.policy import Box
-from tools.files.boxed import BoxedFiles, DeniedByBox
+from tools.files.sandboxed_files import BoxedFiles, DeniedByBox
 
 
 @pytest.fixture

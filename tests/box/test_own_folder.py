@@ -9,7 +9,7 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.users import USERS, BoxedUser, boxed_user
-from tools.files.boxed import BoxedFiles, DeniedByBox
+from tools.files.sandboxed_files import BoxedFiles, DeniedByBox
 
 KEPT = (
     *("auth.json", "mcp-auth.json", "mcp.json", "models.json", "trust.json", "history/project.jsonl"),
@@ -95,7 +95,7 @@ def test_the_first_start_makes_it_private(user: BoxedUser) -> None:
 async def test_a_server_in_the_box_reads_no_tokens_of_another(boxed, home: Path) -> None:
     fill(home / ".bayou" / "agent")
     hands: BoxedCommands = boxed()
-    box = await hands.boxes.for_program()
+    box = await hands.boxes.box_for_program()
     assert box is not None
     own = home / ".bayou" / "agent"
     assert [name for name in KEPT if box.may_read(str(own / name))] == []
@@ -105,7 +105,7 @@ def test_bayous_own_tools_read_nothing_of_it_either(boxed, home: Path) -> None:
     own = home / ".bayou" / "agent"
     fill(own)
     hands: BoxedCommands = boxed()
-    files = BoxedFiles(hands.boxes.for_file_tools)
+    files = BoxedFiles(hands.boxes.box_for_file_tools)
     for name in KEPT:
         with pytest.raises(DeniedByBox):
             files.open(str(own / name))

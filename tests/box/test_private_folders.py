@@ -8,7 +8,7 @@ import pytest
 from tests.box.boxed_commands import BoxedCommands
 from tools.base import ToolError
 from tools.box.plan import ConfinementMethod
-from tools.files.private import private_folder
+from tools.files.private_folders import private_folder
 
 Boxed = Callable[..., None]
 STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")

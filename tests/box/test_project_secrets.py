@@ -11,7 +11,7 @@ from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.box.test_confined import Boxed
 from tests.permits.test_gate import gated_session, questions_asked, results
-from tools.files.boxed import BoxedFiles, DeniedByBox
+from tools.files.sandboxed_files import BoxedFiles, DeniedByBox
 
 READS = "python3 -c \"print(len(open('.env').read()), file=open('length', 'w'))\""
 
@@ -42,7 +42,7 @@ async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_pa
     ask = call("bash", command=READS, allow=["read .env"], reason="the server wants it")
     harness = project(tmp_path, ask, call("bash", command=READS), call("bash", command=READS))
     place = "~/project/.env"
-    reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", keeps="project")
+    reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", rule_scope="project")
     (question,) = await questions_asked(harness, reply)
     assert question.approval is not None and question.approval.confirmation_word is None
     assert question.approval.parts[0].text == f"allow reading {place}"
@@ -107,7 +107,7 @@ async def test_where_a_move_cannot_be_prevented_the_moved_file_stays_hidden(
     hands.let_run("next", kind=kind)
     assert "x1" not in await hands.text("cat plain", "next")
     with pytest.raises(DeniedByBox):
-        BoxedFiles(hands.boxes.for_file_tools).open(str(project / "plain"))
+        BoxedFiles(hands.boxes.box_for_file_tools).open(str(project / "plain"))
 
 
 async def test_a_new_file_is_not_taken_for_a_removed_secret_file(boxed: Boxed, project: Path) -> None:

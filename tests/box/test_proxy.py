@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -188,7 +189,7 @@ def test_what_is_no_request(head: bytes) -> None:
         "127.0.0.1", "127.8.8.8", "0.0.0.0", "169.254.169.254", "169.254.1.1", "100.100.100.200", "224.0.0.1", "::1",
         "::", "fe80::1", "::ffff:127.0.0.1",
         "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::", "fd00:ec2::254",
-        "203.0.113.7", "ff02::1", "240.0.0.1",
+        "203.0.113.7", "ff02::1", "240.0.0.1", "168.63.129.16", "2600::5efe:7f00:1", "2600::5efe:a9fe:a9fe",
     ],
 )  # fmt: skip
 def test_where_no_name_may_lead(address: str) -> None:
@@ -241,7 +242,7 @@ async def test_a_yes_counts_for_its_command_and_always_writes_the_narrow_rule(tm
     skip_below("namespaces")
     go = call("bash", command=fetching(HOST, HOST))
     harness: Any = gated_session(tmp_path, go, go, go, say("ok"), mode="auto-edit")
-    always = ApprovalReply(allows=True, rule="net: unknown.example.invalid:80", keeps="project")
+    always = ApprovalReply(allows=True, rule="net: unknown.example.invalid:80", rule_scope="project")
     assert len(await questions_asked(harness, ApprovalReply(allows=True), always)) == 2
     assert all("502" in text or "Bad Gateway" in text for text in results(harness))
     (rules,) = harness.effective_settings.settings.permissions.allow_in.values()
@@ -254,7 +255,7 @@ async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_ot
     harness = gated_session(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
     asked = await questions_asked(harness, ApprovalReply(allows=True))
     assert len(asked) == 1 and asked[0].approval is not None and asked[0].approval.tool_name == "bash"
-    assert "one.example.invalid:80 was not reached" in results(harness)[0], "the proxy tried it"
+    assert "one.example.invalid:80 could not be reached" in results(harness)[0], "the proxy tried it"
     command = "curl -s http://one.example.invalid/ && true; python3 x.py"
     harness = gated_session(tmp_path / "two", call("bash", command=command), say("ok"), mode="auto-edit")
     (harness.session.cwd / "x.py").write_text(
@@ -283,29 +284,116 @@ async def test_a_package_manager_asks_once_for_its_group(
     install = call("bash", command="pip install thing")
     harness: Any = gated_session(tmp_path, install, install, say("ok"), mode="auto-edit")
     asked = await questions_asked(
-        harness, ApprovalReply(allows=True, rule="net: python packages", keeps="project")
+        harness, ApprovalReply(allows=True, rule="net: python packages", rule_scope="project")
     )
     assert asked[0].approval is not None
     assert asked[0].approval.rules[0].text == "net: python packages"
     assert len(asked) == 1 and results(harness) == ["installed"] * 2
 
 
+@pytest.mark.parametrize(
+    ("command", "rule", "is_shown"),
+    [
+        ("pip install thing", "net: python packages", True),
+        ("pip install -e .", "net: python packages", False),
+        ("pip install x; ./x", "net: python packages", False),
+        ("pip install -e . && echo done", "bash: pip install -e .", True),
+        ("pip install -e .; python3 x.py", "bash: pip install -e .", False),
+        ("grep -rs content ~; pip install -e . > /dev/null", "bash: pip install -e .", False),
+    ],
+)
+async def test_a_rule_shows_credentials_only_to_the_commands_that_it_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, rule: str, is_shown: bool
+) -> None:
+    skip_below("namespaces")
+    pip = tmp_path / "programs" / "pip"
+    pip.parent.mkdir()
+    pip.write_text("#!/bin/sh\ncat ~/.pypirc")
+    pip.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{pip.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    harness: Any = gated_session(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
+    (tmp_path / "home" / ".pypirc").write_text("the content")
+    harness.session.permissions.rules.add_allow_rule(rule)
+    assert await questions_asked(harness) == []
+    assert ("the content" in results(harness)[0]) is is_shown, results(harness)
+
+
+async def test_a_command_beside_an_allowed_request_does_not_get_the_machines_network(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        harness = gated_session(
+            tmp_path,
+            call("bash", command="python3 reach.py; ssh git.example.invalid"),
+            say("ok"),
+            mode="auto-edit",
+        )
+        text = f"import socket; socket.create_connection({server.getsockname()})"
+        (harness.session.cwd / "reach.py").write_text(text)
+        for rule in ("bash: python3 reach.py", "net: git.example.invalid:22"):
+            harness.session.permissions.rules.add_allow_rule(rule)
+        asked = await questions_asked(harness, ApprovalReply(allows=False))
+        assert len(asked) == 1
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
 async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tmp_path: Path) -> None:
     harness = gated_session(tmp_path, say("ok"), mode="auto-edit", asks="nobody")
-    hosts = parts_of(harness.session).permits.boxes.hosts
+    hosts = parts_of(harness.session).permission_gate.boxes.hosts
     assert hosts is not None
-    name = hosts.caller("c", "pip install thing", frozenset(hosts_of_group("python packages")))
-    assert await hosts.allow("pypi.org", 443, name)
-    assert not await hosts.allow("evil.example", 443, name)
-    assert not await hosts.allow("pypi.org", 443, hosts.caller("d", "python x.py"))
-    assert hosts.refused(name) == ("evil.example:443",)
+    name = hosts.caller_name("c", "pip install thing", frozenset(hosts_of_group("python packages")))
+    assert await hosts.decide_connection("pypi.org", 443, name)
+    assert not await hosts.decide_connection("evil.example", 443, name)
+    assert not await hosts.decide_connection("pypi.org", 443, hosts.caller_name("d", "python x.py"))
+    assert hosts.end_caller(name) == ("evil.example:443",)
+
+
+async def test_the_name_of_a_command_that_has_ended_reaches_no_host_unasked(tmp_path: Path) -> None:
+    harness = gated_session(tmp_path, say("ok"), mode="auto-edit")
+    hosts = parts_of(harness.session).permission_gate.boxes.hosts
+    assert hosts is not None
+    answers = [True, False, True, False]
+
+    def answer(event: Any) -> None:
+        if isinstance(event, QuestionAsked):
+            event.answer.set_result(ApprovalReply(allows=answers.pop(0)))
+
+    harness.session.subscribe(answer)
+    for name in (hosts.caller_name("c", "pip install x", frozenset({"granted.example:443"})), ""):
+        assert name == "" or await hosts.decide_connection("granted.example", 443, name)
+        assert await hosts.decide_connection("once.example", 443, name)
+        assert await hosts.decide_connection("once.example", 443, name)
+        hosts.end_caller(name or hosts.caller_name("d", "another command"))
+        assert not await hosts.decide_connection("once.example", 443, name)
+        hosts.end_caller("")
+    assert answers == []
+
+
+async def test_a_command_asks_again_for_a_host_that_an_earlier_one_was_allowed(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    later = (
+        "import urllib.request as r; p = open('name').read().strip(); "
+        "r.build_opener(r.ProxyHandler({'https': p})).open('https://once.example.invalid/')"
+    )
+    harness = gated_session(
+        tmp_path,
+        call("bash", command="echo $HTTPS_PROXY > name; curl -s https://once.example.invalid/"),
+        call("bash", command=f'python3 -c "{later}"'),
+        say("ok"),
+        mode="auto-edit",
+    )
+    asked = await questions_asked(harness, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    assert [event.approval.tool_name for event in asked if event.approval] == ["bash", "network"]
+    assert (harness.session.cwd / "name").read_text().startswith("http://bayou:")
 
 
 async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_question_back(
     tmp_path: Path,
 ) -> None:
     harness = gated_session(tmp_path, say("ok"), mode="auto-edit")
-    hosts = parts_of(harness.session).permits.boxes.hosts
+    hosts = parts_of(harness.session).permission_gate.boxes.hosts
     assert hosts is not None
 
     def allow(event: Any) -> None:
@@ -313,7 +401,7 @@ async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_quest
             harness.effective_settings.set("permissions.allow", ("net: late.example",))
 
     harness.session.subscribe(allow)
-    assert await hosts.allow("late.example", 443, hosts.caller("c", "python x.py"))
+    assert await hosts.decide_connection("late.example", 443, hosts.caller_name("c", "python x.py"))
     assert [(one["tool"], one["decision"]) for one in decisions(harness)] == [("network", "run")]
 
 
@@ -337,6 +425,6 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
 async def test_a_rule_answers_and_a_killed_network_is_replaced(tmp_path: Path) -> None:
     skip_below("namespaces")
     harness: Any = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    harness.session.permissions.rules.allow("net: unknown.example.invalid:80")
+    harness.session.permissions.rules.add_allow_rule("net: unknown.example.invalid:80")
     assert await questions_asked(harness) == []
     assert "502" in results(harness)[0] or "Bad Gateway" in results(harness)[0], "let through, and not there"

@@ -146,7 +146,7 @@ async def test_a_socket_that_goes_while_a_command_starts_does_not_stop_it(
     boxed: Boxed, tmp_path: Path
 ) -> None:
     hands = boxed()
-    confine = hands.workspace.confine
+    confine = hands.workspace.box_for_call
     assert confine is not None
 
     async def outdated(call_id: str, *, lasts: bool = False) -> Box | None:
@@ -154,5 +154,5 @@ async def test_a_socket_that_goes_while_a_command_starts_does_not_stop_it(
         gone = str(tmp_path / "gone.sock")
         return None if box is None else msgspec.structs.replace(box, hidden_files=(*box.hidden_files, gone))
 
-    hands.workspace.confine = outdated
+    hands.workspace.box_for_call = outdated
     assert "started" in await hands.text("echo started")

@@ -72,5 +72,5 @@ async def test_where_nothing_may_run_outside_and_no_sandbox_can_be_made_they_are
     found = await user_shell_snapshot(hands.workspace, hands.workspace.shell())
     assert found is not None and found.problem.startswith("Nothing was run") and not found.file
     with pytest.raises(ToolError):
-        hands.boxes.for_start_up_files(str(tmp_path))
+        hands.boxes.box_for_start_up_files(str(tmp_path))
     hands.close()

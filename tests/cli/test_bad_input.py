@@ -58,7 +58,7 @@ def obey_modes() -> None:
         (["--use-theme", "nope", "-p", "list"], "there is no theme 'nope'. Themes: "),
     ],
 )
-def test_what_is_asked_for_cannot_be_had(words: list[str], told: str, tmp_path: Path) -> None:
+def test_impossible_requests_are_refused(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = bayou(*words, cwd=tmp_path)
     assert done.returncode == 2
@@ -200,12 +200,12 @@ def test_a_terminal_too_small_to_work_in(tmp_path: Path) -> None:
     folder = tmp_path / "boats"
     folder.mkdir()
     with terminal(folder, size=(20, 5)) as shown:
-        for part in ("shows everything.", "Ask anything", "guide"):
+        for part in ("80x24.", "Ask anything", "guide"):
             shown.until(part)
         shown.press("list\r")
         shown.until("is empty")
         shown.resize(80, 24)
-        shown.until("This terminal is 20x5: make it larger, 80x24 shows everything.")
+        shown.until("This terminal is 20x5: enlarge it to at least 80x24.")
         shown.until_idle()
         shown.press("\x04")
         assert shown.ended() == 0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.commands.man_command import manual
+from app.cli.commands.man_command import manual_page
 from app.cli.flags import FLAGS
-from app.cli.flags_docs import MANUAL
-from app.cli.subcommands import HELP
+from app.cli.flags_docs import MANUAL_FILE
+from app.cli.subcommands import SUBCOMMAND_HELP
 from tests.architecture.sources import ROOT
 from tests.support.warm_bayou import run as bayou
 
@@ -94,8 +94,8 @@ def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
 
 
 def test_the_manual_names_every_command_and_flag_and_is_up_to_date() -> None:
-    page = manual()
-    assert (ROOT / MANUAL).read_text(encoding="utf-8") == page, "run: python -m app.cli.flags_docs"
+    page = manual_page()
+    assert (ROOT / MANUAL_FILE).read_text(encoding="utf-8") == page, "run: python -m app.cli.flags_docs"
     plain = page.replace(r"\-", "-")
     assert all(f"--{flag.name}" in plain for flag in FLAGS)
-    assert all(f".B {name}\n" in plain for name in HELP)
+    assert all(f".B {name}\n" in plain for name in SUBCOMMAND_HELP)

@@ -147,7 +147,7 @@ def test_words_that_make_no_sense_are_told(paths: Paths, words, told):
         run(words)
 
 
-def test_what_cannot_be_done_says_why_and_changes_nothing(paths: Paths):
+def test_a_failed_mcp_command_says_why_and_changes_nothing(paths: Paths):
     with pytest.raises(UserError, match="must be an address"):
         run(["add", "x", "--url", "docs.example"])
     with pytest.raises(UserError, match='Server "x" not found'):
@@ -167,12 +167,12 @@ def places(paths: Paths, options: Options) -> ServerSources:
 def test_the_command_line_adds_a_file_or_leaves_all_out(paths: Paths):
     run(["add", "x", "--", "y"])
     Path("more.json").write_text('{"mcpServers": {"x": {"exposure": "hidden"}, "z": {"command": "z"}}}')
-    found = places(paths, Options(mcp_config="more.json")).find({})
+    found = places(paths, Options(mcp_config="more.json")).find_servers({})
     assert [(each.name, each.exposure, each.origin) for each in found.servers] == [
         ("x", "hidden", "user"),
         ("z", None, "flag"),
     ]
-    assert places(paths, Options(no_mcp=True)).find({}).servers == ()
+    assert places(paths, Options(no_mcp=True)).find_servers({}).servers == ()
     with pytest.raises(UsageError, match="no such file"):
         places(paths, Options(mcp_config="none.json"))
 

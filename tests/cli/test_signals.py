@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 
-from app.assembly.signals import on_signals
+from app.assembly.signals import handle_signals
 
 WORDS = 5_000
 """More than the pipe that wakes the loop holds."""
@@ -24,7 +24,7 @@ async def test_while_thousands_of_words_of_threads_wait():
         for _ in range(WORDS):
             loop.call_soon_threadsafe(int)
 
-    on_signals((signal.SIGUSR1,), act)
+    handle_signals((signal.SIGUSR1,), act)
     thread = threading.Thread(target=speak)
     thread.start()
     thread.join()  # the loop stands meanwhile, as it does while it paints
@@ -37,7 +37,7 @@ async def test_while_thousands_of_words_of_threads_wait():
 
 async def test_while_nothing_else_happens():
     came = asyncio.Event()
-    on_signals((signal.SIGUSR1,), lambda _: came.set())
+    handle_signals((signal.SIGUSR1,), lambda _: came.set())
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
     await asyncio.wait_for(came.wait(), 20)
     asyncio.get_running_loop().remove_signal_handler(signal.SIGUSR1)

@@ -68,3 +68,13 @@ def test_json_for_scripts(root: Path, tmp_path: Path) -> None:
 def test_what_it_does_not_know_is_reported(words: tuple[str, ...], tmp_path: Path) -> None:
     done = bayou(*words, cwd=tmp_path)
     assert done.returncode == 2 and "bayou" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_page_for_people(root: Path, tmp_path: Path) -> None:
+    page = bayou("--html", "--by", "model", cwd=tmp_path).stdout
+    assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
+    assert "<h2>By model</h2>" in page and page.count("<h2>") == 1
+    assert 'class="bar"><i style="width:100%">' in page
+    assert "http" not in page, "it needs no network"
+    both = bayou("--html", "--json", cwd=tmp_path)
+    assert "exclude each other" in both.stderr

@@ -10,7 +10,7 @@ from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.compaction.touched_files import FileLists, files_of
+from app.compaction.touched_files import FileLists, touched_files
 from app.engine.core.conversation import prompt_text
 from app.engine.core.toolbox import Toolbox
 from app.extensions.headless_ui import SilentUi
@@ -35,7 +35,7 @@ def writes(path: str, call_id: str = "1") -> ToolCall:
 
 def files_in(entries: Sequence[Entry], carried: Any = None) -> FileLists:
     """As a session with the usual tools lists them."""
-    return files_of(entries, TOOLBOX.files_of, carried=carried)
+    return touched_files(entries, TOOLBOX.files_of_call, carried=carried)
 
 
 class ProjectSession:
@@ -70,7 +70,7 @@ class ProjectSession:
         chosen = Options(**{"approve": True, **options})
         self.assembled = assemble_session(chosen, self.paths, {})
         session = self.session
-        self.assembled.choice.set(self.script.register(self.assembled.registry))
+        self.assembled.model_choice.set_model(self.script.register(self.assembled.registry))
         self.extended = await connect_extensions(
             self.assembled,
             chosen,
@@ -92,8 +92,8 @@ class ProjectSession:
     async def prompt(self, text: str) -> None:
         await self.session.prompt(text)
         await self.session.wait_until_idle()
-        await self.session.events.drain()
+        await self.session.events.wait_until_delivered()
 
     def prompt_now(self) -> str:
         """The system prompt as it was declared to the model."""
-        return prompt_text(parts_of(self.session).core.conversation.declared.sections)
+        return prompt_text(parts_of(self.session).core.conversation.declared_prompt.sections)

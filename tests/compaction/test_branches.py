@@ -28,14 +28,14 @@ def test_the_newest_come_first_and_what_is_left_out_is_reported() -> None:
         "3",
         "4",
     ]
-    assert branch.left_out == 3
+    assert branch.omitted_count == 3
     assert "[3 older messages are left out here]" in branch_request(branch)
 
 
 def test_an_earlier_summary_may_exceed_the_budget() -> None:
     summary = BranchSummaryEntry(parent_id=None, from_id="x", summary=TOKENS_10 * 10)
     branch = branch_content([summary, entry(UserMessage(content=TOKENS_10))], 50)
-    assert len(branch.messages) == 2 and branch.left_out == 0
+    assert len(branch.messages) == 2 and branch.omitted_count == 0
 
 
 def test_results_and_what_was_taken_out_are_left_out_but_the_files_are_known() -> None:

@@ -70,7 +70,7 @@ def test_a_turn_that_is_too_long_is_cut_in_two():
     assert prepared.turn_prefix
 
 
-def test_a_result_is_no_place_to_cut():
+def test_a_cut_is_never_before_a_result():
     call = ToolCall(id="1", name="read", arguments={"path": "a.py"})
     prompt, asks, answer, last = user(), said("look", call), result(call, "r" * 400), said()
     prepared = plan_compaction(path(user(), said(), prompt, asks, answer, last), SMALL, 0)
@@ -79,7 +79,7 @@ def test_a_result_is_no_place_to_cut():
     assert (asks.id in cut_away) == (answer.id in cut_away)
 
 
-def test_what_is_said_while_tools_run_is_no_place_to_cut():
+def test_a_cut_is_never_before_a_message_sent_during_tools():
     call = ToolCall(id="1", name="bash", arguments={"command": "make"})
     asks, answer = said("look", call), result(call, "r" * 40)
     note = CustomMessageEntry(parent_id=None, custom_type="note", content=TOKENS_10)
@@ -146,7 +146,7 @@ def test_files_are_listed_by_the_effects_of_the_tools_that_were_called():
     )
 
 
-def test_what_a_branch_changed_is_carried_on_with_its_summary():
+def test_compaction_takes_over_file_lists_of_branch_summaries():
     branch = BranchSummaryEntry(
         parent_id=None, from_id="x", summary="s", details={"readFiles": ["r.py"], "modifiedFiles": ["b.py"]}
     )

@@ -186,19 +186,19 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
         for keep in keeps:
             harness.effective_settings.set("compaction.reserveTokens", 1_000)
             harness.effective_settings.set("compaction.keepRecentTokens", keep)
-            before, declared = session.messages, parts.core.conversation.declared
+            before, declared = session.messages, parts.core.conversation.declared_prompt
             path = session.log.path_to()
             try:
-                prepared = parts.context.compactor.preparation()
+                prepared = parts.context.compactor.plan()
             except NothingToCompact:
                 _require_no_more_to_do(path, before, keep)
                 continue
-            await session.compaction.run()
+            await session.compaction.compact()
             after = session.messages
 
             # Prompt and tools stay, then comes the summary, then what was kept, word for word and in its order.
             assert isinstance(after[0], SystemMessage) and isinstance(after[1], CompactionSummaryMessage)
-            assert parts.core.conversation.declared == declared
+            assert parts.core.conversation.declared_prompt == declared
             kept = after[2:]
             said = [message for message in before if not isinstance(message, SystemMessage)]
             assert list(kept) == (said[-len(kept) :] if kept else [])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.summary import SYSTEM_PROMPT
+from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.engine.context_breakdown import context_breakdown
 from app.engine.core.active_skills import SKILLS_SECTION
 from app.engine.core.conversation import Conversation
@@ -31,7 +31,7 @@ LONG = "many words " * 300
 
 
 def answer(context: Context, count: int) -> ScriptedAnswer:
-    return say("## Goal\nA changelog" if context.system_prompt == SYSTEM_PROMPT else LONG)
+    return say("## Goal\nA changelog" if context.system_prompt == SUMMARY_SYSTEM_PROMPT else LONG)
 
 
 def scene(home: Path, *first: ScriptedAnswer) -> ProjectSession:
@@ -52,7 +52,7 @@ async def test_context_files_and_a_called_skill_are_in_the_request_after_a_compa
     await on.prompt("go on")
     before = on.asked[-1]
     assert RULE in in_messages(before) and RULE not in before.system_prompt
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.prompt("and on")
     after = on.asked[-1]
     assert RULE not in in_messages(after), "the prompt with the skill was summarised"
@@ -70,7 +70,7 @@ async def test_a_skill_that_the_model_read_by_itself_stays_too(tmp_path: Path) -
     on = await scene(tmp_path, call("read", path=str(path)), say(LONG)).open()
     await on.prompt("write the changelog")
     await on.prompt("go on")
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.prompt("and on")
     assert RULE not in in_messages(on.asked[-1])
     assert f'<skill name="changelog" location="{path}">' in on.asked[-1].system_prompt
@@ -81,7 +81,7 @@ async def test_it_stays_through_five_compactions_and_a_resume(tmp_path: Path) ->
     await on.prompt("/skill:changelog for 1.2")
     for number in range(5):
         await on.prompt(f"prompt {number}")
-        await on.session.compaction.run()
+        await on.session.compaction.compact()
     await on.prompt("and on")
     assert on.asked[-1].system_prompt.count(RULE) == 1
     path = on.session.log.path
@@ -99,7 +99,7 @@ async def test_the_prompt_of_a_resumed_session_is_that_of_the_place_where_it_was
     on = await scene(tmp_path).open()
     for text in ("/skill:changelog for 1.2", "go on"):
         await on.prompt(text)
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     path, declared = on.session.log.path, on.prompt_now()
     assert path is not None and RULE in declared
     await on.session.close()
@@ -113,10 +113,10 @@ async def test_a_skill_that_is_called_again_is_in_the_request_once(tmp_path: Pat
     on = await scene(tmp_path).open()
     for text in ("/skill:changelog for 1.2", "go on"):
         await on.prompt(text)
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.prompt("/skill:changelog for 1.3")
     await on.prompt("go on")
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.prompt("and on")
     assert on.asked[-1].system_prompt.count(RULE) == 1
 
@@ -126,9 +126,9 @@ async def test_back_in_the_full_history_it_is_where_it_was(tmp_path: Path) -> No
     await on.prompt("/skill:changelog for 1.2")
     await on.prompt("go on")
     before = on.prompt_now()
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     assert RULE in on.prompt_now()
-    await on.session.compaction.undo()
+    await on.session.compaction.undo_compaction()
     await on.prompt("and on")
     assert on.prompt_now() == before and RULE in in_messages(on.asked[-1])
 
@@ -143,8 +143,8 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     on = await made.open()
     for text in ("/skill:one", "/skill:two", "go on"):
         await on.prompt(text)
-    await on.session.compaction.run()
-    section = parts_of(on.session).core.conversation.standing[SKILLS_SECTION]
+    await on.session.compaction.compact()
+    section = parts_of(on.session).core.conversation.active_sections[SKILLS_SECTION]
     assert '<skill name="two"' in section and '<skill name="one"' not in section
     assert "- one: " in section and len(section) < 45_000
 
@@ -157,7 +157,7 @@ async def test_skills_of_the_old_place_are_dropped_when_the_place_changes_meanwh
     await on.prompt("/skill:changelog for 1.2")
     await on.prompt("go on")
     before = on.session.log.leaf_id
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     there = Conversation(SessionLog.open(on.session.log.path or tmp_path, read_only=True))
     whole_path = there.log.path_to
 
@@ -168,8 +168,8 @@ async def test_skills_of_the_old_place_are_dropped_when_the_place_changes_meanwh
         return found
 
     monkeypatch.setattr(there.log, "path_to", path_after_a_move)
-    assert SKILLS_SECTION in there.standing
-    assert there.standing == {}
+    assert SKILLS_SECTION in there.active_sections
+    assert there.active_sections == {}
     there.log.close()
 
 
@@ -183,9 +183,9 @@ async def test_a_skill_that_was_taken_out_of_the_context_does_not_come_back(
         message for message in on.session.messages if RULE in text_of(getattr(message, "content", ""))
     )
     if is_taken_out:
-        parts_of(on.session).core.conversation.omit(given.id)
+        parts_of(on.session).core.conversation.remove_entry(given.id)
     await on.prompt("go on")
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     assert (RULE in on.prompt_now()) is not is_taken_out
 
 
@@ -198,11 +198,11 @@ async def test_the_plan_of_the_todo_extension_is_in_the_request_after_a_compacti
     await on.prompt("plan it")
     await on.prompt("go on")
     assert "▶ test the parser" not in on.asked[-1].system_prompt
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.prompt("and on")
     assert "<todo-list>\n☑ write the parser\n▶ test the parser\n</todo-list>" in on.asked[-1].system_prompt
     assert "test the parser" not in in_messages(on.asked[-1])
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.prompt("still there")
     assert "▶ test the parser" in on.asked[-1].system_prompt
     # Said anew, it is in the conversation again.
@@ -210,7 +210,7 @@ async def test_the_plan_of_the_todo_extension_is_in_the_request_after_a_compacti
     await on.prompt("mark it done")
     assert "test the parser" not in on.asked[-1].system_prompt
     path = on.session.log.path
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     await on.session.close()
     made.script.responses[:] = [answer] * 3
     again = await made.open(session=str(path))
@@ -223,6 +223,6 @@ async def test_what_fills_the_window_tells_of_skills_in_use(tmp_path: Path) -> N
     on = await scene(tmp_path).open()
     for text in ("/skill:changelog for 1.2", "go on"):
         await on.prompt(text)
-    await on.session.compaction.run()
+    await on.session.compaction.compact()
     titles = {part.title: part.group for part in context_breakdown(on.session).parts}
     assert titles["active skills"] == "skills" and titles["context files"] == "files"

@@ -10,7 +10,7 @@ import pytest
 from app.agent.abort import Abort
 from app.compaction.compaction_plan import CompactionPlan, NothingToCompact
 from app.compaction.context_meter import ContextLimits
-from app.compaction.summary import SYSTEM_PROMPT
+from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import CompactionOverride
 from app.engine.core.hooks import Hooks
@@ -48,7 +48,7 @@ class Model:
         self.prompts = 0
 
     def __call__(self, context: Context, count: int) -> ScriptedAnswer:
-        if context.system_prompt == SYSTEM_PROMPT:
+        if context.system_prompt == SUMMARY_SYSTEM_PROMPT:
             self.summaries.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
             return say(f"## Goal\nSummary {len(self.summaries)}")
         self.prompts += 1
@@ -112,12 +112,12 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     await again.session.close()
 
 
-async def test_what_is_kept_is_the_same_before_and_after(tmp_path: Path) -> None:
+async def test_kept_messages_are_identical_after_compaction(tmp_path: Path) -> None:
     harness = play_of(tmp_path, *([Model()] * 4))
     await harness.prompt("one")
     await harness.prompt("two")
     before = harness.session.messages
-    result = await harness.session.compaction.run()
+    result = await harness.session.compaction.compact()
     after = harness.session.messages
     kept = [message for message in after if not isinstance(message, CompactionSummaryMessage)]
     entries = [entry.id for entry in harness.session.log.entries if isinstance(entry, MessageEntry)]
@@ -131,7 +131,7 @@ async def test_one_huge_result_does_not_jump_the_threshold(tmp_path: Path) -> No
     seen: list[int] = []
 
     def next_request(context: Context, count: int) -> ScriptedAnswer:
-        if context.system_prompt == SYSTEM_PROMPT:
+        if context.system_prompt == SUMMARY_SYSTEM_PROMPT:
             return say("a summary")
         seen.append(sum(len(text) for text in texts(context.messages)) // 4)
         return say("done")
@@ -230,7 +230,7 @@ async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path)
         await harness.prompt(text)
     cheap = cheap_model(harness, *TWO_PARTS)
     before = session.stats.usage.output
-    result = await session.compaction.run()
+    result = await session.compaction.compact()
     assert cheap.call_count == 2 and harness.script.call_count == 2
     assert result.usage is not None and result.usage.output > 0
     assert session.stats.usage.output >= before + result.usage.output
@@ -241,7 +241,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     for text in ("one", "two"):
         await harness.prompt(text)
     cheap = cheap_model(harness, *TWO_PARTS, window=1_100)
-    await harness.session.compaction.run()
+    await harness.session.compaction.compact()
     assert cheap.call_count < 2 and "a summary" in summary_of(harness)
     told = [notice.text for notice in harness.all(Notice) if "does not fit into the window of" in notice.text]
     assert told and "the window of cheap/cheap" in told[0] and "scripted/script writes" in told[0]
@@ -265,18 +265,18 @@ async def test_a_failed_request_for_a_summary_is_tried_again(tmp_path: Path) -> 
     harness = play_of(tmp_path, say(LONG), say(LONG), fail("overloaded"), *TWO_PARTS)
     for text in ("one", "two"):
         await harness.prompt(text)
-    await harness.session.compaction.run()
+    await harness.session.compaction.compact()
     assert [event.attempt for event in harness.all(SummarizationRetryScheduled)] == [1]
     assert "a summary" in summary_of(harness)
 
 
-async def test_a_summary_is_told_as_it_is_written_and_can_be_stopped(tmp_path: Path) -> None:
+async def test_a_summary_streams_and_can_be_stopped(tmp_path: Path) -> None:
     gate = asyncio.Event()
     harness = play_of(tmp_path, say(LONG), say(LONG), say("half a summary", gate=gate))
     for text in ("one", "two"):
         await harness.prompt(text)
     before = harness.session.messages
-    work = asyncio.create_task(harness.session.compaction.run())
+    work = asyncio.create_task(harness.session.compaction.compact())
     await harness.until(lambda: bool(harness.all(CompactionProgress)))
     await harness.session.abort()
     with pytest.raises(SummaryCancelled):
@@ -289,7 +289,7 @@ async def test_the_full_history_comes_back_and_stays(tmp_path: Path) -> None:
     harness = play_of(tmp_path, *([Model()] * 12))
     while not harness.all(CompactionEnd):
         await harness.prompt("and on")
-    await harness.session.compaction.undo()
+    await harness.session.compaction.undo_compaction()
     assert not any(isinstance(one, CompactionSummaryMessage) for one in harness.session.messages)
     await harness.prompt("more")
     assert len(harness.all(CompactionStart)) == 1, "it is not compacted by itself again"
@@ -299,10 +299,10 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
     harness = play_of(tmp_path, *([Model()] * 6))
     await harness.prompt("one")
     await harness.prompt("two")
-    draft = await harness.session.compaction.draft()
+    draft = await harness.session.compaction.draft_summary()
     await harness.session.branches.go_to(None)
     with pytest.raises(NothingToCompact, match="not on this branch"):
-        await harness.session.compaction.accept(draft)
+        await harness.session.compaction.compact_with(draft)
 
 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
@@ -325,14 +325,14 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
     await harness.prompt("one")
     await harness.prompt("two")
     with pytest.raises(SummaryCancelled):
-        await session.compaction.draft()
-    await session.compaction.draft("All of it.")
+        await session.compaction.draft_summary()
+    await session.compaction.draft_summary("All of it.")
     assert "Only the colours." in model.summaries[-1] and "All of it." not in model.summaries[-1]
     assert given[0].kept and given[0].discarded
     first = given[0].first_kept_entry_id or ""
     own = CompactionResult(summary="mine", first_kept_entry_id=first, tokens_before=1, details={"by": "me"})
     replies.append(CompactionOverride(result=own))
-    result = await session.compaction.run()
+    result = await session.compaction.compact()
     assert result.summary == "mine"
     [entry] = [one for one in session.log.path_to() if isinstance(one, CompactionEntry)]
     assert entry.from_hook and entry.details["by"] == "me" and "modifiedFiles" in entry.details
@@ -356,16 +356,16 @@ async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
         await run
 
 
-async def test_a_full_window_that_cannot_be_cut_says_what_takes_the_room_and_how_to_drop_it(
+async def test_a_full_window_that_cannot_be_compacted_lists_its_largest_parts(
     tmp_path: Path,
 ) -> None:
     harness = play_of(tmp_path, say("I see."), window=40_000, keep=20_000)
     harness.effective_settings.set("compaction.mode", "off")
     await harness.prompt("anchor " * 8_000)
     with pytest.raises(NothingToCompact):
-        await harness.session.compaction.run()
+        await harness.session.compaction.compact()
     told = harness.all(CompactionEnd)[-1].error_message or ""
     assert told.startswith(
-        "Nothing can be cut: all of it belongs to the last turn. The largest parts: “anchor anchor"
+        "Nothing can be summarised: everything belongs to the last turn. The largest parts: “anchor anchor"
     )
     assert told.endswith("/context drops single results.")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from app.engine.core.hook_results import NavigationOptions
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.scripted import fail, say
 from app.values.events import CompactionEnd, CompactionStart, Notice
@@ -47,7 +47,7 @@ async def test_a_summary_may_take_a_share_of_the_reserve(tmp_path: Path) -> None
     await harness.prompt("one")
     await harness.prompt("two")
     asked = noting(harness)
-    await harness.session.compaction.run()
+    await harness.session.compaction.compact()
     assert [options.max_tokens for options in asked] == [800, 500], (
         "of 1,000: the history, a turn's beginning"
     )
@@ -60,7 +60,7 @@ async def test_a_reserve_of_nothing_sets_no_limit(tmp_path: Path) -> None:
     await harness.prompt("one")
     await harness.prompt("two")
     asked = noting(harness)
-    await harness.session.compaction.run()
+    await harness.session.compaction.compact()
     assert [options.max_tokens for options in asked] == [None, None]
 
 
@@ -82,7 +82,7 @@ async def test_an_answer_to_more_than_the_window_is_an_overflow_and_stands(tmp_p
         say("half of it was read"),
         *TWO_PARTS,
         window=100_000,
-        classify=classify,
+        classify=classify_failure,
     )
     await harness.prompt("one")
     await harness.prompt("two")
@@ -97,12 +97,19 @@ async def test_an_answer_to_more_than_the_window_is_an_overflow_and_stands(tmp_p
 
 async def test_a_silent_overflow_ends_the_wish_for_the_whole_history(tmp_path: Path) -> None:
     harness = play_of(
-        tmp_path, say(LONG), say(LONG), *TWO_PARTS, say("x"), *TWO_PARTS, window=100_000, classify=classify
+        tmp_path,
+        say(LONG),
+        say(LONG),
+        *TWO_PARTS,
+        say("x"),
+        *TWO_PARTS,
+        window=100_000,
+        classify=classify_failure,
     )
     await harness.prompt("one")
     await harness.prompt("two")
-    await harness.session.compaction.run()
-    await harness.session.compaction.undo()
+    await harness.session.compaction.compact()
+    await harness.session.compaction.undo_compaction()
     counting(harness, 100_001)
     await harness.prompt("three")
     assert [event.reason for event in harness.all(CompactionStart)] == ["manual", "overflow"]
@@ -130,9 +137,9 @@ async def test_it_is_said_again_after_there_was_room(tmp_path: Path) -> None:
     )
     await harness.prompt("one")
     roomy = msgspec.structs.replace(harness.script.model, id="roomy", context_window=100_000)
-    await harness.session.models.use(roomy)
+    await harness.session.models.use_model(roomy)
     await harness.prompt("two")
-    await harness.session.models.use(harness.script.model)
+    await harness.session.models.use_model(harness.script.model)
     await harness.prompt("three")
     assert sum("compaction failed" in notice.text.lower() for notice in harness.all(Notice)) == 2
 

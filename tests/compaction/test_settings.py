@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.compaction.context_meter import ContextLimits
-from app.compaction.summary import SYSTEM_PROMPT
+from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import CompactionStart, Notice
@@ -15,7 +15,7 @@ LONG = "many words " * 300
 
 
 def answer(context: Context, count: int) -> ScriptedAnswer:
-    return say("## Goal\nto go on" if context.system_prompt == SYSTEM_PROMPT else LONG)
+    return say("## Goal\nto go on" if context.system_prompt == SUMMARY_SYSTEM_PROMPT else LONG)
 
 
 async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_g
         reserve_tokens=3_000, keep_recent_tokens=100
     )
     other = Model(id="other", name="Other", api="scripted", provider="scripted", context_window=9_000)
-    on.assembled.choice.set(other)
+    on.assembled.model_choice.set_model(other)
     assert parts_of(on.session).context.compactor.limits == ContextLimits(
         reserve_tokens=3_000, keep_recent_tokens=900
     )

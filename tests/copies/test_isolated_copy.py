@@ -1,11 +1,13 @@
 """Copies of repositories for helpers: what is in them, what is delivered of them, and who finds them again."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
-from app.copies.isolated_copy import ChangedFile, CopyChanges, CopyRefused, IsolatedCopies, IsolatedCopy
+from app.copies.changed_files import ChangedFile, CopyChanges
+from app.copies.isolated_copy import CopyRefused, IsolatedCopies, IsolatedCopy
 from tests.batch.batch_setups import git, make_repository
 
 LOCAL = ("-c", "protocol.file.allow=always")
@@ -41,18 +43,18 @@ async def test_it_is_the_last_commit_with_all_uncommitted_and_new_files(
         (place / name).write_text(text)
     git(place, "add", ".")
     git(place, "commit", "-qm", "two")
-    (place / "staged.txt").write_text("2")
+    (place / "staged.txt").write_text("22")
     git(place, "add", "staged.txt")
-    (place / "staged.txt").write_text("3")
+    (place / "staged.txt").write_text("333")
     (place / "gone.txt").unlink()
     (place / "new.bin").write_bytes(b"\0\r\n")
     (place / "x.log").write_text("ignored")
     (place / "link").symlink_to("a.txt")
     (place / os.fsdecode(b"\xff odd\n")).write_text("o")
     made = await copied(copies, place / "sub")
-    assert made.inside(place / "sub") == made.folder / "sub"
+    assert made.path_in_copy(place / "sub") == made.folder / "sub"
     assert git(made.folder, "status", "--porcelain") == git(place, "status", "--porcelain")
-    assert (made.folder / "staged.txt").read_text() == "3" and not (made.folder / "x.log").exists()
+    assert (made.folder / "staged.txt").read_text() == "333" and not (made.folder / "x.log").exists()
     assert (made.folder / "new.bin").read_bytes() == b"\0\r\n" and (made.folder / "link").is_symlink()
     work_in(made.folder)
     (made.folder / "staged.txt").unlink()
@@ -66,9 +68,9 @@ async def test_it_is_the_last_commit_with_all_uncommitted_and_new_files(
     assert changes.files == (
         ChangedFile(path="a.txt", before=b"a\n", after=b"changed\n"),
         ChangedFile(path="run.sh", before=None, after=b"#!/bin/sh\n", is_executable=True),
-        ChangedFile(path="staged.txt", before=b"3", after=None),
+        ChangedFile(path="staged.txt", before=b"333", after=None),
     )
-    assert changes.others == ("inner", "link")
+    assert changes.unsupported_files == ("inner", "link")
     assert git(place, "log", "--format=%s").split() == ["two", "one"]
 
 
@@ -109,7 +111,7 @@ async def test_every_state_of_a_repository_works(tmp_path: Path, copies: Isolate
 async def test_where_there_is_no_repository_it_is_refused(tmp_path: Path, copies: IsolatedCopies) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare.git")
     (tmp_path / "plain").mkdir()
-    for folder, words in (("plain", "in no git repository"), ("bare.git", "in a bare repository")):
+    for folder, words in (("plain", "not in a git repository"), ("bare.git", "in a bare repository")):
         with pytest.raises(CopyRefused, match=words):
             await copies.make(tmp_path / folder, session=None, title="t")
     assert not list(tmp_path.glob("state/*"))
@@ -120,11 +122,30 @@ async def test_a_copy_is_found_again_once_nobody_uses_it_until_it_is_removed(
 ) -> None:
     place = make_repository(tmp_path / "project")
     made = await copies.make(place, session=None, title="t")
-    assert copies.left(place) == []
+    assert copies.leftover_copies(place) == []
     (made.folder / "a.txt").write_text("mine\n")
     made.release()
-    assert copies.left(make_repository(tmp_path / "other")) == []
-    [found] = copies.left(place)
+    assert copies.leftover_copies(make_repository(tmp_path / "other")) == []
+    [found] = copies.leftover_copies(place)
     assert [one.after for one in (await found.changes()).files] == [b"mine\n"]
     found.remove()
-    assert copies.left(place) == [] and not list(tmp_path.glob("state/*"))
+    assert copies.leftover_copies(place) == [] and not list(tmp_path.glob("state/*"))
+
+
+async def test_a_copy_that_is_stopped_twice_while_it_is_made_is_not_held(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "project")
+    root = tmp_path / "copies"
+    making = asyncio.ensure_future(IsolatedCopies(root, tmp_path).make(repository, session=None, title="t"))
+    while not list(root.glob("*/copy.json")):  # noqa: ASYNC110  (written by a thread)
+        await asyncio.sleep(0)
+    making.cancel()
+    await asyncio.sleep(0)
+    making.cancel()
+    await asyncio.wait([making])
+    assert making.cancelled()
+    async with asyncio.timeout(30):
+        while remaining := list(root.glob("*/copy.json")):
+            for copy in IsolatedCopies(root, tmp_path).leftover_copies(repository):
+                copy.remove()
+            await asyncio.sleep(0.01)
+    assert not remaining

@@ -16,8 +16,8 @@ from app.engine.commands.command_table import COMMANDS
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
-from app.resources.settings.settings import keys, setting_choices
-from app.tui.register import HINTS
+from app.resources.settings.settings import all_keys, setting_choices
+from app.tui.feature_register import ARGUMENT_HINTS
 from app.values.events import Event
 from tests.tui.keys_pressed import KEYS
 from tools.base import Tool
@@ -57,8 +57,8 @@ def _arguments() -> set[str]:
 
 def _values() -> set[str]:
     """The named values of all settings."""
-    found = {str(choice) for key in keys() for choice in setting_choices(key)}
-    return found | {name for key in keys() for name in re.findall(r"'(\w+)'", str(key.type))}
+    found = {str(choice) for key in all_keys() for choice in setting_choices(key)}
+    return found | {name for key in all_keys() for name in re.findall(r"'(\w+)'", str(key.type))}
 
 
 def _methods() -> set[str]:
@@ -95,7 +95,7 @@ class Quoted(Collection[str]):
 KINDS: dict[str, Callable[[], Collection[str]]] = {
     "tool": lambda: {tool.name for tool in _tools()},
     "argument": _arguments,
-    "setting": lambda: {key.name for key in keys()},
+    "setting": lambda: {key.name for key in all_keys()},
     "value": _values,
     "RPC": lambda: {*COMMANDS, set_host_tools.name},
     "event": lambda: event_types(Event),
@@ -131,7 +131,7 @@ def test_names_of_a_kind_exist(kind: str) -> None:
 
 def test_names_without_a_kind_are_commands_or_flags() -> None:
     """A slash command, a flag or a shell command."""
-    slash, flags = set(HINTS), {flag.name for flag in FLAGS}
+    slash, flags = set(ARGUMENT_HINTS), {flag.name for flag in FLAGS}
     for cell in BAYOU_CELLS:
         for kind, name in named(cell):
             if not kind:

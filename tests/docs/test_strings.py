@@ -18,6 +18,21 @@ def show(screen: "Screen of tides", name: str) -> None:
 '''
 
 
+PARTS = """
+def _reason(count: int) -> str:
+    return "the sea is empty" if count == 0 else "all boats are out"
+
+def show(request: Request, name: str, count: int) -> None:
+    request.headers["Authorization"] = f"Bearer {name}"
+    hint = " Choose one with /tides." if name else ""
+    tell(f"No tide: {_reason(count)}.{hint}")
+    text = "High water is at noon."
+    if count:
+        text += " Low water is at six."
+    tell(text, "ebb flood slack".split())
+"""
+
+
 @pytest.mark.parametrize(
     ("kind", "context"),
     [
@@ -43,6 +58,15 @@ def test_literals_of_a_page_have_the_kind_of_their_place():
         ("empty states", "no tides here"),
         ("errors", "There is no tide {name}. Choose one with /tides."),
         ("messages", "High water is at noon."),
+    }
+
+
+def test_a_text_that_completes_another_is_listed_in_the_whole_sentence():
+    assert {one.text for one in Literals("app/tui/features/tides/page.py", PARTS)} == {
+        "No tide: the sea is empty. Choose one with /tides.",
+        "No tide: all boats are out. Choose one with /tides.",
+        "High water is at noon.",
+        "High water is at noon. Low water is at six.",
     }
 
 

@@ -36,7 +36,7 @@ def diagnosed_session(
     project.mkdir(exist_ok=True)
     (folder / "lint.py").write_text(LINT)
     standing = more.pop("standing", None) or PermissionContext(
-        asks="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, counts_async=yes
+        approver="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, check_trust=yes
     )
     harness = ScriptedSession(
         folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more

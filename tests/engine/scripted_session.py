@@ -16,10 +16,10 @@ from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
 from app.providers.failure_kinds import Failure
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.session_log import SessionLog
@@ -55,16 +55,16 @@ class ScriptedSession:
         self.folder, cwd = folder, cwd or folder
         self.hooks = hooks or Hooks()
         self.script = Scripted(responses, **script)
-        self.registry = Registry()
+        self.registry = AdapterRegistry()
         self.script.register(self.registry)
         self.effective_settings = in_force_with(retry)
-        self.places = SessionPaths(own=folder / "sessions", cwd=cwd)
+        self.places = SessionPaths(default_root=folder / "sessions", cwd=cwd)
         self.events: list[Event] = []
         self.choice = ModelChoice(
             ModelCatalogue.load(folder / "agent", env={}),
             Credentials(folder / "agent", {}),
         )
-        self.choice.set(self.script.model)
+        self.choice.set_model(self.script.model)
         self.toolbox = Toolbox(
             lambda toolbox: tools,
             Workspace(
@@ -73,19 +73,19 @@ class ScriptedSession:
         )
         self.session = Session(
             Dependencies(
-                log=log or self.places.new(),
-                places=self.places,
+                log=log or self.places.create_session(),
+                session_paths=self.places,
                 registry=self.registry,
-                choice=self.choice,
+                model_choice=self.choice,
                 toolbox=self.toolbox,
                 sections=lambda tools: sections() if sections else {"preamble": "You are a test."},
-                classify=classify or by_its_words,
+                classify_failure=classify or by_its_words,
                 hooks=self.hooks,
                 undo=undo,
                 budget=budget or RequestBudget(),
                 secrets=secrets or SecretSources(),
                 options=SessionOptions(self.effective_settings, merges_deltas=merges_deltas),
-                standing=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),
+                permission_context=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),
             )
         )
         self.session.subscribe(self.events.append)

@@ -38,7 +38,7 @@ def results(scene: ProjectSession) -> list[str]:
 async def opened(tmp_path: Path, *responses: object, **options: object) -> ProjectSession:
     scene = ProjectSession(tmp_path / "home", responses)  # type: ignore[arg-type]
     await scene.open(**{"permissions": "auto-edit", **options})
-    scene.session.permissions.answering.set_program("deny")
+    scene.session.permissions.questions.set_program_policy("deny")
     return scene
 
 
@@ -55,7 +55,7 @@ async def test_tools_commands_and_undo_work_in_an_added_folder(tmp_path: Path, l
     assert file.read_text() == "changed\nmore\n"
     assert made.read_text() == "new\n"
     assert str(library) in scene.asked[0].system_prompt
-    await scene.session.restoring.carry_out(await scene.session.restoring.preview(UndoLastPrompts()))
+    await scene.session.file_restorer.carry_out(await scene.session.file_restorer.preview(UndoLastPrompts()))
     assert file.read_text().startswith("def row_boat")
     assert not made.exists()
     await scene.session.close()
@@ -99,6 +99,8 @@ async def test_maps_and_instructions_cover_an_added_folder(tmp_path: Path, libra
     scene = await opened(
         tmp_path,
         call("locate", about="row_boat", path=str(library)),
+        call("locate", about="row_boat"),
+        call("locate", about="nothing_like_it"),
         call("read", path=str(library / "src" / "oars.py")),
         say("done"),
         add_dir=(str(library),),
@@ -106,11 +108,18 @@ async def test_maps_and_instructions_cover_an_added_folder(tmp_path: Path, libra
     await scene.prompt("go")
     assert "oars.py" in results(scene)[0]
     assert f"relative to {library}" in results(scene)[0]
+    assert "oars.py" in results(scene)[1] and f"relative to {library}" in results(scene)[1]
+    assert results(scene)[2].count("Nothing was found") == 2 and str(library) in results(scene)[2]
     maps = scene.session.repository
     found = await maps.symbols_like("row_boat")
     async for _ in maps.wait_for_growth():
         found = await maps.symbols_like("row_boat")
     assert [path for path, _ in found] == [str(library / "src" / "oars.py")]
+    oars = str(library / "src" / "oars.py")
+    assert oars in [one.path for one in await maps.find_files("row_boat")]
+    assert oars in [one.path for one in await maps.find_files("")] and oars in await maps.files_below()
+    assert (await maps.find_files("row_boat", str(library)))[0].path == oars
+    assert [symbol.name for symbol in await maps.symbols_of(oars)] == ["row_boat"]
     told = [text_of(one.content) for one in scene.session.messages if isinstance(one, CustomMessage)]
     assert any("Rows are counted from one." in text for text in told)
     await scene.session.close()
@@ -130,12 +139,12 @@ async def test_a_resumed_session_has_its_folders_and_names_those_that_are_gone(
     again = await ProjectSession(tmp_path / "home", [say("ok")]).open(continue_=True)
     notices: list[str] = []
     again.session.subscribe(lambda event: notices.append(event.text) if isinstance(event, Notice) else None)
-    await again.session.events.drain()
-    assert again.session.folders.all == (library,)
+    await again.session.events.wait_until_delivered()
+    assert again.session.folders.all_folders == (library,)
     again.session.folders.remove(str(library))
     await again.session.close()
     third = await ProjectSession(tmp_path / "home", [say("ok")]).open(continue_=True)
-    assert third.session.folders.all == ()
+    assert third.session.folders.all_folders == ()
     await third.session.close()
 
 
@@ -148,7 +157,7 @@ async def test_a_resumed_session_has_its_folders_and_names_those_that_are_gone(
         ("/", "contains your home folder"),
         (".", "inside the session's folder"),
         ("sub", "inside the session's folder"),
-        ("~/library/.git", "repository's own data"),
+        ("~/library/.git", "repository's internal data"),
         ("~/.bayou/agent/x", "bayou's own files"),
         ("~/.ssh", "keys or passwords"),
         ("", "Name a folder"),
@@ -163,7 +172,7 @@ async def test_folders_that_may_not_be_added_are_refused_in_words(
     scene = await opened(tmp_path)
     with pytest.raises(UserError, match=why):
         scene.session.folders.add(path.replace("~", str(tmp_path / "home"), 1))
-    assert scene.session.folders.all == ()
+    assert scene.session.folders.all_folders == ()
     await scene.session.close()
     with pytest.raises(UsageError, match=r"--add-dir: .*does not exist"):
         assemble_session(Options(add_dir=("/nowhere-at-all",)), scene.paths, {})
@@ -178,7 +187,7 @@ async def test_a_folder_replaces_those_in_it_and_is_added_once(tmp_path: Path, l
     (tmp_path / "home" / "link").symlink_to(library)
     with pytest.raises(UserError, match="added already"):
         scene.session.folders.add(str(tmp_path / "home" / "link"))
-    assert scene.session.folders.all == (library,)
+    assert scene.session.folders.all_folders == (library,)
     await scene.session.close()
 
 
@@ -190,5 +199,5 @@ async def test_programs_of_git_in_an_added_folder_are_in_the_trust_question(
     scene = await opened(tmp_path)
     assert trust_question_for(scene.paths).items == ()
     scene.session.folders.add(str(library))
-    assert "evil.sh" in json.dumps([item.line for item in trust_question_for(scene.paths).items])
+    assert "evil.sh" in json.dumps([item.display_line for item in trust_question_for(scene.paths).items])
     await scene.session.close()

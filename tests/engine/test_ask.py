@@ -41,7 +41,8 @@ async def test_choices_several_choices_and_free_text_reach_the_model(tmp_path: P
     harness, asked = asking(tmp_path, [SHAPE, EXTRAS, FREE], replies)
     await harness.prompt("go")
     assert results(harness) == [
-        "Which database?\n→ Postgres, 16\nWhat else?\n→ logs; tests, all of them; no rush\nWhat is it called?\n→ Tern"
+        "Which database?\n→ Postgres, 16\nWhat else?\n→ logs; tests, all of them; no rush\nWhat is it "
+        "called?\n→ Tern"
     ]
     form = asked[0].form
     assert [field.kind for field in form.fields] == ["choice", "several", "text"]
@@ -63,19 +64,21 @@ async def test_a_refusal_goes_on_and_a_closed_form_ends_the_run_without_an_answe
     assert "declined to answer" in results(harness)[0] and harness.script.call_count == 2
     harness, _ = asking(tmp_path / "b", [SHAPE], None)
     await harness.prompt("go")
-    assert "Assume none" in results(harness)[0] and harness.script.call_count == 1
+    assert "Assume no answer" in results(harness)[0] and harness.script.call_count == 1
 
 
 async def test_an_answer_of_a_megabyte_is_refused_in_words(tmp_path: Path) -> None:
     harness, _ = asking(tmp_path, [FREE], {"q1": "x" * 1_000_000})
     await harness.prompt("go")
-    assert results(harness) == ["The answer did not fit (What is it called?: longer than 10,000 characters)."]
+    assert results(harness) == [
+        "The answer is not valid (What is it called?: longer than 10,000 characters)."
+    ]
 
 
 async def test_without_a_user_the_model_gets_advice(tmp_path: Path) -> None:
     harness, asked = asking(tmp_path, [SHAPE], asks="nobody")
     await harness.prompt("go")
-    assert not asked and "Nobody can be asked in this run" in results(harness)[0]
+    assert not asked and "The user cannot be asked in this run" in results(harness)[0]
     assert harness.script.call_count == 2, "the model goes on"
 
 

@@ -94,7 +94,7 @@ async def test_cancelling_stops_it(tmp_path: Path) -> None:
         await asking
 
 
-async def test_what_is_handed_over_is_written_for_its_goal(tmp_path: Path) -> None:
+async def test_the_handoff_prompt_is_written_for_its_goal(tmp_path: Path) -> None:
     harness = ScriptedSession(
         tmp_path, say("The oars are two."), say("Give every boat four oars: boats/fleet.py.")
     )
@@ -117,7 +117,7 @@ async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path
     await harness.session.side_questions.ask(f"is {key} one of them?", lambda text: None)
     await harness.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
     harness.effective_settings.set("compaction.keepRecentTokens", 1)
-    await harness.session.compaction.run(f"keep {key}")
+    await harness.session.compaction.compact(f"keep {key}")
     asked = [plain(context.messages[-1]) for context in harness.script.contexts[1:]]
     assert len(asked) == 3
     assert all("[secret:github-token:" in text and key not in text for text in asked)

@@ -34,7 +34,7 @@ async def talked(folder: Path, prices: Prices) -> ScriptedSession:
     harness.script.model = msgspec.structs.replace(harness.script.model, cost=prices)
     session = harness.session
     harness.effective_settings.set("compaction.keepRecentTokens", 500)
-    harness.choice.set(harness.script.model)
+    harness.choice.set_model(harness.script.model)
     for text in ("one", "two", "three"):
         await harness.prompt(text)
     usage = session.stats.last_usage
@@ -46,14 +46,14 @@ async def act(harness: ScriptedSession, action: str) -> None:
     session, model = harness.session, harness.script.model
     match action:
         case "model":
-            await session.models.use(msgspec.structs.replace(model, id="other"))
+            await session.models.use_model(msgspec.structs.replace(model, id="other"))
         case "thinking":
-            await session.models.use_thinking("high" if session.state.thinking != "high" else "low")
+            await session.models.use_thinking_level("high" if session.state.thinking != "high" else "low")
         case "tools":
             session.tools.register(echo("shout"), owner="test")
             await harness.prompt("four")
         case "compaction":
-            await session.compaction.run()
+            await session.compaction.compact()
 
 
 def told(harness: ScriptedSession) -> list[str]:

@@ -35,7 +35,7 @@ text.strip(), first.strip(), second.strip(), type(text.details)
         lambda event: ended.append(event) if isinstance(event, ToolExecutionEnd) else None
     )
     await scene.prompt("go")
-    await scene.session.events.drain()
+    await scene.session.events.wait_until_delivered()
     result = result_in(scene)
     assert text_of(result.content) == "Out: ('one', '1', '2', <class 'dict'>)", text_of(result.content)
     assert [(one["name"], one["subject"], one["state"]) for one in result.details["calls"]] == [
@@ -46,7 +46,7 @@ text.strip(), first.strip(), second.strip(), type(text.details)
     ]
     within = [one for one in ended if one.parent_tool_call_id]
     assert len(within) == 4 and {one.parent_tool_call_id for one in within} == {result.tool_call_id}
-    card = scene.session.tools.card(
+    card = scene.session.tools.draw_card(
         next(c for m in scene.session.messages for c in getattr(m, "tool_calls", ())),
     )
     assert card.title == "eval"
@@ -87,18 +87,18 @@ async def test_the_gate_is_asked_for_each_call_and_nothing_runs_in_read_only(tmp
     scene.session.subscribe(says_no)
     scene.script.responses[:] = [call("eval", code="tool.bash(command='rm -rf ~')"), say("ok")]
     await scene.prompt("go")
-    assert "The user said no" in text_of(result_in(scene).content)
+    assert "The user denied it" in text_of(result_in(scene).content)
     assert [one.approval.tool_name for one in asked if one.approval] == ["bash"]
     await scene.session.close()
 
 
 async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) -> None:
     scene = await scene_in(tmp_path)
-    permits, cwd = parts_of(scene.session).permits, str(scene.session.cwd)
+    permits, cwd = parts_of(scene.session).permission_gate, str(scene.session.cwd)
 
     def risk(code: str) -> str:
         cell = Effects(runs=Program(language="python", code=code, folder=cwd))
-        return permits.judge(cell, tool="eval").verdict.risk
+        return permits.judge_effects(cell, tool="eval").verdict.risk
 
     assert risk("open('/home/x/.ssh/id_rsa').read()") == "forbidden"
     assert risk("1 + 1") == "contained"

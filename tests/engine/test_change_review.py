@@ -43,11 +43,12 @@ async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page
     first, second = await keys(page)
     prompt = session.log.leaf_id
     await review.change_hunks(changes, "a.txt", frozenset((first,)))
-    review.keep(frozenset((second,)))
+    review.keep_hunks(frozenset((second,)))
     file = changes.file("a.txt")
-    assert file is not None and file.taken == {first}
-    await review.remark(file, file.hunks[1], "why not 30?")
+    assert file is not None and file.taken_back_hunks == {first}
+    await review.add_remark(file, file.hunks[1], "why not 30?")
     assert page.read("a.txt") == OLD.replace("line 30\n", "thirty\n")
+    await review.report_to_model()
     told = [one for one in session.log.entries if isinstance(one, CustomMessageEntry)]
     assert str(told[-1].content) == (
         "The user reviewed and took back parts of your changes: a.txt line 5. Read the file again before "
@@ -63,13 +64,74 @@ async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page
     for of in (PromptDiff(), SessionDiff()):
         changes = await again.session.review.changes(of)
         file = changes.file("a.txt")
-        assert file is not None and file.taken == ({first} if of == PromptDiff() else frozenset())
+        assert file is not None and file.taken_back_hunks == ({first} if of == PromptDiff() else frozenset())
     again.session.review.close_remarks(frozenset(one.id for one in decided.remarks))
     assert not again.session.review.message()
     assert prompt is not None
     await again.session.branches.go_to(prompt)
     assert again.session.review.decisions.kept == frozenset()
     page.scene.assembled = again.scene.assembled
+
+
+def told_of_hunks(page: Page) -> list[str]:
+    entries = page.session.log.entries
+    return [str(one.content) for one in entries if isinstance(one, CustomMessageEntry)]
+
+
+async def test_several_hunks_are_one_message_also_after_a_restart(page: Page) -> None:
+    """Taken back and put back is nothing to tell; what was not told before bayou ended goes with the next prompt."""
+    changes = await page.session.review.changes(PromptDiff())
+    first, second = (frozenset((key,)) for key in await keys(page))
+    for one in (first, second, first):
+        await page.session.review.change_hunks(changes, "a.txt", one)
+    await page.session.review.change_hunks(changes, "b.txt", frozenset(await keys(page, "b.txt")))
+    assert told_of_hunks(page) == []
+    path = page.session.log.path
+    assert path is not None
+    await page.session.close()
+    again = Page(await page.scene.open(session=str(path)))
+    await again.prompt("go on")
+    await again.session.review.report_to_model()
+    assert told_of_hunks(again) == [
+        "The user reviewed and took back parts of your changes: a.txt line 30, b.txt. "
+        "Read these files again before you edit them."
+    ]
+    page.scene.assembled = again.scene.assembled
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_an_edited_hunk_is_recorded_told_and_undone(page: Page, end: str) -> None:
+    place = page.project / "a.txt"
+    await page.prompt("ends", write("a.txt", NEW.replace("\n", end), 4))
+    await page.prompt("again", write("a.txt", NEW.replace("\n", end).replace("thirty", "30"), 5))
+    review, source = page.session.review, PromptDiff()
+    place.write_bytes(b"mine" + end.encode() + place.read_bytes())
+    changes = await review.changes(source)
+    (key,) = [one.key for one in changes.file("a.txt").hunks]  # type: ignore[union-attr]
+    assert await review.edit_hunk(changes, "a.txt", key, "30 oars\n\tand a sail") == "30"
+    edited = NEW.replace("thirty\n", "30 oars\n\tand a sail\n").replace("\n", end)
+    assert place.read_bytes() == f"mine{end}{edited}".encode()
+    await review.report_to_model()
+    assert "edited parts of your changes: a.txt line 30." in told_of_hunks(page)[-1]
+    await page.redo()
+    assert place.read_bytes() == f"mine{end}{edited}".encode().replace(
+        f"30 oars{end}\tand a sail".encode(), b"30"
+    )
+
+
+async def test_an_edit_never_overwrites_what_a_person_wrote(page: Page) -> None:
+    review = page.session.review
+    changes = await review.changes(PromptDiff())
+    first, _ = await keys(page)
+    theirs = NEW.replace("five\n", "5\n")
+    (page.project / "a.txt").write_text(theirs)
+    with pytest.raises(UserError, match="you changed these lines since, so it was left unchanged"):
+        await review.edit_hunk(changes, "a.txt", first, "V")
+    assert page.read("a.txt") == theirs
+    (page.project / "a.txt").unlink()
+    with pytest.raises(UserError, match="you deleted it since"):
+        await review.edit_hunk(changes, "a.txt", first, "V")
+    assert page.read("a.txt") is None and told_of_hunks(page) == []
 
 
 async def test_changes_since_an_entry_and_while_the_agent_works(page: Page) -> None:
@@ -133,7 +195,7 @@ async def test_a_secret_in_commented_lines_is_stored_and_sent_masked(page: Page)
     changes = await page.session.review.changes(PromptDiff())
     file = changes.file("keys.py")
     assert file is not None and token in file.hunks[0].patch
-    await page.session.review.remark(file, file.hunks[0], f"not {token}")
+    await page.session.review.add_remark(file, file.hunks[0], f"not {token}")
     assert token not in page.session.review.message()
     path = page.session.log.path
     assert path is not None and REVIEW_ENTRY_TYPE in path.read_text()

@@ -57,8 +57,8 @@ def test_what_is_missing_or_of_another_type_is_named() -> None:
 )
 def test_an_answer_comes_back_as_it_was_given(of: Any, answer: Any, told: Any) -> None:
     if told is not None:
-        assert of.told(answer) == told
-    assert of.read(of.told(answer).get("data")) == answer
+        assert of.response_data(answer) == told
+    assert of.read(of.response_data(answer).get("data")) == answer
 
 
 def test_another_name_is_the_same_command() -> None:

@@ -46,7 +46,7 @@ async def test_every_request_has_an_id_and_names_what_is_new_in_it_before_and_af
     assert [event.request_id for event in prepared] == [event.request_id for event in delivered]
     assert len({event.request_id for event in prepared}) == 2
     assert {event.session_id for event in prepared} == {harness.session.log.session_id}
-    said = [message.id for message in parts_of(harness.session).core.conversation.said]
+    said = [message.id for message in parts_of(harness.session).core.conversation.messages_without_system]
     assert prepared[0].message_ids == tuple(said[:1])
     assert prepared[1].message_ids == tuple(said[1:3])
     assert delivered[0].status == 200
@@ -61,7 +61,9 @@ async def test_what_a_failed_request_named_is_named_again(tmp_path: Path) -> Non
     for text in ("a", "b", "c"):
         await harness.prompt(text)
     named = [event.message_ids for event in harness.all(ProviderRequestPrepared)]
-    a, one, b, failed, c = [message.id for message in parts_of(harness.session).core.conversation.said][:5]
+    a, one, b, failed, c = [
+        message.id for message in parts_of(harness.session).core.conversation.messages_without_system
+    ][:5]
     assert named == [(a,), (one, b), (one, b, failed, c)]
 
 
@@ -98,7 +100,7 @@ async def test_a_failed_request_does_not_count_and_a_retry_with_another_model_do
 
     def switch(event: Event) -> None:
         if isinstance(event, AutoRetryStart):
-            harness.choice.set(other)
+            harness.choice.set_model(other)
 
     harness.session.subscribe(switch)
     message = note()
@@ -132,15 +134,15 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
     waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
     harness.effective_settings.set("compaction.keepRecentTokens", 1)
     await harness.session.send(note("something newer " * 50))
-    await harness.session.compaction.run()
-    assert message.id not in parts_of(harness.session).core.conversation.context_ids
+    await harness.session.compaction.compact()
+    assert message.id not in parts_of(harness.session).core.conversation.context_message_ids
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
-async def test_what_is_taken_out_of_its_queue_is_dropped(tmp_path: Path) -> None:
+async def test_messages_removed_from_the_queue_are_dropped(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
     await harness.session.queue("follow_up", "later")
-    message = harness.session.queues.waiting("follow_up")[0]
+    message = harness.session.queues.queued_messages("follow_up")[0]
     waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
     harness.session.queues.remove(message.id)
@@ -179,11 +181,11 @@ class Flight:
 
     async def send(self, message: CustomMessage) -> asyncio.Task[None]:
         """With all that was sent before."""
-        self.made.core.conversation.record(message)
+        self.made.core.conversation.record_message(message)
         stream = await self.made.models.requests.ask(Abort())
 
         async def follow() -> None:
-            await self.made.models.requests.note(MessageEnd(message=await stream.result()))
+            await self.made.models.requests.handle_event(MessageEnd(message=await stream.result()))
 
         return asyncio.ensure_future(follow())
 
@@ -201,7 +203,7 @@ async def test_two_requests_in_flight_are_told_apart(tmp_path: Path) -> None:
     await second_done
     receipts = await asyncio.gather(*waiting)
     assert [receipt.request_id for receipt in receipts] == [flight.id_of(1), flight.id_of(1)]
-    assert flight.deliveries.is_open(flight.id_of(0))
+    assert flight.deliveries.is_request_open(flight.id_of(0))
     flight.answers[0] = fail("overloaded")
     flight.headers[0].set()
     await first_done
@@ -218,7 +220,7 @@ async def test_a_message_in_an_open_request_is_dropped_only_when_that_fails(
     first_done, second_done = await flight.send(kept), await flight.send(lost)
     waiting = [asyncio.ensure_future(flight.deliveries.wait(one.id)) for one in (kept, lost)]
     await asyncio.sleep(0)
-    flight.deliveries.left_context(frozenset(), {kept.id, lost.id}.__contains__)
+    flight.deliveries.drop_missing(frozenset(), {kept.id, lost.id}.__contains__)
     assert not any(one.done() for one in waiting)
     flight.headers[0].set()
     flight.answers[1] = fail("refused", status=400)
@@ -229,12 +231,12 @@ async def test_a_message_in_an_open_request_is_dropped_only_when_that_fails(
 
 async def test_a_request_begins_where_the_last_delivered_one_of_its_stretch_ended() -> None:
     deliveries, stretch = MessageDeliveries(), object()
-    deliveries.prepared("r1", ("a", "b"), stretch)
-    deliveries.delivered("r1")
-    deliveries.prepared("r2", ("a", "b", "c"), stretch)
-    deliveries.delivered("r2")
-    deliveries.prepared("r3", ("x", "c", "d"), object())  # read anew: nothing is taken for granted
-    deliveries.delivered("r3")
+    deliveries.note_request("r1", ("a", "b"), stretch)
+    deliveries.note_delivered("r1")
+    deliveries.note_request("r2", ("a", "b", "c"), stretch)
+    deliveries.note_delivered("r2")
+    deliveries.note_request("r3", ("x", "c", "d"), object())  # read anew: nothing is taken for granted
+    deliveries.note_delivered("r3")
     for message_id, request_id in {"a": "r1", "b": "r1", "c": "r2", "x": "r3", "d": "r3"}.items():
         assert (await deliveries.wait(message_id, 1)).request_id == request_id
 
@@ -266,7 +268,7 @@ def runs(command: str) -> Reply:
 def with_provider(folder: Path, server: Loopback) -> ScriptedSession:
     harness = ScriptedSession(folder, tools=builtin_tools())
     harness.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
-    harness.choice.set(model_for("openai-completions", server.url, provider="openai"))
+    harness.choice.set_model(model_for("openai-completions", server.url, provider="openai"))
     harness.effective_settings.set("bash.autoBackground.thresholdMs", 50)
     return harness
 

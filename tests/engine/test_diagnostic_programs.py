@@ -15,7 +15,7 @@ from app.values.events import AgentSettled
 from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
 
 
-async def test_what_is_not_found_is_reported_once(tmp_path: Path):
+async def test_missing_linters_are_reported_once(tmp_path: Path):
     harness = diagnosed_session(
         tmp_path,
         *(call("write", path="a.txt", content="1"), say("done")),

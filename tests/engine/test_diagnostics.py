@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.files.file_diagnostics import MAX_REPORTS, MAX_SHOWN
+from app.engine.files.file_diagnostics import MAX_REPORTS, MAX_SHOWN_PROBLEMS
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
 from app.undo.content_store import UndoConfig
@@ -16,8 +16,8 @@ from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage
 from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
+from tools.diagnostics.output_parsers import MAX_SHOWN_MESSAGE
 from tools.diagnostics.problems import CodeProblem, FileChangeTexts
-from tools.diagnostics.reading import MAX_SHOWN_TEXT
 
 RUFF = Path(sys.executable).with_name("ruff")
 
@@ -126,7 +126,10 @@ async def test_a_thousand_are_cut_with_their_number(tmp_path: Path):
     harness = diagnosed_session(tmp_path, call("write", path="a.txt", content=many), say("done"), say("oh"))
     await harness.prompt("go")
     [text] = diagnostic_texts(harness)
-    assert text.count("error: BAD") == MAX_SHOWN and f"({1_000 - MAX_SHOWN} more are not shown.)" in text
+    assert (
+        text.count("error: BAD") == MAX_SHOWN_PROBLEMS
+        and f"({1_000 - MAX_SHOWN_PROBLEMS} more are not shown.)" in text
+    )
     assert harness.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
 
 
@@ -143,7 +146,7 @@ async def test_files_of_another_folder_are_not_checked(tmp_path: Path):
 
 async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
     ran = tmp_path / "ran"
-    standing = PermissionContext(asks="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
+    standing = PermissionContext(approver="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
     harness = diagnosed_session(
         tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing
     )
@@ -164,7 +167,7 @@ async def test_a_rule_that_refuses_a_command_refuses_it_here(tmp_path: Path, rul
 
 async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
     key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
-    at_the_cut = "x" * (MAX_SHOWN_TEXT - len("BAD  ") - len(key) // 2)
+    at_the_cut = "x" * (MAX_SHOWN_MESSAGE - len("BAD  ") - len(key) // 2)
     harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content=f"BAD {key}\nBAD {at_the_cut} {key}\n"),
@@ -181,7 +184,7 @@ async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
 )
 async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp_path: Path, script: str):
     key = "ghp_" + "Ab3d" * 9
-    before = "x" * (MAX_SHOWN_TEXT - 20)
+    before = "x" * (MAX_SHOWN_MESSAGE - 20)
     (tmp_path / "linter.py").write_text(f"before, key = {before!r}, {key!r}\n{script}")
     command = f"{sys.executable} {tmp_path}/linter.py --token {key}"
     harness = diagnosed_session(
@@ -201,7 +204,7 @@ async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp
 
 
 @pytest.mark.parametrize("files", ["{files}", "hidden.txt open.txt"])
-async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files: str):
+async def test_diagnostics_leave_out_hidden_files(tmp_path: Path, files: str):
     command = f"{sys.executable} {tmp_path}/lint.py {files}"
     change = call("bash", command="echo BAD hidden > hidden.txt; echo BAD open > open.txt")
     undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
@@ -282,12 +285,12 @@ async def test_ruff_with_its_own_words(tmp_path: Path):
 
 
 class OneMore(Hooks):
-    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         return [CodeProblem(path=one.path, line=1, text="said by another", source="mine") for one in changed]
 
 
 class Hostile(Hooks):
-    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         return [
             CodeProblem(path=f"{changed[0].path}\nrm -rf /\x1b[2J\udcff", line=1, text="\udcff\n\x00 told")
         ]

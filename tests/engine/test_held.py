@@ -30,7 +30,7 @@ def counted(harness: ScriptedSession) -> list[int]:
         asked.append(len(tools))
         return ["echo"] if harness.effective_settings.settings.images.block_images else []
 
-    harness.toolbox.withhold(rule)
+    harness.toolbox.add_withhold_rule(rule)
     return asked
 
 
@@ -43,24 +43,24 @@ async def test_tools_are_worked_out_when_something_has_changed_and_no_more_often
     harness.effective_settings.set("images.blockImages", True)
     await harness.prompt("c")
     assert len(asked) == 2
-    assert "echo" not in harness.session.tools.active()
+    assert "echo" not in harness.session.tools.active_tools()
 
 
-async def test_another_model_is_told_its_tools_anew(tmp_path: Path) -> None:
+async def test_another_model_gets_its_tools_again(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, tools=[echo()])
     asked = counted(harness)
     assert harness.script.model is not None
     for _ in range(2):
-        harness.session.tools.active()
-    await harness.session.models.use(harness.script.model)
-    harness.session.tools.active()
+        harness.session.tools.active_tools()
+    await harness.session.models.use_model(harness.script.model)
+    harness.session.tools.active_tools()
     assert len(asked) == 2
 
 
 async def test_the_section_and_the_tools_of_plan_mode_come_and_go_with_it(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, tools=[echo()])
     assert "plan_mode" not in harness.session.requests.sections()
-    harness.session.plan.switch(True)
+    harness.session.plan.set_active(True)
     assert "plan_mode" in harness.session.requests.sections()
     harness.session.permissions.rules.set_mode("full")
     assert "plan_mode" not in harness.session.requests.sections()
@@ -72,12 +72,12 @@ def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> N
     def forget() -> None:
         called.append("forgotten")
 
-    next_run.begin()
-    next_run.calls(forget)
-    next_run.calls(forget)
+    next_run.call_all()
+    next_run.register(forget)
+    next_run.register(forget)
     assert called == []
-    next_run.begin()
-    next_run.begin()
+    next_run.call_all()
+    next_run.call_all()
     assert called == ["forgotten"]
 
 
@@ -95,13 +95,13 @@ async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs
     conversation, really = parts_of(harness.session).core.conversation, harness.registry.stream
 
     def noting(model: Model, context: Context, options: StreamOptions, **more: Any) -> AssistantStream:
-        kept.append((options.kept, conversation.stretch))
+        kept.append((options.request_cache, conversation.reading_token))
         return really(model, context, options, **more)
 
     harness.registry.stream = noting
     await harness.prompt("a")
     await harness.prompt("b")
-    await harness.session.record.edit_context(harness.session.messages[1].id, None)
+    await harness.session.notes.edit_context(harness.session.messages[1].id, None)
     await harness.prompt("c")
     hooks.changes = True
     await harness.prompt("d")
@@ -131,9 +131,9 @@ def test_prompt_and_tools_that_are_held_are_those_that_the_model_was_told_of(
 ) -> None:
     held = DeclaredPrompt()
     for message, is_read in told:
-        held.apply(message)
+        held.apply_message(message)
         if is_read:
-            prompt, tools = held.as_read()
+            prompt, tools = held.as_sent()
             assert prompt == prompt_text(held.sections)
             assert list(tools) == sorted(held.tools.values(), key=lambda tool: tool.name)
 
@@ -142,12 +142,16 @@ class _Overtaken(Toolbox):
     """Whose tools change while a thread is about to keep what it worked out of them."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name == "_snapshot" and value is not None and "late" not in {tool.name for tool in self.all()}:
+        if (
+            name == "_snapshot"
+            and value is not None
+            and "late" not in {tool.name for tool in self.all_tools()}
+        ):
             self.register(echo("late"), owner="test")
         super().__setattr__(name, value)
 
 
 def test_what_a_thread_works_out_while_tools_change_is_not_kept(tmp_path: Path) -> None:
     toolbox = _Overtaken(lambda toolbox: [echo("early")], workspace_of(ScriptedSession(tmp_path).session))
-    assert set(toolbox.active()) == {"early"}
-    assert set(toolbox.active()) == {"early", "late"}
+    assert set(toolbox.active_tools()) == {"early"}
+    assert set(toolbox.active_tools()) == {"early", "late"}

@@ -18,7 +18,7 @@ from app.engine.tree.session_paths import SessionPaths
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.sessions.index.usage import sum_parts
-from app.sessions.session_library import latest, usage_in
+from app.sessions.session_library import latest_session, read_usage
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
 from app.values.content import text_of
@@ -80,9 +80,11 @@ def results(scene: ProjectSession) -> list[str]:
 
 
 def helper_logs(scene: ProjectSession) -> list[SessionLog]:
-    here: SessionPaths = scene.assembled.places
+    here: SessionPaths = scene.assembled.session_paths
     own = scene.session.log.path
-    return [here.open(path, read_only=True) for path in sorted(here.folder.glob("*.jsonl")) if path != own]
+    return [
+        here.open_file(path, read_only=True) for path in sorted(here.folder.glob("*.jsonl")) if path != own
+    ]
 
 
 def counts(entries: Sequence[Entry]) -> Usage:
@@ -114,10 +116,10 @@ async def test_its_last_message_is_the_result_and_its_cost_counts_in_the_parent(
         assert counts(counted).total_tokens == spent.total_tokens > 0
         own = [one for one in scene.session.log.entries if not isinstance(one, UsageEntry)]
         assert scene.session.stats.usage.total_tokens == counts(own).total_tokens + spent.total_tokens
-        assert scene.session.helpers.all() == ()
+        assert scene.session.helpers.active_helpers() == ()
         soon = time.time() + 30
         os.utime(str(log.path), (soon, soon))
-        assert latest(scene.assembled.places.folder) == scene.session.log.path, (
+        assert latest_session(scene.assembled.session_paths.folder) == scene.session.log.path, (
             "--continue goes on with the person's session"
         )
 
@@ -168,7 +170,7 @@ async def test_the_limits_of_the_session_count_for_its_helpers(tmp_path: Path) -
     async with helped(tmp_path, [{"prompt": "go"}], helper, max_tokens=20_000) as scene:
         await scene.prompt("go")
         used = scene.session.budget.used.total_tokens
-        assert scene.session.budget.has_refused and used < 20_000 + 10_000
+        assert scene.session.budget.has_refused_request and used < 20_000 + 10_000
 
 
 async def test_no_more_work_at_once_than_the_width_allows(tmp_path: Path) -> None:
@@ -206,6 +208,9 @@ async def test_a_model_that_starts_too_many_is_refused_until_the_next_prompt(tmp
             text for text in results(scene) if "3 helpers were started for this prompt already" in text
         ]
         assert len(refused) == 2 and len(helper_logs(scene)) == 3
+        await scene.session.branches.start_new_session()  # whose first prompt is another one
+        await scene.prompt("go")
+        assert sum("3 helpers were started" in text for text in results(scene)) == 2
 
 
 async def test_in_the_background_its_result_arrives_as_a_message(tmp_path: Path) -> None:
@@ -215,8 +220,8 @@ async def test_in_the_background_its_result_arrives_as_a_message(tmp_path: Path)
         tmp_path, [{"prompt": "go", "wait": False}], lambda context: say("Found it.", gate=gate)
     ) as scene:
         await scene.prompt("go")
-        assert "Its result arrives by itself" in results(scene)[0]
-        [job] = scene.session.jobs.running()
+        assert "Its result is delivered when it ends" in results(scene)[0]
+        [job] = scene.session.jobs.running_jobs()
         gate.set()
         await scene.session.jobs.wait_for_all()
         await scene.session.wait_until_idle()
@@ -238,8 +243,8 @@ async def test_stopping_the_parent_stops_every_helper_and_nothing_is_sent_afterw
         await scene.session.prompt("go")
         await until(lambda: len(asked) == 3)
         await scene.session.abort()
-        await until(lambda: not scene.session.helpers.all())
-        assert not scene.session.jobs.running()
+        await until(lambda: not scene.session.helpers.active_helpers())
+        assert not scene.session.jobs.running_jobs()
         count = scene.script.call_count
         await asyncio.sleep(0.2)
         assert scene.script.call_count == count
@@ -260,8 +265,10 @@ async def test_a_stop_at_the_moment_of_the_call_leaves_no_helper(tmp_path: Path,
         await scene.session.prompt("go")
         await until(lambda: bool(stopping))
         await stopping[0]
-        await until(lambda: not scene.session.helpers.all() and not scene.session.jobs.running())
-        assert all(helper.is_over for helper in scene.session.helpers.known())
+        await until(
+            lambda: not scene.session.helpers.active_helpers() and not scene.session.jobs.running_jobs()
+        )
+        assert all(helper.is_over for helper in scene.session.helpers.known_helpers())
 
 
 async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
@@ -272,7 +279,7 @@ async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
         await scene.prompt("go")
         await until(lambda: scene.script.call_count == 3)
         await scene.session.close()
-        assert scene.session.helpers.all() == ()
+        assert scene.session.helpers.active_helpers() == ()
 
 
 async def test_a_question_of_a_helper_is_asked_in_the_parent_with_its_name(tmp_path: Path) -> None:
@@ -301,16 +308,16 @@ async def test_rules_given_to_the_session_hold_for_its_helpers(tmp_path: Path) -
         return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
 
     async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="full") as scene:
-        scene.session.permissions.rules.deny("write: **")
+        scene.session.permissions.rules.add_deny_rule("write: **")
         await scene.prompt("go")
         assert not (scene.project / "new.txt").exists()
     async with helped(tmp_path / "plan", [{"prompt": "go"}], helper, permissions="full") as scene:
-        scene.session.plan.switch(True)
+        scene.session.plan.set_active(True)
         await scene.prompt("go")
         assert not (scene.project / "new.txt").exists()
 
 
-async def test_what_a_helper_changes_is_undone_in_the_parent(tmp_path: Path) -> None:
+async def test_the_parents_undo_reverses_helper_changes(tmp_path: Path) -> None:
     def helper(context: Context) -> ScriptedAnswer:
         return call("write", path="a.txt", content="new") if turns_of(context) == 0 else say("Done.")
 
@@ -319,7 +326,7 @@ async def test_what_a_helper_changes_is_undone_in_the_parent(tmp_path: Path) -> 
     ) as scene:
         await scene.prompt("go")
         assert (scene.project / "a.txt").read_text() == "new"
-        restoring = scene.session.restoring
+        restoring = scene.session.file_restorer
         await restoring.carry_out(await restoring.preview(UndoLastPrompts(count=1)))
         assert (scene.project / "a.txt").read_text() == "old"
 
@@ -339,7 +346,7 @@ async def test_kinds_come_from_files_and_broken_ones_are_named(tmp_path: Path) -
     }
     tasks = [{"prompt": "go", "subagent_type": "pilot"}, {"prompt": "go", "agent": "nobody"}]
     async with helped(tmp_path, tasks, helper, files=files) as scene:
-        declared = {tool.name: tool for tool in scene.session.tools.all()}["task"].description
+        declared = {tool.name: tool for tool in scene.session.tools.all_tools()}["task"].description
         assert "- pilot: steers" in declared and "- cook: cooks" in declared
         await scene.prompt("go")
         sailed, unknown = results(scene)
@@ -369,7 +376,7 @@ async def test_a_helper_leaves_nothing_behind_in_the_settings(tmp_path: Path) ->
         assert len(assembled.effective_settings._followers) == count
 
 
-async def test_a_helper_is_told_something_while_it_works_and_after_its_end(tmp_path: Path) -> None:
+async def test_a_helper_takes_messages_while_it_works_and_after_its_end(tmp_path: Path) -> None:
     gate = asyncio.Event()
     asked: list[Context] = []
 
@@ -384,12 +391,12 @@ async def test_a_helper_is_told_something_while_it_works_and_after_its_end(tmp_p
         helpers = scene.session.helpers
         await scene.session.prompt("go")
         await until(lambda: bool(asked))
-        await helpers.tell("h1", "only in docs")
+        await helpers.send_message("h1", "only in docs")
         gate.set()
         await scene.session.wait_until_idle()
         assert results(scene)[0].startswith("You said: only in docs")
-        await helpers.tell("h1", "and in tests")
-        [job] = scene.session.jobs.running()
+        await helpers.send_message("h1", "and in tests")
+        [job] = scene.session.jobs.running_jobs()
         await scene.session.jobs.wait_for_all()
         await scene.session.wait_until_idle()
         assert scene.session.jobs.get(job.id).state == "delivered"
@@ -397,7 +404,7 @@ async def test_a_helper_is_told_something_while_it_works_and_after_its_end(tmp_p
         assert "You said: and in tests" in text_of(told[0].content)
         assert len(helper_logs(scene)) == 1, "it went on in its own session"
         with pytest.raises(UserError, match="no helper h9"):
-            await helpers.tell("h9", "x")
+            await helpers.send_message("h9", "x")
 
 
 async def test_one_helper_is_stopped_and_the_agent_gets_what_it_has(tmp_path: Path) -> None:
@@ -414,17 +421,17 @@ async def test_one_helper_is_stopped_and_the_agent_gets_what_it_has(tmp_path: Pa
     async with helped(tmp_path, tasks, helper, settings={"task": {"width": 1}}) as scene:
         await scene.session.prompt("go")
         await until(lambda: bool(waits))
-        await scene.session.helpers.end("h2")
-        await scene.session.helpers.end("h1")
+        await scene.session.helpers.stop_helper("h2")
+        await scene.session.helpers.stop_helper("h1")
         await scene.session.wait_until_idle()
         one, two = results(scene)
         assert one.startswith("…\n[It did not finish: It was stopped before it had an answer.]")
-        assert "The person stopped it before it began" in two
-        assert [helper.state for helper in scene.session.helpers.known()] == ["stopped", "stopped"]
+        assert "The user stopped it before it started" in two
+        assert [helper.state for helper in scene.session.helpers.known_helpers()] == ["stopped", "stopped"]
         assert scene.session.last_answer_text == "Noted."
 
 
-async def test_a_helper_is_told_of_its_limits_and_says_at_the_end_what_it_has(tmp_path: Path) -> None:
+async def test_a_helper_near_its_limits_gets_a_notice_and_reports(tmp_path: Path) -> None:
     told: list[list[str]] = []
 
     def helper(context: Context) -> ScriptedAnswer:
@@ -453,6 +460,6 @@ async def test_programs_hear_of_helpers_and_reports_of_usage_count_each_once(tmp
         assert info["state"] == "done" and info["tokens"] > 0 and "sessionFile" in info
         total = scene.session.stats.usage.total_tokens
     assert heard == [("h1", "waiting"), ("h1", "running"), ("h1", "done")]
-    report = usage_in(scene.assembled.places.root, scene.paths.cache_dir)
+    report = read_usage(scene.assembled.session_paths.root, scene.paths.cache_dir)
     used = sum_parts(report.parts)
     assert used.tokens == total

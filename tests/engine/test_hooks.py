@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.engine.context.compactor import Compactor
-from app.engine.core.hooks import ORDER, Hooks
+from app.engine.core.hooks import HOOK_ORDER, Hooks
 from app.providers.scripted import call, say
 from tests.agent.scripted_loop import echo
 from tests.engine.scripted_session import ScriptedSession
@@ -44,20 +44,20 @@ async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(
     harness = ScriptedSession(
         tmp_path, call("echo", text="a"), say("done"), tools=[echo()], hooks=noting(asked)
     )
-    usual = Compactor.check
+    usual = Compactor.compact_if_full
 
     async def check(compactor: Compactor, run: Any = None) -> None:
         asked.append("compaction: check")
         await usual(compactor, run)
 
-    monkeypatch.setattr(Compactor, "check", check)
+    monkeypatch.setattr(Compactor, "compact_if_full", check)
     await harness.session.prompt("/go", while_running="steer")
-    prompt = [name for name in asked if name in ORDER["a prompt"]]
-    assert tuple(prompt) == tuple(name for name in ORDER["a prompt"] if name != "is_command")
+    prompt = [name for name in asked if name in HOOK_ORDER["a prompt"]]
+    assert tuple(prompt) == tuple(name for name in HOOK_ORDER["a prompt"] if name != "is_command")
     await harness.session.wait_until_idle()
-    turn = first_of_each([name for name in asked if name in ORDER["a turn"]])
-    assert turn == tuple(name for name in ORDER["a turn"] if name not in WITHOUT_A_NETWORK)
-    assert asked[-1] in ORDER["the end of a run"]
+    turn = first_of_each([name for name in asked if name in HOOK_ORDER["a turn"]])
+    assert turn == tuple(name for name in HOOK_ORDER["a turn"] if name not in WITHOUT_A_NETWORK)
+    assert asked[-1] in HOOK_ORDER["the end of a run"]
 
 
 async def test_a_fork_is_asked_about_before_the_session_is_left(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ async def test_a_fork_is_asked_about_before_the_session_is_left(tmp_path: Path) 
     leaf = harness.session.state.leaf_id
     assert leaf is not None
     assert await harness.session.branches.fork(leaf, "at")
-    assert tuple(asked) == ORDER["another session"]
+    assert tuple(asked) == HOOK_ORDER["another session"]
 
 
 def test_every_question_of_the_list_is_one_of_the_class() -> None:
-    questions = {name for group in ORDER.values() for name in group if ":" not in name}
+    questions = {name for group in HOOK_ORDER.values() for name in group if ":" not in name}
     assert {name for name in questions if not hasattr(Hooks, name)} == set()

@@ -6,12 +6,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.file_restorer import UndoLastPrompts
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.events import Event, QuestionAsked
 from app.values.messages import CustomMessage
+from app.values.user_errors import UserError
 from tests.batch.batch_setups import git
 from tests.compaction.project_session import ProjectSession
 from tests.engine.test_helpers import Answer, helped, results, turns_of, until
@@ -69,7 +72,7 @@ async def test_its_changes_are_staged_and_written_when_they_are_applied(tmp_path
         assert resolved.is_done
         assert (scene.project / "a.txt").read_text() == TEXT.replace("two", "TWO")
         assert (scene.project / "made.sh").stat().st_mode & 0o111 and left(scene) == 0
-        restoring = scene.session.restoring
+        restoring = scene.session.file_restorer
         await restoring.carry_out(await restoring.preview(UndoLastPrompts(count=1)))
         assert (scene.project / "a.txt").read_text() == TEXT and not (scene.project / "made.sh").exists()
 
@@ -99,6 +102,34 @@ async def test_two_helpers_and_the_person_change_one_file(tmp_path: Path) -> Non
         assert left(scene) == 0 and not scene.session.pending.waiting
 
 
+async def test_files_are_applied_one_by_one(tmp_path: Path) -> None:
+    def helper(context: Context) -> ScriptedAnswer:
+        if turns_of(context):
+            return say("Done.")
+        names = ("a.txt", "b.txt", "c.txt")
+        made = [call("write", path=name, content=f"{name}\n") for name in names]
+        return made[0] + made[1] + made[2]
+
+    async with isolated(tmp_path, helper) as scene:
+        await scene.prompt("go")
+        pending, project = scene.session.pending, scene.project
+        done = await pending.answer(None, "apply", "", files=("b.txt",))
+        assert done.is_done and done.text == "Applied: b.txt, of general: go."
+        assert (project / "b.txt").read_text() == "b.txt\n" and not (project / "c.txt").exists()
+        with pytest.raises(UserError, match=r"p1 has no file b\.txt\. Its files: a\.txt, c\.txt\."):
+            await pending.answer("p1", "apply", "", files=("b.txt",))
+        (project / "a.txt").unlink()
+        conflict = await pending.answer("p1", "apply", "", files=("a.txt",))
+        assert not conflict.is_done and "<<<<<<< here" in conflict.text
+        [waits] = pending.waiting
+        assert [(one.shown, bool(one.conflict)) for one in waits.files] == [("a.txt", True), ("c.txt", False)]
+        assert not (project / "a.txt").exists() and left(scene) == 1
+        await pending.answer("p1", "discard", "", files=("a.txt",))
+        assert left(scene) == 1
+        await pending.answer("p1", "apply", "", files=("c.txt",))  # the last one ends it
+        assert (project / "c.txt").exists() and not pending.waiting and left(scene) == 0
+
+
 async def test_a_file_in_conflict_does_not_hold_up_the_others(tmp_path: Path) -> None:
     def helper(context: Context) -> ScriptedAnswer:
         if turns_of(context):
@@ -123,7 +154,7 @@ async def test_without_changes_or_a_repository_nothing_is_left(tmp_path: Path) -
     async with helped(tmp_path / "plain", [{"prompt": "go", "isolated": True}], lambda _: say("x")) as scene:
         await scene.prompt("go")
         [refused] = results(scene)
-        assert "is in no git repository" in refused and "without isolated" in refused
+        assert "is not in a git repository" in refused and "without isolated" in refused
         assert scene.script.call_count == 2
 
 
@@ -151,8 +182,10 @@ async def test_what_an_ended_session_left_is_staged_when_it_is_opened_again(tmp_
         await scene.prompt("go")
         file = scene.session.log.path
     assert left(scene) == 1
+    for copy in (scene.home / ".local/state/bayou/copies").glob("*"):
+        (copy / "index.lock").touch()  # of a git that was killed with bayou
     async with isolated(tmp_path, writes("c.txt", "c\n")) as other:
-        told = await other.session.helpers.offer_left()
+        told = await other.session.helpers.offer_leftover_changes()
         assert "Changes of 1 helper wait in other sessions: “general: go”. Continue " in told
         assert not other.session.pending.waiting
     async with isolated(tmp_path, writes("c.txt", "c\n"), session=str(file)) as again:
@@ -171,7 +204,7 @@ async def test_the_copy_is_the_helpers_workspace(tmp_path: Path) -> None:
         return call("write", path="secret/x", content="x") + call("write", path="b.txt", content="b")
 
     async with isolated(tmp_path, helper) as scene:
-        scene.session.permissions.rules.deny(f"write: {scene.project}/secret/**")
+        scene.session.permissions.rules.add_deny_rule(f"write: {scene.project}/secret/**")
         await scene.prompt("go")
         [waits] = scene.session.pending.waiting
         assert [file.shown for file in waits.files] == ["b.txt"]
@@ -188,9 +221,11 @@ async def test_an_answer_for_this_session_counts_for_all_its_helpers(tmp_path: P
         def answer(event: Event) -> None:
             if isinstance(event, QuestionAsked):
                 asked.append(event)
-                event.answer.set_result(ApprovalReply(allows=True, rule="write: new.txt", keeps="session"))
+                event.answer.set_result(
+                    ApprovalReply(allows=True, rule="write: new.txt", rule_scope="session")
+                )
 
         scene.session.subscribe(answer)
         await scene.prompt("go")
         assert len(asked) == 1, "the second helper was not asked again"
-        assert [rule.text for rule in scene.session.permissions.rules.given] == ["write: new.txt"]
+        assert [rule.text for rule in scene.session.permissions.rules.session_rules] == ["write: new.txt"]

@@ -112,7 +112,7 @@ def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> ScriptedSession:
 async def until_waiting(harness: ScriptedSession) -> None:
     await harness.until(lambda: harness.script.call_count == 2)
     async with asyncio.timeout(10):
-        while not harness.session.jobs.get("job1").awaited:  # noqa: ASYNC110  (no event tells of it)
+        while not harness.session.jobs.get("job1").waiting_calls:  # noqa: ASYNC110  (no event tells of it)
             await asyncio.sleep(0)
 
 
@@ -131,7 +131,7 @@ async def test_a_job_that_the_agent_waits_for_is_reported_once_by_that_call(tmp_
     assert plain(harness.session.messages[-1]) == "ok"
 
 
-async def test_when_the_wait_is_stopped_the_end_is_told_as_ever(tmp_path: Path) -> None:
+async def test_stopping_a_wait_still_reports_the_jobs_end(tmp_path: Path) -> None:
     slow = Slow()
     harness = who_waits(tmp_path, slow, say("so it is"))
     await harness.session.prompt("go")
@@ -185,13 +185,13 @@ async def test_a_job_whose_end_cannot_be_sent_is_reported_with_the_next_prompt(t
     harness = ScriptedSession(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
     await harness.prompt("go")
     model = harness.choice.model
-    harness.choice.clear()
+    harness.choice.clear_model()
     slow.done.set()
     await harness.until(
         lambda: any("will be delivered with your next prompt" in e.text for e in harness.all(Notice))
     )
     assert model is not None
-    harness.choice.set(model)
+    harness.choice.set_model(model)
     await harness.prompt("and?")
     assert "42 files" in plain(background_messages(harness)[0])
 
@@ -209,7 +209,7 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
     await harness.prompt("go " * 400)
 
     harness.effective_settings.set("compaction.keepRecentTokens", 1)
-    compacting = asyncio.ensure_future(harness.session.compaction.run())
+    compacting = asyncio.ensure_future(harness.session.compaction.compact())
     await harness.until(lambda: harness.script.call_count == 3)
     slow.done.set()
     await harness.until(lambda: bool(harness.all(QueueUpdate)))
@@ -227,8 +227,8 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
     two.tool = tool("other", two._run)
     harness = ScriptedSession(tmp_path, call("slow") + call("other"), say("ok"), tools=[one.tool, two.tool])
     await harness.prompt("go")
-    harness.session.jobs.pin("job2")
-    await harness.session.branches.open(harness.places.new(), "new")
+    harness.session.jobs.set_pinned("job2")
+    await harness.session.branches.open(harness.places.create_session(), "new")
     assert [job.state for job in harness.session.jobs.all()] == ["killed", "running"]
     await harness.session.close()
     assert two.was_killed
@@ -271,7 +271,7 @@ def one_earlier(harness: ScriptedSession) -> str | None:
     return next(entry.parent_id for entry in path if isinstance(entry, MessageEntry))
 
 
-async def test_a_job_that_ends_on_another_branch_is_held_with_a_notice_until_the_user_is_back(
+async def test_a_job_that_ends_on_another_branch_waits_with_a_notice(
     tmp_path: Path,
 ) -> None:
     slow = Slow()
@@ -298,43 +298,43 @@ async def test_a_kept_job_of_another_session_reports_only_there(tmp_path: Path) 
     harness = ScriptedSession(tmp_path, call("slow"), say("I go on."), say("I see."), tools=[slow.tool])
     await harness.prompt("go")
     session, file = harness.session, harness.session.state.file
-    session.jobs.pin("job1")
-    await session.branches.begin()
+    session.jobs.set_pinned("job1")
+    await session.branches.start_new_session()
     slow.done.set()
     await harness.until(lambda: any("in another session" in event.text for event in harness.all(Notice)))
     assert not session.messages and harness.script.call_count == 2
     assert file is not None
     model = harness.choice.model
-    await session.branches.open(harness.places.open(file), "resume")
+    await session.branches.open(harness.places.open_file(file), "resume")
     assert model is not None
     await harness.until(lambda: any("with your next prompt" in event.text for event in harness.all(Notice)))
-    harness.choice.set(model)  # these sessions find no model by its name
+    harness.choice.set_model(model)  # these sessions find no model by its name
     await harness.prompt("and?")
     assert "42 files" in plain(background_messages(harness)[0])
     await session.wait_until_idle()
     await session.close()
 
 
-async def test_who_resumes_after_a_crash_is_told_that_no_result_will_come(tmp_path: Path) -> None:
+async def test_resuming_after_a_crash_reports_lost_jobs(tmp_path: Path) -> None:
     slow = Slow()
     killed = ScriptedSession(tmp_path / "killed", call("slow"), say("I wait."), tools=[slow.tool])
     await killed.prompt("go")
     file = killed.session.state.file
     assert file is not None
     harness = ScriptedSession(tmp_path / "resumed", say("ok"))
-    copy = harness.places.new().path
+    copy = harness.places.create_session().path
     assert copy is not None
     copy.parent.mkdir(parents=True, exist_ok=True)
     copy.write_bytes(file.read_bytes())  # what a killed bayou leaves
     await killed.session.close()
     session, model = harness.session, harness.choice.model
-    await session.branches.open(harness.places.open(copy), "resume", stays=True)
+    await session.branches.open(harness.places.open_file(copy), "resume", stays=True)
     (told,) = background_messages(harness)
-    assert "job1 (a slow one) was ended when the session was left" in plain(told)
+    assert "job1 (a slow one) was stopped when the session was closed" in plain(told)
     assert model is not None
-    harness.choice.set(model)
+    harness.choice.set_model(model)
     await harness.prompt("and?")
-    assert "none will come" in plain(harness.script.contexts[-1].messages[-2])
+    assert "so it has no result" in plain(harness.script.contexts[-1].messages[-2])
     await session.branches.go_to(session.log.leaf_id)
     assert len(background_messages(harness)) == 1, "told once"
     await session.close()

@@ -62,10 +62,12 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
         await harness.session.queue("follow_up", "and then?")
         await harness.prompt("go on")
         if round % 3 == 0:
-            await (await harness.session.requests.beside((user_message("what is this?"),))).result()
-        if budget.has_refused and round > 3:
+            await (
+                await harness.session.requests.request_unrecorded((user_message("what is this?"),))
+            ).result()
+        if budget.has_refused_request and round > 3:
             break
-    assert budget.has_refused
+    assert budget.has_refused_request
     sent = harness.script.call_count
     before_last = spender.used[:-1]
     assert limits.turns is None or budget.turns <= limits.turns
@@ -134,5 +136,5 @@ async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path
     await harness.prompt("go on")
     now[0] = 5.0
     with pytest.raises(UserError, match="The limit of 5 seconds is reached"):
-        await harness.session.compaction.run()
+        await harness.session.compaction.compact()
     assert harness.script.call_count == 2

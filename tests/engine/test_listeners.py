@@ -40,7 +40,7 @@ async def test_after_unsubscribing_a_listener_gets_no_events(tmp_path: Path) -> 
     leave_plain = harness.session.subscribe(heard.append)
     leave_async = harness.session.subscribe(slowly)
     await harness.prompt("a")
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     count = len(heard)
     assert count == 2 * len(harness.events)
     leave_plain()
@@ -51,7 +51,7 @@ async def test_after_unsubscribing_a_listener_gets_no_events(tmp_path: Path) -> 
     assert len(heard) == count
 
 
-async def test_who_hears_some_types_of_events_is_told_those_as_they_are_at_that_moment(
+async def test_listeners_of_event_types_receive_them_with_current_values(
     tmp_path: Path,
 ) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
@@ -65,7 +65,7 @@ async def test_who_hears_some_types_of_events_is_told_those_as_they_are_at_that_
     await harness.prompt("a")
     wanted.add("agent_settled")
     await harness.prompt("b")
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     assert [type(event) for event in heard] == [AgentStart, AgentStart, AgentSettled]
 
 
@@ -109,7 +109,7 @@ async def test_a_listener_that_fails_once_gets_the_next_event(tmp_path: Path, is
 
     harness.session.subscribe(fail_once_slowly if is_async else fail_once)
     await harness.prompt("go")
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     assert heard == harness.events
     assert len(notices(harness.events)) == 1
     assert "fail_once" in notices(harness.events)[0]
@@ -134,7 +134,7 @@ async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_noth
     others: list[Event] = []
     harness.session.subscribe(others.append)
     await harness.prompt("go")
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     assert len(calls) == 3
     assert len(notices(harness.events)) == 2
     assert "receives no more events" in notices(harness.events)[1]
@@ -173,7 +173,7 @@ async def test_a_hanging_listener_is_removed_when_its_queue_is_full(
     assert len(told) == 1
     assert len(notices(harness.events)) == 1
     assert "10 unprocessed events" in notices(harness.events)[0]
-    await harness.session.events.drain()  # an abandoned listener is not waited for
+    await harness.session.events.wait_until_delivered()  # an abandoned listener is not waited for
 
 
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
@@ -208,7 +208,7 @@ async def test_a_run_goes_on_while_a_listener_is_slow_and_the_listener_gets_it_a
     await harness.prompt("go")
     assert heard == []  # the whole run went by meanwhile
     go_on.set()
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     assert texts_of(heard) == texts_of(harness.events)
     assert [e for e in heard if not isinstance(e, MessageUpdate)] == [
         e for e in harness.events if not isinstance(e, MessageUpdate)
@@ -249,7 +249,7 @@ async def test_subscribing_during_delivery_receives_the_pending_event() -> None:
     for event in (AgentStart(), TurnStart(), AgentStart(), TurnStart()):
         listeners.publish_now(event)
     go_on.set()
-    await listeners.drain()
+    await listeners.wait_until_delivered()
     assert told == [TurnStart(), AgentStart()]
     listeners.close()
 
@@ -275,7 +275,7 @@ async def test_only_deltas_of_the_same_block_that_follow_each_other_are_joined()
     ):
         listeners.publish_now(event)
     go_on.set()
-    await listeners.drain()
+    await listeners.wait_until_delivered()
     assert told == [TurnStart(), delta("ab"), delta("c", 1), TurnStart(), TurnStart(), delta("d", 1)]
     listeners.close()
 

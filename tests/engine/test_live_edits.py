@@ -42,7 +42,7 @@ def harness(
 
 
 async def preview(made: ScriptedSession, **arguments: Any) -> str:
-    result = await made.session.previews.of("edit", arguments)
+    result = await made.session.previews.preview_call("edit", arguments)
     return result.details["patch"] if result is not None and result.details is not None else ""
 
 
@@ -89,12 +89,14 @@ async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path,
         tmp_path,
         say("done"),
         rules=rules,
-        standing=PermissionContext(home=tmp_path / "home", agent_dir=tmp_path / "agent", asks="nobody"),
+        standing=PermissionContext(home=tmp_path / "home", agent_dir=tmp_path / "agent", approver="nobody"),
     )
     edits = [{"oldText": "line\n", "newText": "LINE\n"}]
     assert await preview(made, path=path, edits=edits) == ""
     if how in ("rule", "secret", "outside", "link"):
-        seen = await made.session.previews.of("edit", {"path": path, "edits": edits}, is_for_person=True)
+        seen = await made.session.previews.preview_call(
+            "edit", {"path": path, "edits": edits}, is_for_person=True
+        )
         assert seen is not None and "HIDDEN above" in str(seen.details)
 
 
@@ -156,7 +158,7 @@ async def test_it_is_off_until_it_is_set(tmp_path: Path) -> None:
 
 
 class _Listening(Hooks):
-    def changes_calls(self) -> bool:
+    def may_change_calls(self) -> bool:
         return True
 
     async def before_tool(
@@ -170,7 +172,7 @@ class _Listening(Hooks):
 
 
 @pytest.mark.parametrize("before", ["command", "write", "read", "no path", "hook", "ask", "mark"])
-async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -> None:
+async def test_edits_that_may_still_apply_are_not_stopped(tmp_path: Path, before: str) -> None:
     edits = LOST
     first: Any = ScriptedAnswer()
     more: dict[str, Any] = {}
@@ -188,7 +190,7 @@ async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -
         more["hooks"] = _Listening()
     elif before == "ask":
         rules["permissions.ask"] = ["edit: a.txt"]
-        more["standing"] = PermissionContext(home=tmp_path, agent_dir=tmp_path / "agent", asks="nobody")
+        more["standing"] = PermissionContext(home=tmp_path, agent_dir=tmp_path / "agent", approver="nobody")
     else:
         edits = [{**LOST[0], "oldText": "[secret:token:0123456789]"}, LOST[1]]
     made = harness(

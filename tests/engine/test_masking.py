@@ -40,7 +40,7 @@ def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **mo
     (project / ".env").write_text(ENV)
     secrets = SecretSources(agent_dir=folder / "agent", home=folder, env=env or {})
     tools = more.pop("tools", builtin_tools())
-    standing = PermissionContext(asks="program", home=folder, agent_dir=folder / "agent")
+    standing = PermissionContext(approver="program", home=folder, agent_dir=folder / "agent")
     harness = ScriptedSession(
         folder, *responses, tools=tools, cwd=project, secrets=secrets, standing=standing, **more
     )
@@ -98,7 +98,7 @@ async def test_a_secret_in_a_tool_result_is_masked_everywhere(tmp_path: Path) ->
         assert TOKEN not in text
         assert "[secret:github-token:" in text
     assert results(harness)[0].endswith("]\n1\n2\n3")
-    assert [one.kind for one in harness.session.secrets.found] == ["github-token"]
+    assert [one.kind for one in harness.session.secrets.masked_secrets] == ["github-token"]
 
 
 async def test_progress_details_and_structured_content_are_masked_too(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ async def test_progress_details_and_structured_content_are_masked_too(tmp_path: 
     assert set(end.result.details) == {"header", end.result.structured_content[0]}
 
 
-async def test_what_a_tool_says_when_it_fails_is_masked(tmp_path: Path) -> None:
+async def test_errors_of_tools_are_masked(tmp_path: Path) -> None:
     async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         raise RuntimeError(f"401 with {TOKEN}")
 
@@ -181,10 +181,10 @@ async def test_a_file_of_variables_is_edited_without_its_values_in_a_request(tmp
         assert "hunter2" not in seen and OWN not in seen
 
 
-async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(tmp_path: Path) -> None:
+async def test_a_mark_is_refused_in_another_file_and_text_in_a_command(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path=".env"), say("read"))
     await harness.prompt("go")
-    mark = harness.session.secrets.found[-1].mark
+    mark = harness.session.secrets.masked_secrets[-1].mark
     strange = f"{mark[:-3]}{'00' if mark[-3:-1] != '00' else '11'}]"  # its last digits were not made here
     harness.script.responses += (
         call("write", path="config.py", content=f"TOKEN = '{mark}'\n"),
@@ -201,12 +201,12 @@ async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(t
 
 async def test_a_mark_in_a_structural_rewrite_is_the_secret_in_its_file_alone(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path="a.js"), say("read"))
-    harness.session.tools.set_active([*harness.session.tools.active(), "ast_edit", "resolve"])
+    harness.session.tools.set_active([*harness.session.tools.active_tools(), "ast_edit", "resolve"])
     files = [tmp_path / "project" / name for name in ("a.js", "b.js")]
     files[0].write_text(f'open("{TOKEN}");\n')
     files[1].write_text('open("nothing");\n')
     await harness.prompt("go")
-    mark = harness.session.secrets.found[-1].mark
+    mark = harness.session.secrets.masked_secrets[-1].mark
     assert mark in results(harness)[0] and TOKEN not in results(harness)[0]
     rewrites = [{"pattern": f'open("{mark}")', "replacement": f'connect("{mark}", 1)'}]
     others = [{"pattern": "open($A)", "replacement": f'connect("{mark}")'}]
@@ -232,7 +232,7 @@ async def test_a_mark_in_a_structural_rewrite_is_the_secret_in_its_file_alone(tm
 async def test_a_secret_that_left_its_file_can_come_back_into_it(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path=".env"), say("read"))
     await harness.prompt("go")
-    mark = next(one.mark for one in harness.session.secrets.found if one.kind == "API_TOKEN")
+    mark = next(one.mark for one in harness.session.secrets.masked_secrets if one.kind == "API_TOKEN")
     harness.script.responses += (
         call("write", path=".env", content="EMPTY=1\n"),
         call("write", path=".env", content=f"API_TOKEN={mark}\n"),
@@ -257,7 +257,7 @@ async def test_a_page_out_of_the_middle_of_a_private_key_is_masked(tmp_path: Pat
     assert results(harness)[0].count("[secret:private-key:") == 3
 
 
-async def test_what_a_prompt_holds_is_masked_and_can_be_sent_as_it_is(tmp_path: Path) -> None:
+async def test_secrets_in_a_prompt_are_masked_and_can_be_sent_unmasked(tmp_path: Path) -> None:
     harness = stage(tmp_path, say("one"), say("two"))
     await harness.prompt(f"Use {TOKEN} please")
     said = [one for one in harness.session.messages if isinstance(one, UserMessage)]
@@ -271,11 +271,11 @@ async def test_what_a_prompt_holds_is_masked_and_can_be_sent_as_it_is(tmp_path: 
         await harness.session.unmask()
 
 
-async def test_a_prompt_that_is_to_be_sent_as_it_is_is(tmp_path: Path) -> None:
+async def test_a_prompt_can_be_sent_unmasked(tmp_path: Path) -> None:
     harness = stage(tmp_path, say("one"))
     await harness.session.prompt(f"Use {TOKEN}", as_it_is=True)
     await harness.session.wait_until_idle()
-    assert TOKEN in sent(harness) and not harness.session.secrets.found
+    assert TOKEN in sent(harness) and not harness.session.secrets.masked_secrets
 
 
 async def test_the_persons_own_command_is_masked(tmp_path: Path) -> None:
@@ -290,14 +290,14 @@ async def test_not_a_secret(tmp_path: Path) -> None:
         tmp_path, call("bash", command=f"echo {TOKEN}"), call("bash", command=f"echo {TOKEN}"), say("x")
     )
     await harness.prompt("go")
-    one = harness.session.secrets.found[-1]
-    harness.session.secrets.call_no_secret(one.digest)
+    one = harness.session.secrets.masked_secrets[-1]
+    harness.session.secrets.mark_as_no_secret(one.digest)
     harness.script.responses += (call("bash", command=f"echo {TOKEN}"), say("x"))
     await harness.prompt("go")
     assert results(harness)[-1] == TOKEN
     assert harness.effective_settings.settings.secrets.ignore == (one.digest,)
     with pytest.raises(UserError):
-        harness.session.secrets.call_no_secret("0123456789")
+        harness.session.secrets.mark_as_no_secret("0123456789")
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "jsonl"])
@@ -311,7 +311,7 @@ async def test_exports_mask_what_older_sessions_hold(tmp_path: Path, ending: str
     assert TOKEN not in text and OWN not in text and text.count("[secret:") >= 4
 
 
-async def test_without_the_mask_everything_is_as_it_is(tmp_path: Path) -> None:
+async def test_with_masking_off_nothing_is_changed(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path=".env"), say("x"))
     harness.effective_settings.set("secrets.mask", False)
     await harness.prompt("go")
@@ -354,7 +354,7 @@ async def test_a_line_that_is_clipped_shows_no_part_of_a_secret(tmp_path: Path) 
 async def test_a_patch_of_two_files_carries_no_secret_from_one_to_the_other(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path=".env"), say("read"))
     await harness.prompt("go")
-    mark = next(one.mark for one in harness.session.secrets.found if one.kind == "API_TOKEN")
+    mark = next(one.mark for one in harness.session.secrets.masked_secrets if one.kind == "API_TOKEN")
     edits = [
         {"path": ".env", "oldText": "PORT=3000", "newText": "PORT=1"},
         {"path": "config.py", "oldText": "x", "newText": mark},
@@ -362,7 +362,7 @@ async def test_a_patch_of_two_files_carries_no_secret_from_one_to_the_other(tmp_
     (tmp_path / "project" / "config.py").write_text("x\n")
     harness.script.responses += (call("edit", edits=edits), say("done"))
     await harness.prompt("go")
-    assert "a call of its own" in results(harness)[-1]
+    assert "in a separate call" in results(harness)[-1]
     assert (tmp_path / "project" / "config.py").read_text() == "x\n"
 
 
@@ -381,9 +381,11 @@ def test_who_looks_at_a_file_that_another_is_looking_at_waits_until_it_is_known(
 
     monkeypatch.setattr(known_secrets, "_from_env_file", slowly)
     with ThreadPoolExecutor() as threads:
-        first = threads.submit(known.look_into, file)
+        first = threads.submit(known.search_file, file)
         assert is_reading.wait(10)
-        second = threads.submit(lambda: (known.look_into(file), [one.value for one in known.values()])[1])
+        second = threads.submit(
+            lambda: (known.search_file(file), [one.value for one in known.known_values()])[1]
+        )
         assert not wait([second], timeout=0.1).done
         may_go_on.set()
         assert "hunter-two-and-three" in second.result(10)

@@ -79,7 +79,7 @@ async def test_a_call_gets_the_model_that_is_chosen_when_it_runs(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
         ) -> CallVerdict:
             assert harness.script.model is not None
-            harness.choice.set(
+            harness.choice.set_model(
                 msgspec.structs.replace(harness.script.model, input=("text",), context_window=9)
             )
             return CallVerdict()

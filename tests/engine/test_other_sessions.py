@@ -52,7 +52,7 @@ async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) 
         await harness.session.prompt("go on")
     assert model is not None
     with pytest.raises(SessionError, match="read-only"):
-        await harness.session.models.use(model)
+        await harness.session.models.use_model(model)
     assert path.read_bytes() == content
 
 
@@ -62,7 +62,7 @@ async def test_what_was_repaired_is_reported_when_a_session_is_opened_while_runn
     with path.open("ab") as file:
         file.write(b'{"type":"mess')
     await switch_session(harness.session, str(path))
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     told = [event.text for event in harness.events if isinstance(event, Notice)]
     assert any("was incomplete" in text for text in told)
 
@@ -77,6 +77,6 @@ async def test_lines_of_another_program_are_told(tmp_path: Path) -> None:
         file.write(b'{"type":"label","id":"aaaa1111","parentId":null,"targetId":"x","timestamp":""}\n')
     await harness.session.prompt("again")
     await harness.session.wait_until_idle()
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     told = [event.text for event in harness.events if isinstance(event, Notice)]
     assert told == ["Another program added 1 entries to this session; /tree shows them."]

@@ -44,7 +44,7 @@ async def test_two_dollars_keep_it_from_the_model(tmp_path: Path) -> None:
     await scene.session.close()
 
 
-async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
+async def test_a_cell_streams_output_and_can_be_stopped(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
     events: list[ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd] = []
     printed = asyncio.Event()
@@ -66,7 +66,7 @@ async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
     await scene.session.abort()
     assert (await running).result.text == "so far\nInterrupted; state kept."
     assert (await scene.session.cells.run("kept")).result.text == "Out: 1"
-    await scene.session.events.drain()
+    await scene.session.events.wait_until_delivered()
     assert [type(event).__name__ for event in events][:2] == ["ToolExecutionStart", "ToolExecutionUpdate"]
     assert isinstance(events[-1], ToolExecutionEnd) and len({event.tool_call_id for event in events}) == 2
     await scene.session.close()
@@ -116,8 +116,8 @@ async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None
     ]
     assert [one["output"] for one in await run_notebook(scene.session, "note book.ipynb", "3")] == ["Out: 2"]
     for path, wanted, words in (
-        ("note book.ipynb", "1", "no cells of code"),
-        ("note book.ipynb", "x", "names no cells"),
+        ("note book.ipynb", "1", "no code cells"),
+        ("note book.ipynb", "x", "is not a range of cells"),
         ("nowhere.ipynb", "", "No such file"),
     ):
         with pytest.raises(UserError, match=words):
@@ -128,7 +128,7 @@ async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None
 async def test_another_session_begins_with_an_empty_kernel(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
     await scene.session.cells.run("x = 1")
-    await scene.session.branches.begin()
+    await scene.session.branches.start_new_session()
     done = await scene.session.cells.run("'x' in dir()")
     assert done.result.text == (
         "[Another session is open. The kernel was restarted; its state is gone.]\nOut: False"

@@ -46,7 +46,7 @@ async def test_a_draft_of_the_context_file_is_asked_for_with_what_is_there(
     assert text.startswith("Write AGENTS.md for this project") and "Its folder has pyproject.toml." in text
     (project / "AGENTS.md").write_text("# Rules\n")
     await init_context(harness.session)
-    assert (await asked(harness)).startswith("Look whether AGENTS.md is still true")
+    assert (await asked(harness)).startswith("Check whether AGENTS.md still describes")
 
 
 async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, project: Path) -> None:
@@ -108,7 +108,7 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
     git(project, "checkout", "-q", "-")
     assert "row, stop" in await told("other"), "since they parted"
     for name, why in (
-        ("nowhere", "no branch and no commit nowhere"),
+        ("nowhere", "nowhere is not a branch or commit here"),
         ("--output=x", "not the name of a branch or commit"),
         ("a; rm b", "not the name of a branch or commit"),
         ("$(x)", "not the name of a branch or commit"),

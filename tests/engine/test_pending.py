@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.context.branch_summary import NavigationOptions
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.files.pending_changes import LOST_MESSAGE_TYPE, REMINDER_TYPE, RequestedChange
+from app.engine.files.pending_changes import LOST_CHANGES_MESSAGE_TYPE, REMINDER_MESSAGE_TYPE, RequestedChange
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
@@ -23,7 +23,7 @@ REWRITE: dict[str, Any] = {"rewrites": [{"pattern": "old($A)", "replacement": "n
 
 def begun(folder: Path, *responses: Any, **more: Any) -> ScriptedSession:
     harness = gated_session(folder, *responses, **more)
-    harness.session.tools.set_active([*harness.session.tools.active(), "resolve", "ast_edit"])
+    harness.session.tools.set_active([*harness.session.tools.active_tools(), "resolve", "ast_edit"])
     (harness.session.cwd / "a.js").write_text("old(1);\n")
     return harness
 
@@ -37,12 +37,12 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
         asks="nobody",
         mode="full",
     )
-    assert "resolve" not in harness.session.tools.active()
+    assert "resolve" not in harness.session.tools.active_tools()
     seen: list[bool] = []
-    harness.session.subscribe(lambda event: seen.append("resolve" in harness.session.tools.active()))
+    harness.session.subscribe(lambda event: seen.append("resolve" in harness.session.tools.active_tools()))
     await harness.prompt("go")
     assert True in seen and not seen[-1]
-    assert "Nothing is written yet" in results(harness)[0] and results(harness)[1].startswith(
+    assert "Nothing was written yet" in results(harness)[0] and results(harness)[1].startswith(
         "Applied: AST Edit"
     )
     assert (harness.session.cwd / "a.js").read_text() == "new(1);\n"
@@ -58,7 +58,7 @@ async def test_resolve_with_nothing_pending_answers_in_its_own_words(tmp_path: P
         tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full"
     )
     await harness.prompt("go")
-    assert "resolve" not in harness.session.tools.active()
+    assert "resolve" not in harness.session.tools.active_tools()
     assert results(harness)[0] == "No pending action to resolve. Nothing to apply or discard."
 
 
@@ -85,7 +85,7 @@ async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> N
         "hook", "custom_tool", [RequestedChange(path=".git/hooks/pre-commit", text="x")]
     )
     await harness.prompt("go")
-    assert "nobody can give it" in results(harness)[0]
+    assert "no user can give it" in results(harness)[0]
     assert not (harness.session.cwd / ".git").exists()
 
 
@@ -133,11 +133,11 @@ def told_lost(harness: ScriptedSession) -> list[str]:
     return [
         text_of(one.content)
         for one in harness.session.messages
-        if isinstance(one, CustomMessage) and one.custom_type == LOST_MESSAGE_TYPE
+        if isinstance(one, CustomMessage) and one.custom_type == LOST_CHANGES_MESSAGE_TYPE
     ]
 
 
-async def test_what_was_staged_before_the_session_ended_is_told_to_be_gone_once(tmp_path: Path) -> None:
+async def test_lost_staged_changes_are_reported_once(tmp_path: Path) -> None:
     harness = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="nobody", mode="full")
     await harness.prompt("go")
     file = harness.session.log.path
@@ -196,11 +196,11 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
 
 def reminded(harness: ScriptedSession) -> list[str]:
     messages = [one for one in harness.session.messages if isinstance(one, CustomMessage)]
-    assert not any(one.display for one in messages if one.custom_type == REMINDER_TYPE)
-    return [text_of(one.content) for one in messages if one.custom_type == REMINDER_TYPE]
+    assert not any(one.display for one in messages if one.custom_type == REMINDER_MESSAGE_TYPE)
+    return [text_of(one.content) for one in messages if one.custom_type == REMINDER_MESSAGE_TYPE]
 
 
-async def test_who_forgets_what_it_staged_is_reminded_once(tmp_path: Path) -> None:
+async def test_an_agent_with_staged_changes_is_reminded_once(tmp_path: Path) -> None:
     harness = begun(
         tmp_path,
         call("ast_edit", **REWRITE),
@@ -240,6 +240,6 @@ async def test_who_asks_the_person_or_has_no_tool_to_answer_with_is_not_reminded
     await harness.prompt("go")
     assert reminded(harness) == [] and len(harness.session.pending.waiting) == 1
     other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="nobody", mode="full")
-    other.session.tools.set_active([name for name in other.session.tools.active() if name != "resolve"])
+    other.session.tools.set_active([name for name in other.session.tools.active_tools() if name != "resolve"])
     await other.prompt("go")
     assert reminded(other) == [] and len(other.session.pending.waiting) == 1

@@ -15,7 +15,7 @@ import pytest
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.planning.plan_mode import STAY
+from app.engine.planning.plan_mode import STAY_IN_PLAN_MODE
 from app.engine.session import Session
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
@@ -121,15 +121,17 @@ async def session(tmp_path: Path, script: Scripted) -> AsyncIterator[Session]:
     assembled = assemble_session(options, paths, {}, can_ask=True)
     assembled.effective_settings.set("renderMermaid.enabled", True)
     assembled.effective_settings.set("todo.reminders", False)
-    assembled.choice.set(script.register(assembled.registry))
+    assembled.model_choice.set_model(script.register(assembled.registry))
     session = assembled.session
 
     def answer(event: Any) -> None:
         if isinstance(event, QuestionAsked) and not event.answer.done():
-            event.answer.set_result(ApprovalReply(allows=True) if event.approval is not None else STAY)
+            event.answer.set_result(
+                ApprovalReply(allows=True) if event.approval is not None else STAY_IN_PLAN_MODE
+            )
 
     session.subscribe(answer)
-    session.mcp.begin()
+    session.mcp.connect_new()
     yield session
     await session.close()
 
@@ -140,8 +142,8 @@ def script() -> Scripted:
 
 
 async def test_every_tool_is_tried(session: Session) -> None:
-    session.plan.switch(False)
-    there = {tool.name for tool in session.tools.all()} | set(session.tools.active())
+    session.plan.set_active(False)
+    there = {tool.name for tool in session.tools.all_tools()} | set(session.tools.active_tools())
     assert there - set(TRIES) == set(), "Say in TRIES how these could change something."
     assert (
         set(TRIES) - there - {"mcp_call", "mcp_search", "mcp_resource", "mcp__scribbling__scribble"} == set()
@@ -172,7 +174,7 @@ async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script:
 
 async def test_the_same_calls_change_something_where_they_may(session: Session, script: Scripted) -> None:
     """So that what is tried above could be seen."""
-    session.plan.switch(False)
+    session.plan.set_active(False)
     session.permissions.rules.set_mode("full")
     script.responses[:] = [say("Now the servers' tools are declared.")]
     await session.prompt("go on")

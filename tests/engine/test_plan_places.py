@@ -16,7 +16,7 @@ def _is_on(harness: ScriptedSession) -> bool:
     mode = harness.session.permissions.rules.mode
     is_on = harness.session.state.is_planning
     assert mode == ("read-only" if is_on else "auto-edit")
-    assert ("write" in harness.session.tools.active()) is not is_on
+    assert ("write" in harness.session.tools.active_tools()) is not is_on
     return is_on
 
 
@@ -25,7 +25,7 @@ async def harness(tmp_path: Path) -> ScriptedSession:
     """A prompt without, then one in plan mode."""
     made = gated_session(tmp_path, *[say(f"answer {number}") for number in range(9)], mode="auto-edit")
     await made.prompt("first")
-    made.session.plan.switch(True)
+    made.session.plan.set_active(True)
     await made.prompt("second")
     return made
 
@@ -69,33 +69,33 @@ async def test_a_fork_is_as_the_place_that_it_begins_at(harness: ScriptedSession
 
 
 async def test_a_new_session_is_without(harness: ScriptedSession) -> None:
-    await harness.session.branches.begin()
+    await harness.session.branches.start_new_session()
     assert not _is_on(harness)
 
 
 async def test_a_compaction_changes_nothing(harness: ScriptedSession) -> None:
     harness.effective_settings.set("compaction.keepRecentTokens", 10)
     await harness.prompt("third")
-    await harness.session.compaction.run()
+    await harness.session.compaction.compact()
     assert _is_on(harness)
     file = str(harness.session.log.path)
-    await harness.session.branches.begin()
+    await harness.session.branches.start_new_session()
     await harness.session.branches.switch_to(file)
     assert _is_on(harness)
-    await harness.session.compaction.undo()
+    await harness.session.compaction.undo_compaction()
     assert _is_on(harness)
 
 
 @pytest.mark.parametrize("by_setting", [True, False])
 async def test_who_chooses_another_mode_has_left_it_here(harness: ScriptedSession, by_setting: bool) -> None:
     if by_setting:
-        harness.session.settings.keep("permissions.mode", "auto-edit")
+        harness.session.settings.save_setting("permissions.mode", "auto-edit")
     else:
         harness.session.permissions.rules.set_mode("auto-edit")
     assert not _is_on(harness)
     said = [entry.data for entry in harness.session.log.entries if isinstance(entry, CustomEntry)]
     assert said[-1] == {"on": False} and harness.all(PlanModeChanged)[-1].is_on is False
     file = str(harness.session.log.path)
-    await harness.session.branches.begin()
+    await harness.session.branches.start_new_session()
     await harness.session.branches.switch_to(file)
     assert not _is_on(harness)

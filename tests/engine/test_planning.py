@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.planning.plan_mode import ACCEPT, STAY, PlanReply
+from app.engine.planning.plan_mode import ACCEPT_PLAN, STAY_IN_PLAN_MODE, PlanReply
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.planning.todo_changes import phases_from_plan
 from app.providers.scripted import call, say
@@ -34,10 +34,10 @@ PLAN = """Why.
 def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) -> ScriptedSession:
     harness = gated_session(folder, *answers, asks=asks, **more)
     session = harness.session
-    session.tools.register(plan_tool(session.plan.propose), owner="test")
+    session.tools.register(plan_tool(session.plan.ask_to_accept), owner="test")
     session.tools.register(todo_tool(lambda: session.todos.phases, session.todos.change), owner="test")
     harness.effective_settings.set("todo.reminders", False)
-    session.plan.switch(True)
+    session.plan.set_active(True)
     return harness
 
 
@@ -82,9 +82,9 @@ async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_pat
     assert "plan_mode" not in harness.session.requests.sections()
 
 
-async def test_words_go_to_the_agent_who_proposes_anew(tmp_path: Path) -> None:
+async def test_a_comment_makes_the_agent_propose_again(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), proposed(), say("Good."))
-    answering(harness, "six, not four", ACCEPT)
+    answering(harness, "six, not four", ACCEPT_PLAN)
     await harness.prompt("four oars")
     assert results(harness)[0] == (
         "The user did not accept it yet. Their words: six, not four\nChange it and propose it again."
@@ -92,16 +92,16 @@ async def test_words_go_to_the_agent_who_proposes_anew(tmp_path: Path) -> None:
     assert not harness.session.state.is_planning
 
 
-async def test_a_plan_that_was_changed_is_the_one_that_counts(tmp_path: Path) -> None:
+async def test_the_agent_follows_the_edited_plan(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("Good."))
     answering(harness, PlanReply(accepts=True, plan="1. Only this"))
     await harness.prompt("four oars")
-    assert "They changed it; this counts:\n\n1. Only this\n" in results(harness)[0]
+    assert "The user changed it; follow this version:\n\n1. Only this\n" in results(harness)[0]
     assert [item.content for item in items_of(harness.session.todos.phases)] == ["Only this"]
 
 
 @pytest.mark.parametrize(
-    "answer", [STAY, None, PlanReply(accepts=False)], ids=["stay", "no answer", "escape"]
+    "answer", [STAY_IN_PLAN_MODE, None, PlanReply(accepts=False)], ids=["stay", "no answer", "escape"]
 )
 async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) -> None:
     harness = planning(tmp_path, proposed(), say("never said"))
@@ -114,9 +114,11 @@ async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) ->
 async def test_without_a_user_the_plan_is_the_answer(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("never said"), asks="nobody")
     await harness.prompt("four oars")
-    assert results(harness) == ["The plan is the answer: no person can accept it here. Nothing was changed."]
+    assert results(harness) == [
+        "The user cannot accept a plan in this run, so the plan is the answer. Nothing was changed."
+    ]
     assert harness.script.call_count == 1
-    assert harness.session.plan.unanswered is not None
+    assert harness.session.plan.unanswered_proposal is not None
     assert harness.session.state.is_planning
 
 
@@ -132,11 +134,15 @@ async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> 
 async def test_no_todo_reminder_while_nothing_can_be_done(tmp_path: Path) -> None:
     harness = planning(tmp_path, say("I looked."), say("I looked again."), say("never said"))
     harness.effective_settings.set("todo.reminders", True)
-    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))])
+    await harness.session.todos.replace_by_user(
+        [TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))]
+    )
     await harness.prompt("look")
     assert harness.script.call_count == 1
-    harness.session.plan.switch(False)
-    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it red"),))])
+    harness.session.plan.set_active(False)
+    await harness.session.todos.replace_by_user(
+        [TodoPhase(name="Work", tasks=(TodoItem(content="Paint it red"),))]
+    )
     await harness.prompt("now do it")
     assert harness.script.call_count == 3
 
@@ -147,7 +153,7 @@ async def test_a_refusal_names_plan_mode_and_no_longer_when_it_is_over(tmp_path:
     )
     await harness.prompt("go")
     assert "This was refused by plan mode" in results(harness)[0]
-    harness.session.plan.switch(False)
+    harness.session.plan.set_active(False)
     harness.session.permissions.rules.set_mode("read-only")
     await harness.prompt("go on")
     assert "This was refused by mode read-only" in results(harness)[1]
@@ -157,7 +163,7 @@ async def test_another_mode_of_permissions_ends_it(tmp_path: Path) -> None:
     harness = planning(tmp_path)
     harness.session.permissions.rules.set_mode("full")
     assert not harness.session.state.is_planning
-    assert "write" in harness.session.tools.active()
+    assert "write" in harness.session.tools.active_tools()
 
 
 async def test_waiting_for_an_answer_costs_nothing_else(tmp_path: Path) -> None:
@@ -166,8 +172,8 @@ async def test_waiting_for_an_answer_costs_nothing_else(tmp_path: Path) -> None:
     await harness.until(lambda: any(event.plan for event in harness.all(QuestionAsked)))
     question = harness.all(QuestionAsked)[0]
     assert question.title == f"Plan: Four oars\n\n{PLAN}"
-    assert question.options == (ACCEPT, STAY)
-    question.answer.set_result(ACCEPT)
+    assert question.options == (ACCEPT_PLAN, STAY_IN_PLAN_MODE)
+    question.answer.set_result(ACCEPT_PLAN)
     async with asyncio.timeout(10):
         await harness.session.wait_until_idle()
     assert not harness.session.state.is_planning
@@ -177,6 +183,6 @@ async def test_a_tool_that_plan_mode_withholds_says_so_when_it_is_called(tmp_pat
     harness = planning(tmp_path, call("write", path="a", content="b"), say("ok"))
     await harness.prompt("go")
     assert results(harness)[0].startswith(
-        "write was not run: plan mode is on, in which nothing may be changed."
+        "write was not run: plan mode is on, and nothing can be changed in it."
     )
     assert not (harness.session.cwd / "a").exists()

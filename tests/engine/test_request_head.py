@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.core.toolbox import Toolbox
-from app.engine.models.model_requests import RequestHead, RequestHeads
+from app.engine.models.model_requests import RequestHead, RequestHeadCache
 from app.values.codec import decode_json, encode_json
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
@@ -31,25 +31,25 @@ def told(head: RequestHead) -> tuple[str, list[tuple[str, str]]]:
 
 
 def test_while_nothing_changes_it_is_made_once():
-    heads, read = RequestHeads(), tool("read")
-    first = heads.of(SECTIONS, (read,))
-    assert heads.of(dict(SECTIONS), (read,)) is first
+    heads, read = RequestHeadCache(), tool("read")
+    first = heads.head_for(SECTIONS, (read,))
+    assert heads.head_for(dict(SECTIONS), (read,)) is first
     assert told(first) == ("You help.\n\n<cwd>\n/here\n</cwd>", [("read", "")])
 
 
-def test_what_changes_is_reported():
-    heads = RequestHeads()
+def test_changes_of_the_request_head_are_reported():
+    heads = RequestHeadCache()
     sections = dict(SECTIONS)
-    heads.of(sections, (tool("read"),))
-    assert told(heads.of(sections, (tool("read", "Reads."),)))[1] == [("read", "Reads.")]
-    assert told(heads.of(sections, (tool("read"), tool("bash"))))[1] == [("bash", ""), ("read", "")]
+    heads.head_for(sections, (tool("read"),))
+    assert told(heads.head_for(sections, (tool("read", "Reads."),)))[1] == [("read", "Reads.")]
+    assert told(heads.head_for(sections, (tool("read"), tool("bash"))))[1] == [("bash", ""), ("read", "")]
     sections["cwd"] = "/there"  # the same dictionary, changed in its place
-    assert "/there" in told(heads.of(sections, ()))[0]
-    assert told(heads.of({}, ())) == ("", [])
+    assert "/there" in told(heads.head_for(sections, ()))[0]
+    assert told(heads.head_for({}, ())) == ("", [])
 
 
 def test_it_is_part_of_a_line_also_where_the_line_holds_half_a_character():
-    head = RequestHeads().of(SECTIONS, (tool("read"),))
+    head = RequestHeadCache().head_for(SECTIONS, (tool("read"),))
     line = encode_json({"sessionName": "half \ud83d", "systemPrompt": head.prompt, "tools": head.tools})
     found = decode_json(line)
     assert found["sessionName"] == "half \ud83d"
@@ -61,16 +61,16 @@ def test_it_is_part_of_a_line_also_where_the_line_holds_half_a_character():
 def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
     has_terminals = True
     workspace = Workspace(tmp_path, shell=lambda: ShellSettings(has_terminals=has_terminals))
-    toolbox, heads = Toolbox(lambda box: builtin_tools(), workspace), RequestHeads()
-    first = bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools)
+    toolbox, heads = Toolbox(lambda box: builtin_tools(), workspace), RequestHeadCache()
+    first = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools)
     has_terminals = False
-    toolbox.changed()
-    without = bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools)
+    toolbox.recompute_active()
+    without = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools)
     assert b'"pty"' in first and b'"pty"' not in without
     assert [one["name"] for one in decode_json(first)] == [one["name"] for one in decode_json(without)]
     assert [one for one in decode_json(first) if one["name"] != "bash"] == [
         one for one in decode_json(without) if one["name"] != "bash"
     ]
     has_terminals = True
-    toolbox.changed()
-    assert bytes(heads.of(SECTIONS, tuple(toolbox.active().values())).tools) == first
+    toolbox.recompute_active()
+    assert bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools) == first

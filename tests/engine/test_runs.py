@@ -46,7 +46,7 @@ async def test_a_prompt_that_comes_while_another_is_being_prepared_is_queued_and
     go_on, may_answer = asyncio.Event(), asyncio.Event()
 
     class Slow(Hooks):
-        async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
+        async def messages_before_prompt(self, words: PromptInput) -> Sequence[CustomMessage]:
             await go_on.wait()
             return ()
 
@@ -124,11 +124,11 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
     for text in ("one", "two", "three"):
         await harness.session.queue("follow_up", text)
     session = harness.session
-    one, two, three = session.queues.waiting("follow_up")
+    one, two, three = session.queues.queued_messages("follow_up")
     session.queues.replace("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
     assert session.queues.remove(one.id) == one
     assert session.queues.remove(one.id) is None
-    session.queues.switch(three.id)
+    session.queues.move_to_other_queue(three.id)
     assert [(event.steering, event.follow_up) for event in harness.all(QueueUpdate)][3:] == [
         ((), ("one", "three, changed")),
         ((), ("three, changed",)),
@@ -137,7 +137,7 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
     gate.go_on.set()
     await harness.session.wait_until_idle()
     assert prompts(harness) == ["go", "three, changed"]
-    assert two.id not in parts_of(harness.session).core.conversation.context_ids
+    assert two.id not in parts_of(harness.session).core.conversation.context_message_ids
 
 
 async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Path) -> None:
@@ -165,14 +165,14 @@ async def test_a_next_turn_message_starts_no_run(tmp_path: Path) -> None:
     assert [plain(message) for message in harness.script.contexts[0].messages] == ["remember", "go"]
 
 
-async def test_what_belongs_to_a_conversation_does_not_follow_into_another(tmp_path: Path) -> None:
+async def test_conversation_state_does_not_follow_to_another_session(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("a"), say("b"))
     note = CustomMessage(custom_type="note", content="of the first")
     await harness.session.send(note, deliver_as="next_turn")
     await harness.session.queue("follow_up", "my own words")
     waiting = asyncio.ensure_future(harness.session.wait_for_delivery(note.id))
     await asyncio.sleep(0)
-    await harness.session.branches.open(harness.places.new(), "new")
+    await harness.session.branches.open(harness.places.create_session(), "new")
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
     await harness.prompt("go")
     assert prompts(harness) == ["go", "my own words"]
@@ -229,7 +229,7 @@ async def test_a_countdown_that_is_not_running_takes_no_answer() -> None:
     assert not countdown.is_running
 
 
-async def test_a_failure_that_is_no_use_to_repeat_is_not_repeated(tmp_path: Path) -> None:
+async def test_permanent_errors_are_not_retried(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("invalid key", status=401), say("never"))
     kinds = await harness.prompt("go")
     assert "auto_retry_start" not in kinds
@@ -283,8 +283,8 @@ async def test_model_and_thinking_hold_from_the_next_request_and_are_remembered(
     other = msgspec.structs.replace(harness.script.model, id="other")
     await harness.session.prompt("go")
     await gate.started.wait()
-    await harness.session.models.use(other)
-    await harness.session.models.use_thinking("high")
+    await harness.session.models.use_model(other)
+    await harness.session.models.use_thinking_level("high")
     before = list(harness.session.messages)
     gate.go_on.set()
     await harness.session.wait_until_idle()
@@ -295,7 +295,7 @@ async def test_model_and_thinking_hold_from_the_next_request_and_are_remembered(
     path = harness.session.log.path
     await harness.session.close()
     assert path is not None
-    projection = SessionLog.open(path, read_only=True).project()
+    projection = SessionLog.open(path, read_only=True).project_context()
     assert (projection.model, projection.thinking_level) == (("scripted", "other"), "high")
 
 

@@ -239,7 +239,7 @@ async def test_a_slow_listener_gets_everything_but_joined_deltas(tmp_path: Path)
     harness.session.subscribe(slow)
     await harness.prompt("go")
     go_on.set()
-    await harness.session.events.drain()
+    await harness.session.events.wait_until_delivered()
     plain = [event for event in harness.events if type(event).__name__ != "MessageUpdate"]
     assert [event for event in heard if type(event).__name__ != "MessageUpdate"] == plain
 
@@ -264,7 +264,7 @@ async def test_switching_sessions_moves_everything(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     await harness.prompt("a")
     first = harness.session.log.path
-    await harness.session.branches.open(harness.places.new(), "new")
+    await harness.session.branches.open(harness.places.create_session(), "new")
     assert harness.session.messages == ()
     await harness.prompt("b")
     assert harness.session.log.path != first

@@ -213,8 +213,8 @@ class SessionMachine(RuleBasedStateMachine):
     def change_queue(self, how: str, which: int) -> None:
         async def change() -> None:
             session = self.harness.session
-            name = "steering" if session.queues.waiting("steering") else "follow_up"
-            waiting = session.queues.waiting(name)
+            name = "steering" if session.queues.queued_messages("steering") else "follow_up"
+            waiting = session.queues.queued_messages(name)
             one = waiting[which % len(waiting)]
             if how == "remove":
                 self.removed.add(plain(one))
@@ -225,7 +225,7 @@ class SessionMachine(RuleBasedStateMachine):
                 session.queues.replace(name, tuple(changed if other is one else other for other in waiting))
             else:
                 self.removed.add(plain(one))  # it loses its place
-                session.queues.switch(one.id)
+                session.queues.move_to_other_queue(one.id)
 
         self.do(change())
 
@@ -303,11 +303,11 @@ class SessionMachine(RuleBasedStateMachine):
     def file_and_memory_agree(self) -> None:
         conversation = parts_of(self.harness.session).core.conversation
         said = [message for message in conversation.messages if not isinstance(message, SystemMessage)]
-        assert conversation.said == said
-        assert conversation.said_ids == [message.id for message in said]
+        assert conversation.messages_without_system == said
+        assert conversation.ids_without_system == [message.id for message in said]
         log = conversation.log
         if log.is_on_disk and log.path is not None:
-            read = SessionLog.open(log.path, read_only=True).project().messages
+            read = SessionLog.open(log.path, read_only=True).project_context().messages
             assert [encode(message) for message in read] == [
                 encode(message) for message in conversation.messages
             ]

@@ -108,7 +108,7 @@ async def test_open_items_are_reminded_of_once_in_a_run_that_changed_them(tmp_pa
 
 async def test_a_list_of_the_user_is_reminded_of_in_the_run_that_follows(tmp_path: Path) -> None:
     harness = playing(tmp_path, say("I stop."), say("I stop still."), say("Other work."))
-    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+    await harness.session.todos.replace_by_user([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     await harness.prompt("go")
     assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 2
     await harness.prompt("unrelated")
@@ -196,7 +196,7 @@ async def test_it_is_there_again_when_the_session_is_opened_anew(tmp_path: Path)
 async def test_a_list_that_is_none_in_the_file_is_an_empty_one(tmp_path: Path) -> None:
     harness = playing(tmp_path)
     for data in (None, {"phases": 3}, {"phases": [{"name": "x", "tasks": [{"content": "  "}]}]}):
-        await harness.session.record.note("bayou.todos", data)
+        await harness.session.notes.append_custom_entry("bayou.todos", data)
         assert harness.session.todos.phases == ()
 
 
@@ -207,13 +207,13 @@ async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Pat
     harness = playing(tmp_path, *[say("long " * 3_000) for _ in range(3)], *[say("The summary.")] * 9)
     harness.effective_settings.set("compaction.keepRecentTokens", 10)
     harness.effective_settings.set("todo.reminders", False)
-    await harness.session.todos.set(
+    await harness.session.todos.replace_by_user(
         [TodoPhase(name="Much", tasks=tuple(TodoItem(content=text) for text in FORTY_THREE))]
     )
     for number in range(3):
         harness.script.responses[:] = [say("long " * 3_000), say("The summary."), say("The summary.")]
         await harness.prompt(f"prompt {number}")
-        summary = (await harness.session.compaction.run()).summary
+        summary = (await harness.session.compaction.compact()).summary
         assert summary.count("<todo-list>") == 1
         assert [line for line in FORTY_THREE if f"] {line}\n" not in summary] == []
         asked = str(harness.script.contexts[-1].messages)
@@ -223,16 +223,16 @@ async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Pat
 # People and programs
 
 
-async def test_the_agent_is_told_of_a_list_that_a_person_changed(tmp_path: Path) -> None:
+async def test_the_agent_learns_of_a_list_that_the_user_changed(tmp_path: Path) -> None:
     harness = playing(tmp_path, say("Hello."), say("I see."))
     await harness.prompt("hi")
-    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+    await harness.session.todos.replace_by_user([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     harness.effective_settings.set("todo.reminders", False)
     await harness.prompt("on")
     told = [plain(message) for message in harness.script.contexts[1].messages]
     assert "The user changed the todo list. It is now:\nWork:\n- [ ] Tea" in told
     count = len(harness.events)
-    await harness.session.todos.set(harness.session.todos.phases)
+    await harness.session.todos.replace_by_user(harness.session.todos.phases)
     assert len(harness.events) == count
 
 
@@ -240,8 +240,8 @@ async def test_secrets_in_a_list_that_a_person_set_reach_neither_model_nor_file(
     key = "ghp_" + "Ab3d" * 9
     harness = playing(tmp_path, say("ok"), say("ok"), say("ok"))
     wanted = (TodoPhase(name="Work", tasks=(TodoItem(content=f"Try {key}"), TodoItem(content="Look"))),)
-    after = await harness.session.todos.set(wanted)
-    assert await harness.session.todos.set(wanted) == after, "the same list again is no other one"
+    after = await harness.session.todos.replace_by_user(wanted)
+    assert await harness.session.todos.replace_by_user(wanted) == after, "the same list again is no other one"
     await harness.prompt("go on")
     told = [plain(one) for context in harness.script.contexts for one in context.messages]
     assert any("Try [secret:github-token:" in text for text in told) and key not in "".join(told)
@@ -254,7 +254,7 @@ async def test_a_list_that_is_done_is_cleared_and_stays_so(tmp_path: Path) -> No
     parts_of(harness.session).planning.todos.clear_seconds = 0
     await harness.prompt("go")
     closed = TodoPhase(name="Work", tasks=(TodoItem(content="First", status="completed"),))
-    await harness.session.todos.set([closed])
+    await harness.session.todos.replace_by_user([closed])
     await harness.until(lambda: bool(harness.all(TodoAutoClear)))
     assert harness.session.todos.phases == ()
     path = harness.session.log.path

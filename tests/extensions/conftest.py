@@ -13,7 +13,7 @@ from app.extensions.time_limits import HookLimits
 from app.resources.paths import Paths
 from tests.extensions.extension_host import ExtensionHost
 
-QUICK = HookLimits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
+QUICK = HookLimits(answer_seconds=0.2, slow_answer_seconds=0.4, block_seconds=0.15, load_seconds=0.5)
 """Short time limits, so that tests can reach them."""
 
 

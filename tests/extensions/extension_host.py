@@ -94,7 +94,7 @@ class ExtensionHost:
             session=self.session,
             mode="tui",
             ui=AnsweringUi(),
-            places=self.harness.places,
+            session_paths=self.harness.places,
             registrations=RegistrationTables(self.session, self.choice, self.harness.registry),
             settings=lambda: self.settings,
             is_trusted=True,
@@ -127,7 +127,7 @@ class ExtensionHost:
 
     @property
     def tools(self) -> dict[str, Tool]:
-        return {tool.name: tool for tool in self.session.tools.all()}
+        return {tool.name: tool for tool in self.session.tools.all_tools()}
 
     @property
     def entries(self) -> Sequence[Entry]:

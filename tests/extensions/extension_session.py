@@ -25,7 +25,9 @@ class ExtensionSession:
     def __init__(self, folder: Path, *responses: Any) -> None:
         self.asked: list[Context] = []
         self.sections: dict[str, str] = {}
-        self.extensions = Extensions(limits=lambda: HookLimits(answer=20, slow_answer=20, block=0.5))
+        self.extensions = Extensions(
+            limits=lambda: HookLimits(answer_seconds=20, slow_answer_seconds=20, block_seconds=0.5)
+        )
         self.hooks = ExtensionHooks(self.extensions)
         self.harness = ScriptedSession(
             folder,
@@ -50,17 +52,17 @@ class ExtensionSession:
                 session=session,
                 mode=mode,
                 ui=ui or SilentUi(session.events.publish_now),
-                places=harness.places,
+                session_paths=harness.places,
                 registrations=RegistrationTables(session, harness.choice, harness.registry),
                 prompt_sections=self.sections,
                 is_trusted=True,
             )
         )
-        EventForwarder(self.extensions, self.hooks.catalogue).listen_to(session)
+        EventForwarder(self.extensions, self.hooks.catalogue).subscribe_to(session)
 
     async def prompt(self, text: str) -> None:
         await self.harness.prompt(text)
-        await self.harness.session.events.drain()
+        await self.harness.session.events.wait_until_delivered()
 
     def read(self, number: int = -1) -> list[str]:
         """What the model read with a request, shortly: role or type, and the beginning of the text."""

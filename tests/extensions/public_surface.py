@@ -38,8 +38,8 @@ def described() -> dict[str, Any]:
             name: {
                 "kind": hook.kind,
                 "is_slow": hook.is_slow,
-                "fails_closed": hook.closed is not None,
-                "stops": hook.stops is not None,
+                "fails_closed": hook.answer_on_failure is not None,
+                "stops": hook.is_final_answer is not None,
                 "payload": _fields(hook.payload),
                 "answer": _fields(hook.answer) if hook.answer is not None else None,
             }

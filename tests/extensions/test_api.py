@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.headless_ui import EventUi, SilentUi
 from app.providers.offline.model import offline_model
 from app.values.content import text_of
@@ -18,7 +18,7 @@ async def test_everything_an_extension_can_do(load, scene: ExtensionHost, mode: 
     scene.bound.mode = mode  # pyright: ignore[reportAttributeAccessIssue]  (a parameter of the test)
     ui = {"tui": AnsweringUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
     scene.ui = ui.get(mode) or SilentUi(mode=mode)
-    entry_id = (await scene.session.record.note("seed", None)).id
+    entry_id = (await scene.session.notes.append_custom_entry("seed", None)).id
     result: dict[str, object] = {}
 
     def answer(event) -> None:
@@ -90,7 +90,7 @@ async def test_everything_an_extension_can_do(load, scene: ExtensionHost, mode: 
 
     extensions = await load(mine)
     await extensions.start()
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
     cancelled = (False, None, False, None, None, None)
     answered = (True, "a", True, "i", "e", "c" if mode == "tui" else None)
     assert result["ui"] == (answered if mode in ("tui", "rpc") else cancelled)
@@ -110,12 +110,12 @@ async def test_everything_an_extension_can_do(load, scene: ExtensionHost, mode: 
     assert result["compacted"] is False, "there is too little to compact"
     assert scene.done == ["shutdown"]
     assert scene.session.state.name == "name"
-    assert scene.choice.catalogue.find("p", offline_model().id) is not None
+    assert scene.choice.catalogue.find_model("p", offline_model().id) is not None
 
 
 async def test_commands_may_change_the_conversation(load, scene: ExtensionHost):
     done: list[bool] = []
-    other = scene.harness.places.new()
+    other = scene.harness.places.create_session()
     other.append(MessageEntry(parent_id=None, message=user_message("elsewhere")))
     other.close()
 
@@ -133,8 +133,8 @@ async def test_commands_may_change_the_conversation(load, scene: ExtensionHost):
 
     extensions = await load(mine)
     await scene.harness.prompt("hello")
-    await ExtensionCatalogue(extensions.hooked).run_command("all", "")
-    assert extensions.hooked.problems == []
+    await ExtensionCatalogue(extensions.hooks).run_command("all", "")
+    assert extensions.hooks.problems == []
     assert done == [True, True, True, True, False]
     assert [event.reason for event in scene.harness.all(SessionReplaced)] == ["tree", "fork", "new", "resume"]
     assert scene.session.state.file == other.path

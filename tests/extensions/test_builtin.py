@@ -8,7 +8,7 @@ import pytest
 
 from app.agent.hooks import TurnOutcome
 from app.extensions.builtin import file_maps, read_recovery
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
@@ -82,7 +82,7 @@ async def test_a_single_skipped_read(recovery):
     assert '- read("b")' in texts[0] and '"a"' not in texts[0]
 
 
-async def test_missing_content_is_no_reason_to_fail(recovery):
+async def test_missing_content_does_not_raise(recovery):
     read = call(1, path="a")
     assert await recovery(TurnOutcome(message=AssistantMessage(), results=(result(read, SKIPPED),))) == []
     assert (
@@ -126,7 +126,7 @@ async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
     scene.session.tools.register(read_tool(), owner="the test")
     extensions = await load(read_recovery.extension)
     await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
-    shown = ExtensionCatalogue(extensions.hooked).render_message(scene.sent[0].message, expanded=False)
+    shown = ExtensionCatalogue(extensions.hooks).render_message(scene.sent[0].message, expanded=False)
     assert shown and shown.view
     assert (shown.view.title, shown.view.summary, shown.view.level) == (
         "read recovery",
@@ -135,7 +135,7 @@ async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
     )
 
 
-MAPPER = {f"tools.filemap.{name}" for name in ("cache", "map", "rendering.render", "rendering.telling")}
+MAPPER = {f"tools.filemap.{name}" for name in ("cache", "map", "rendering.render", "rendering.map_messages")}
 
 
 @pytest.mark.parametrize("name", ["file_maps", "read_recovery", "rules"])

@@ -49,4 +49,9 @@ def test_limits_come_from_the_settings():
     limits = hook_limits(
         EffectiveSettings(flags={"extensionLimits.hookTimeoutMs": 500, "extensionLimits.blockTimeoutMs": 100})
     )
-    assert (limits.answer, limits.slow_answer, limits.block, limits.load) == (0.5, 15.0, 0.1, 10.0)
+    assert (limits.answer_seconds, limits.slow_answer_seconds, limits.block_seconds, limits.load_seconds) == (
+        0.5,
+        15.0,
+        0.1,
+        10.0,
+    )

@@ -13,15 +13,22 @@ import pytest
 
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.prompt_intake import RequestRefused
+from app.extensions.api import ExtensionApi
 from app.extensions.command_hooks.extension import MAX_STOP_CONTINUATIONS, extension
+from app.extensions.command_hooks.hook_list import hook_lines
 from app.extensions.headless_ui import SilentUi
+from app.extensions.packages.package_installer import commit_package, plugin_hook_files, stage_package
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
+from app.resources.hook_files import find_hooks
+from app.resources.paths import Paths
 from app.values.content import text_of
 from app.values.events import Notice
 from app.values.messages import CompactionSummaryMessage, CustomMessage, ToolResultMessage, UserMessage
+from tests.box.conftest import skip_below
 from tests.compaction.project_session import ProjectSession
 from tests.extensions.extension_session import ExtensionSession
+from tests.extensions.published_hooks import EVENTS, faults
 
 
 class HookedSession(ExtensionSession):
@@ -178,6 +185,32 @@ async def test_children_that_a_hook_leaves_behind_are_ended(tmp_path: Path) -> N
     assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
 
 
+async def test_files_of_many_hooks_that_run_later_are_moved_and_named_once(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", *["echo x >> .envrc"] * 20)
+    await session.prompt("go")
+    assert len([text for text in session.notices if ".envrc" in text]) == 1
+    assert not (tmp_path / ".envrc").exists()
+
+
+async def test_a_program_in_a_sandbox_is_kept_from_what_an_earlier_one_made(tmp_path: Path) -> None:
+    skip_below("namespaces")
+    codes: list[int] = []
+
+    def extends(api: ExtensionApi) -> None:
+        @api.on("session_start")
+        async def start(event: Any, context: Any) -> None:
+            async with api.sandbox() as sandbox:
+                for command in ("git init -q", "touch .git/a", "touch .git/hooks/post-commit"):
+                    codes.append((await sandbox.exec("sh", ["-c", command])).code)
+
+    session = HookedSession(tmp_path)
+    await session.load(extends)
+    await session.extensions.start()
+    assert codes[:2] == [0, 0] and codes[2] != 0
+
+
 async def test_output_after_a_call_is_added_to_its_result(tmp_path: Path) -> None:
     session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
     await session.with_hooks("PostToolUse", "echo 'run the formatter' >&2; exit 2", matcher="Write")
@@ -220,7 +253,7 @@ async def test_stop_hooks_send_the_agent_on_but_not_for_ever(tmp_path: Path) -> 
 
 async def test_a_session_without_hooks_registers_none(tmp_path: Path) -> None:
     session = await HookedSession(tmp_path, say("ok")).begin()
-    assert session.extensions.hooked.waiting.keys() == {"session_start"}
+    assert session.extensions.hooks.handlers.keys() == {"session_start"}
 
 
 @pytest.mark.parametrize("is_blocked", [True, False])
@@ -231,7 +264,7 @@ async def test_a_hook_before_a_compaction_may_cancel_it(tmp_path: Path, is_block
     await session.prompt("go")
     await session.prompt("go on")
     with contextlib.suppress(SummaryCancelled):
-        await session.harness.session.compaction.run("keep names")
+        await session.harness.session.compaction.compact("keep names")
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert (seen["trigger"], seen["custom_instructions"]) == ("manual", "keep names")
     summaries = [one for one in session.harness.session.messages if isinstance(one, CompactionSummaryMessage)]
@@ -239,7 +272,7 @@ async def test_a_hook_before_a_compaction_may_cancel_it(tmp_path: Path, is_block
     assert any("A hook blocked the compaction: not now" in text for text in session.notices) is is_blocked
 
 
-async def test_the_end_of_a_session_is_told_with_its_reason(tmp_path: Path) -> None:
+async def test_the_session_end_hook_gets_the_reason(tmp_path: Path) -> None:
     session = HookedSession(tmp_path, say("ok"))
     await session.with_hooks("SessionEnd", "cat > seen.json", matcher="prompt_input_exit")
     await session.prompt("go")
@@ -285,7 +318,27 @@ async def test_a_hook_sends_a_helper_on_and_reads_its_kind(tmp_path: Path) -> No
     assert result.startswith("answer 2: A SubagentStop hook says: you are not done: name the lines")
     assert [one["stop_hook_active"] for one in seen] == [False, True]
     assert {one["agent_type"] for one in seen} == {"scout"}
+    assert [fault for one in seen for fault in faults(one)] == []
     assert seen[0]["last_assistant_message"] == "answer 1: look"
+
+
+async def test_a_hook_guards_helpers_in_the_names_of_claude_code(tmp_path: Path) -> None:
+    def answer(context: Context, _: int) -> ScriptedAnswer:
+        has_result = any(isinstance(one, ToolResultMessage) for one in context.messages)
+        return say("ok") if has_result else call("task", prompt="look", agent="scout", title="Find it")
+
+    scene = ProjectSession(tmp_path, [answer] * 4)
+    hook = {"matcher": "Task", "hooks": [{"type": "command", "command": "cat > seen; exit 2"}]}
+    write_hooks({"PreToolUse": [hook]})
+    await scene.open()
+    await scene.prompt("go")
+    [result] = [one for one in scene.session.messages if isinstance(one, ToolResultMessage)]
+    await scene.session.close()
+    seen = json.loads((scene.project / "seen").read_text())
+    assert result.is_error
+    assert seen["tool_name"] == "Task"
+    assert seen["tool_input"]["subagent_type"] == "scout"
+    assert seen["tool_input"]["description"] == "Find it"
 
 
 class _Footer(SilentUi):
@@ -328,7 +381,7 @@ async def test_the_first_line_of_a_script_is_shown_and_it_reads_the_session(tmp_
     await session.extensions.close()
 
 
-async def test_many_changes_run_the_script_once_more_and_its_failure_is_told_once(tmp_path: Path) -> None:
+async def test_many_changes_rerun_the_script_once_and_report_its_failure_once(tmp_path: Path) -> None:
     footer, session = await status_line_of(tmp_path, "echo run >> runs; echo broken >&2; exit 3")
     async with asyncio.timeout(20):
         await footer.lines.get()
@@ -348,3 +401,66 @@ async def test_a_script_that_hangs_does_not_hold_the_end(tmp_path: Path) -> None
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         await session.extensions.close()
+
+
+async def test_a_hook_of_a_plugin_runs_with_its_folder_and_is_listed(tmp_path: Path) -> None:
+    plugin = tmp_path / "guarding"
+    script = '#!/bin/sh\necho "from $CLAUDE_PLUGIN_ROOT and $BAYOU_PLUGIN_ROOT" >&2\nexit 2\n'
+    entry = {"type": "command", "command": '"${CLAUDE_PLUGIN_ROOT}/no.sh"'}
+    exec_form = {
+        "type": "command",
+        "command": "${BAYOU_PLUGIN_ROOT}/no.sh",
+        "args": ["${CLAUDE_PLUGIN_ROOT}"],
+    }
+    hooks = {"PreToolUse": [{"matcher": "Write", "hooks": [entry, exec_form]}]}
+    for name, text in (
+        (".claude-plugin/plugin.json", '{"name": "guard"}'),
+        ("hooks/hooks.json", json.dumps({"hooks": hooks})),
+        ("no.sh", script),
+    ):
+        file = plugin / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (plugin / "no.sh").chmod(0o755)
+    paths = Paths.from_env(os.environ, tmp_path)
+    commit_package(paths, stage_package(paths, str(plugin)))
+    session = await HookedSession(tmp_path, writes("a.txt"), say("ok")).begin()
+    await session.prompt("go")
+    folder = paths.packages_dir / "guard"
+    assert session.results[0].count(f"from {folder} and {folder}") == 2
+    listed = hook_lines(
+        find_hooks(paths, is_trusted=False, plugins=plugin_hook_files(paths)).hooks, {}, paths
+    )
+    heads, *rows = listed
+    assert heads.split() == ["hook", "last", "run", "from", "command"]
+    assert rows and all(line.index("plugin guard") == heads.index("from") for line in rows)
+
+
+async def test_payloads_are_valid_by_the_published_types(tmp_path: Path) -> None:
+    entry = {"type": "command", "command": "(cat; echo) >> seen"}
+    write_hooks({event: [{"hooks": [entry]}] for event in EVENTS})
+    session = await HookedSession(
+        tmp_path, say("word " * 20_000), writes("a.txt"), say("ok"), say("a summary")
+    ).begin()
+    await session.prompt("go")
+    await session.prompt("go on")
+    await session.harness.session.compaction.compact("keep names")
+    await session.harness.session.announce_end()
+    await session.extensions.close()
+    seen = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines() if line.strip()]
+    assert [fault for payload in seen for fault in faults(payload)] == []
+    assert {payload["hook_event_name"] for payload in seen} == EVENTS.keys() - {
+        "Notification",
+        "SubagentStop",
+    }
+
+
+def test_the_shape_finds_what_is_wrong() -> None:
+    base = {"session_id": "s", "transcript_path": "", "cwd": "/", "hook_event_name": "SessionEnd"}
+    assert faults({**base, "reason": "other"}) == []
+    assert faults({**base, "reason": "gone", "more": 1, "cwd": 3}) == [
+        "more is unknown",
+        "cwd is 3",
+        "reason is 'gone'",
+    ]
+    assert faults(base) == ["reason is missing"]

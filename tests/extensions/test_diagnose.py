@@ -37,7 +37,7 @@ def stage(folder: Path) -> ExtensionSession:
     return ext_session
 
 
-async def test_what_it_calls_new_and_what_stands_in_new_lines_is_reported(tmp_path: Path) -> None:
+async def test_new_problems_and_problems_in_new_lines_are_reported(tmp_path: Path) -> None:
     ext_session = stage(tmp_path)
     heard: list[Diagnose] = []
 

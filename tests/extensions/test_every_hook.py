@@ -45,7 +45,7 @@ class Stage:
         self.assembled.effective_settings.set("diagnostics.when", "turn")
         self.session = self.assembled.session
         self.script = Scripted(responses)
-        self.assembled.choice.set(self.script.register(self.assembled.registry))
+        self.assembled.model_choice.set_model(self.script.register(self.assembled.registry))
         self.told: list[str] = []
 
     def listens(self, api: ExtensionApi) -> None:
@@ -83,13 +83,13 @@ class Stage:
             )
         yield extended
         await self.session.announce_end()
-        await self.session.events.drain()
+        await self.session.events.wait_until_delivered()
         await self.session.close()
 
     async def prompt(self, text: str) -> None:
         await self.session.prompt(text, request_id=text)  # as a client does, which waits for the outcome
         await self.session.wait_until_idle()
-        await self.session.events.drain()
+        await self.session.events.wait_until_delivered()
 
 
 NOT_WITH_A_SCRIPT = {"before_provider_request", "before_provider_headers", "provider_stream_event"}
@@ -137,23 +137,23 @@ async def test_everything_is_reported(tmp_path: Path, mode: str) -> None:
         session.resume()
         await session.wait_until_idle()
         session.events.notify("a note")
-        session.plan.switch(True)
-        session.plan.switch(False)
-        await session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
-        await session.todos.set([])
+        session.plan.set_active(True)
+        session.plan.set_active(False)
+        await session.todos.replace_by_user([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+        await session.todos.replace_by_user([])
         await session.goal.set("Tea.", [GoalCheck(command="true")])
         await session.goal.clear()
-        await session.models.use_thinking("low")
+        await session.models.use_thinking_level("low")
         other = msgspec.structs.replace(stage.script.model, id="other")
-        await session.models.use(other)
-        await session.models.use(stage.script.model)
+        await session.models.use_model(other)
+        await session.models.use_model(stage.script.model)
         await session.shell.run("echo hi")
-        await session.compaction.run("shorter")
+        await session.compaction.compact("shorter")
         prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
         await session.branches.go_to(prompt)
         await fork(session, prompt)
         await new_session(session)
-        await session.events.drain()
+        await session.events.wait_until_delivered()
     expected = {*HOOKS, *SESSION_EVENTS} - NOT_WITH_A_SCRIPT - SELDOM
     assert " ".join(sorted(expected - set(stage.told))) == ""
 

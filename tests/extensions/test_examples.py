@@ -12,14 +12,14 @@ from textual.app import App
 from textual.widgets import OptionList
 
 from app.engine.core.prompt_intake import PromptInput
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
 from app.extensions.headless_ui import SilentUi
 from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Context, StreamOptions
-from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.values.content import ToolCall
 from app.values.events import AgentSettled, AgentStart, TurnStart
@@ -40,7 +40,7 @@ def example(paths: Paths, scene: ExtensionHost):
         extensions = scene.extensions(flags=flags)
         choice = ExtensionChoice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
         await extensions.load(find_extensions(paths, choice).sources)
-        assert extensions.hooked.problems == []
+        assert extensions.hooks.problems == []
         return extensions
 
     return loaded
@@ -49,11 +49,11 @@ def example(paths: Paths, scene: ExtensionHost):
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 async def test_every_example_loads_and_says_what_it_is(example, path: Path):
     extensions = await example(path.stem)
-    assert len(extensions.hooked.loaded) == 1
+    assert len(extensions.hooks.loaded) == 1
     assert path.read_text().startswith('"""')
     await extensions.start()
     await extensions.close()
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 def shell(command: str) -> ToolCall:
@@ -104,9 +104,9 @@ async def test_git_checkpoint(example, scene: ExtensionHost):
         subprocess.run([*base, *words], cwd=scene.cwd, check=True, capture_output=True)
 
     extensions = await example("git_checkpoint")
-    catalogue = ExtensionCatalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooks)
     start = BeforeAgentStart(prompt="change it")
-    await extensions.hooked.emit("before_agent_start", start)
+    await extensions.hooks.emit("before_agent_start", start)
     await catalogue.run_command("undo-run", "")
     assert scene.ui.notes == [("warning", "There is no checkpoint in this session.")]
     file = scene.cwd / "a.txt"
@@ -117,12 +117,12 @@ async def test_git_checkpoint(example, scene: ExtensionHost):
     git("config", "user.name", "t")
     git("config", "user.email", "t@t")
     file.write_text("by hand, not committed")
-    await extensions.hooked.emit("before_agent_start", start)
+    await extensions.hooks.emit("before_agent_start", start)
     file.write_text("by the agent")
     scene.ui.answers = [True]
     await catalogue.run_command("undo-run", "")
     assert file.read_text() == "by hand, not committed"
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 async def test_todo(example, scene: ExtensionHost):
@@ -134,18 +134,18 @@ async def test_todo(example, scene: ExtensionHost):
     result = await tool.run(arguments, ToolContext(call_id="c", cwd=scene.cwd))
     assert result.text == "Noted: 2 items, 1 left."
     assert scene.ui.widgets["todo"].summary == "1/2"
-    await ExtensionCatalogue(extensions.hooked).run_command("todos", "")
+    await ExtensionCatalogue(extensions.hooks).run_command("todos", "")
     assert scene.ui.notes == [("info", "☑ read\n☐ write")]
     done = msgspec.convert({"items": [{"text": "read", "state": "done"}]}, tool.arguments)
     await tool.run(done, ToolContext(call_id="c", cwd=scene.cwd))
     assert scene.ui.widgets["todo"] is None
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 async def test_custom_provider(example, scene: ExtensionHost):
     extensions = await example("custom_provider")
-    spec = extensions.hooked.loaded[0].providers["echo"]
-    registry = Registry()
+    spec = extensions.hooks.loaded[0].providers["echo"]
+    registry = AdapterRegistry()
     registry.register("echo", spec.adapter, owner="test")
     context = Context(messages=(user_message("polly wants a cracker"),))
     stream = registry.stream(spec.models[0], context, StreamOptions())
@@ -160,20 +160,20 @@ async def test_custom_compaction(example):
     call = ToolCall(id="c", name="edit", arguments={"path": "a.py"})
     messages = (user_message("fix it"), AssistantMessage(content=(call,)), user_message("and test"))
     event = SessionBeforeCompact(reason="manual", messages=messages, previous_summary="Before.")
-    answer = await extensions.hooked.emit("session_before_compact", event)
+    answer = await extensions.hooks.emit("session_before_compact", event)
     assert answer.compaction.summary == (
         "Before.\nThe person said, in this order:\n- fix it\n- and test\n\nFiles that were changed: a.py"
     )
     full = SessionBeforeCompact(reason="manual", messages=messages, custom_instructions="full")
-    assert await extensions.hooked.emit("session_before_compact", full) is None
+    assert await extensions.hooks.emit("session_before_compact", full) is None
 
 
 async def test_status_line(example, scene: ExtensionHost):
     extensions = await example("status_line")
     for event in (AgentStart(), TurnStart(), TurnStart()):
-        await extensions.hear(event)
+        await extensions.handle_event(event)
     assert scene.ui.statuses == {"status-line": "turn 2 · 0 calls · window 0%"}
-    await extensions.hear(AgentSettled(aborted=False))
+    await extensions.handle_event(AgentSettled(aborted=False))
     assert scene.ui.statuses == {"status-line": None}
 
 
@@ -184,11 +184,11 @@ async def test_notify_done(example, scene: ExtensionHost):
     program.chmod(0o755)
     scene.settings = {"notifyDone": {"command": [str(program), "bayou"], "seconds": 0}}
     extensions = await example("notify_done")
-    await extensions.hear(AgentStart())
-    await extensions.hear(AgentSettled(aborted=True))
+    await extensions.handle_event(AgentStart())
+    await extensions.handle_event(AgentSettled(aborted=True))
     assert told.read_text() == "bayou project: stopped\n"
     scene.settings = {"notifyDone": {"command": ["/no/such"], "seconds": 0}}
-    await extensions.hear(AgentSettled(aborted=False))
+    await extensions.handle_event(AgentSettled(aborted=False))
     assert "there is no program /no/such" in scene.ui.notes[0][1]
 
 
@@ -253,7 +253,7 @@ async def test_ssh_without_a_host_runs_nothing(tmp_path: Path, there: Path, flag
 
 async def test_custom_screen(example, scene: ExtensionHost):
     extensions = await example("custom_screen")
-    catalogue = ExtensionCatalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooks)
     await catalogue.run_command("pick-prompt", "")
     assert scene.ui.notes == [("info", "There is no prompt yet.")]
     for text in ("first [red]", "second"):
@@ -313,7 +313,7 @@ async def test_redact_secrets(example, text: str, hidden: str):
 
 async def test_long_task(example, scene: ExtensionHost):
     extensions = await example("long_task")
-    await ExtensionCatalogue(extensions.hooked).run_command("watch", "echo 'it works'")
+    await ExtensionCatalogue(extensions.hooks).run_command("watch", "echo 'it works'")
     await scene.harness.until(lambda: scene.ui.statuses_shown[-1:] == [None])
     assert scene.ui.statuses_shown[-2:] == ["echo: result on its way", None]
     sent = scene.sent[0]
@@ -325,7 +325,9 @@ async def test_long_task(example, scene: ExtensionHost):
 async def test_prompt_macros(example):
     extensions = await example("prompt_macros")
     hooks = ExtensionHooks(extensions)
-    changed = await hooks.change_words(PromptInput(text="?why does it fail"))
+    changed = await hooks.change_prompt(PromptInput(text="?why does it fail"))
     assert changed == PromptInput(text="Explain, without changing anything: does it fail")
-    assert await hooks.change_words(PromptInput(text="why")) == PromptInput(text="why")
-    assert [item.value for item in await ExtensionCatalogue(extensions.hooked).complete("?w", 2)] == ["?why"]
+    assert await hooks.change_prompt(PromptInput(text="why")) == PromptInput(text="why")
+    assert [item.value for item in await ExtensionCatalogue(extensions.hooks).complete_text("?w", 2)] == [
+        "?why"
+    ]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.headless_ui import EventUi, SilentUi
 from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage
@@ -84,7 +84,7 @@ async def test_renderers_are_found_by_type_and_fail_alone(load):
         )
 
     extensions = await load(mine)
-    catalogue = ExtensionCatalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooks)
 
     def shown(custom_type: str):
         message = CustomMessage(custom_type=custom_type, content="hi")
@@ -95,7 +95,7 @@ async def test_renderers_are_found_by_type_and_fail_alone(load):
     found = shown("widget")
     assert found and found.widget is widget
     assert shown("broken") is shown("async") is shown("nobody's") is None
-    assert {problem.event for problem in extensions.hooked.problems} == {
+    assert {problem.event for problem in extensions.hooks.problems} == {
         "renderer of broken",
         "renderer of async",
     }
@@ -111,10 +111,10 @@ async def test_markdown_is_changed_for_drawing_only(load):
         api.markdown_transform(lambda text: text + "!", kinds=("assistant", "user"))
         api.markdown_transform(lambda text: 1 / 0)  # pyright: ignore[reportArgumentType]  (fails before it returns)
 
-    catalogue = ExtensionCatalogue((await load(mine)).hooked)
-    assert catalogue.transform("hi", "assistant") == "HI!"
-    assert catalogue.transform("hi", "user") == "hi!"
-    assert catalogue.transform("hi", "thinking") == "hi"
+    catalogue = ExtensionCatalogue((await load(mine)).hooks)
+    assert catalogue.transform_markdown("hi", "assistant") == "HI!"
+    assert catalogue.transform_markdown("hi", "user") == "hi!"
+    assert catalogue.transform_markdown("hi", "thinking") == "hi"
 
 
 async def test_commands_shortcuts_and_completions(load, scene: ExtensionHost):
@@ -135,15 +135,15 @@ async def test_commands_shortcuts_and_completions(load, scene: ExtensionHost):
         api.autocomplete(lambda text, cursor: [Completion(value=f"#{text}", description="a tag")])
 
     extensions = await load(mine)
-    catalogue = ExtensionCatalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooks)
     assert await catalogue.run_command("greet", "ann")
     assert await catalogue.run_shortcut("ctrl+y")
     assert await catalogue.run_command("bad", "")
     assert not await catalogue.run_command("nobody", "")
     assert scene.ui.notes == [("info", "hi ann"), ("info", "hi all")]
     assert [item.value for item in await catalogue.complete_argument("greet", "a")] == ["ann"]
-    assert [item.value for item in await catalogue.complete("x", 1)] == ["#x"]
-    assert extensions.hooked.problems[0].event == "command /bad"
+    assert [item.value for item in await catalogue.complete_text("x", 1)] == ["#x"]
+    assert extensions.hooks.problems[0].event == "command /bad"
 
 
 async def test_without_a_user_questions_return_the_cancelled_value():
@@ -240,7 +240,7 @@ def test_what_rpc_cannot_do_has_its_default_and_is_reported_once(
     assert isinstance(notice, Notice) and notice.text.endswith(", which rpc mode does not have.")
 
 
-async def test_a_screen_of_its_own_is_reported_over_rpc_and_does_not_wait():
+async def test_a_custom_screen_over_rpc_is_reported_and_does_not_wait():
     told: list[Event] = []
     assert await EventUi(told.append).custom(lambda: None) is None
     assert len(told) == 1

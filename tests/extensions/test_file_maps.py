@@ -103,7 +103,7 @@ async def test_after_an_edit_only_what_moved_is_reported(tmp_path: Path):
     assert again == "The map of a.py as told above."
 
 
-async def test_where_nearly_everything_is_other_the_map_is_told_anew(tmp_path: Path):
+async def test_after_large_changes_the_whole_map_is_sent_again(tmp_path: Path):
     path = tmp_path / "a.py"
     path.write_text(functions(900))
     rewritten = functions(900, "other")
@@ -114,7 +114,7 @@ async def test_where_nearly_everything_is_other_the_map_is_told_anew(tmp_path: P
     assert [text.splitlines()[0] for text in texts_of(ext_session)] == ["File map: a.py", "File map: a.py"]
 
 
-async def test_behind_a_compaction_and_on_another_branch_it_is_told_in_full(tmp_path: Path):
+async def test_after_a_compaction_and_on_another_branch_the_full_map_is_sent(tmp_path: Path):
     (tmp_path / "a.py").write_text(functions(900))
     ext_session = await stage(tmp_path, read(), say("seen"), read(), say("again"))
     session = ext_session.harness.session
@@ -173,7 +173,7 @@ async def test_a_file_that_is_gone_meanwhile_has_no_map_and_nothing_is_reported(
     await ext_session.load(vanish, file_maps.extension)
     await ext_session.prompt("look")
     assert maps_of(ext_session) == []
-    assert ext_session.extensions.hooked.problems == []
+    assert ext_session.extensions.hooks.problems == []
 
 
 async def test_a_file_that_is_kept_back_is_not_outlined_for_the_model(tmp_path: Path):

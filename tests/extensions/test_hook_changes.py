@@ -6,7 +6,7 @@ from app.agent.hooks import TurnOutcome
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.prompt_intake import PromptInput
-from app.extensions.hooks.hook_table import HOOKS, as_answer
+from app.extensions.hooks.hook_table import HOOKS, decode_answer
 from app.extensions.hooks.payloads import (
     CancelAnswer,
     CompactionText,
@@ -63,8 +63,8 @@ async def test_a_prompt_is_changed_and_then_handled(load):
         api.on("input", lambda event, context: {"action": "handled"} if event.text == "STOP" else None)
 
     hooks = ExtensionHooks(await load(one, two))
-    assert await hooks.change_words(PromptInput(text="hello")) == PromptInput(text="HELLO")
-    assert await hooks.change_words(PromptInput(text="stop")) is None
+    assert await hooks.change_prompt(PromptInput(text="hello")) == PromptInput(text="HELLO")
+    assert await hooks.change_prompt(PromptInput(text="stop")) is None
 
 
 async def test_messages_and_prompt_before_a_run(load, scene: ExtensionHost):
@@ -82,8 +82,10 @@ async def test_messages_and_prompt_before_a_run(load, scene: ExtensionHost):
 
     hooks = ExtensionHooks(await load(mine, again))
     before = prompt_text(scene.session.requests.sections())
-    assert [message.content for message in await hooks.companions(PromptInput(text="x"))] == ["remember"]
-    assert hooks.sections({"preamble": "usual"}) == {"preamble": before + "!?"}
+    assert [message.content for message in await hooks.messages_before_prompt(PromptInput(text="x"))] == [
+        "remember"
+    ]
+    assert hooks.prompt_sections({"preamble": "usual"}) == {"preamble": before + "!?"}
     assert scene.bound.prompt_sections == {"mood": "calm"}
 
 
@@ -121,7 +123,7 @@ async def test_payload_and_headers_of_a_request(load):
             event.headers["x-mine"] = "1"
 
     hooks = ExtensionHooks(await load(mine))
-    listener = hooks.listener_of_payload(offline_model(), RequestIds(request_id="r", message_ids=()))
+    listener = hooks.payload_editor(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1, "b": 2, "c": 3}
     headers: dict[str, str | None] = {}
     await hooks.on_headers(headers)
@@ -139,10 +141,10 @@ async def test_a_message_keeps_its_role_and_id(load):
 
     message = AssistantMessage(content=(Text(text="old"),))
     extensions = await load(mine, wrong)
-    sealed = await ExtensionHooks(extensions).seal(message)
+    sealed = await ExtensionHooks(extensions).change_finished_answer(message)
     assert sealed.text == "new"
     assert sealed.id == message.id
-    assert "same role" in extensions.hooked.problems[0].text
+    assert "same role" in extensions.hooks.problems[0].text
 
 
 async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: ExtensionHost):
@@ -180,11 +182,11 @@ async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
         api.on("session_before_fork", lambda event, context: asked.append(event))
 
     extensions = await load(supplies, cancels, third)
-    answer = await extensions.hooked.emit(
+    answer = await extensions.hooks.emit(
         "session_before_compact", SessionBeforeCompact(reason="manual", messages=(user_message("x"),))
     )
     assert answer.compaction == CompactionText(summary="mine")
-    answer = await extensions.hooked.emit("session_before_fork", SessionBeforeFork(entry_id="e"))
+    answer = await extensions.hooks.emit("session_before_fork", SessionBeforeFork(entry_id="e"))
     assert answer == CancelAnswer(cancel=True)
     assert asked == []
 
@@ -202,10 +204,10 @@ async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load
         api.on("project_trust", lambda event, context: {"trusted": "yes"})
 
     extensions = await load(one, two, three)
-    assert await extensions.hooked.emit("project_trust", ProjectTrust(cwd=scene.cwd)) == TrustAnswer(
+    assert await extensions.hooks.emit("project_trust", ProjectTrust(cwd=scene.cwd)) == TrustAnswer(
         trusted="no", remember=True
     )
-    found = await extensions.hooked.emit(
+    found = await extensions.hooks.emit(
         "resources_discover", ResourcesDiscover(cwd=scene.cwd, reason="startup")
     )
     assert (found.skill_paths, found.theme_paths) == (("a", "b"), ("t",))
@@ -213,8 +215,8 @@ async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load
 
 def test_answers_are_structs_or_dicts_with_known_keys():
     hook = HOOKS["tool_call"]
-    assert as_answer(hook, {"block": True}) == ToolCallAnswer(block=True)
-    assert as_answer(hook, None) is None
+    assert decode_answer(hook, {"block": True}) == ToolCallAnswer(block=True)
+    assert decode_answer(hook, None) is None
     for wrong in ({"blok": 1}, {"block": "maybe"}, 3):
         with pytest.raises(TypeError):
-            as_answer(hook, wrong)
+            decode_answer(hook, wrong)

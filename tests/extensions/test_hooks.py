@@ -60,14 +60,14 @@ async def test_who_comes_later_has_its_place_in_the_order_of_loading(load):
 
     extensions = await load(one, two)
     await extensions.start()
-    await extensions.hear(TurnStart())
+    await extensions.handle_event(TurnStart())
     assert order == ["one", "two"]
 
 
 async def test_an_event_without_listeners_costs_a_look_up(load):
     extensions = await load()
-    assert "context" not in extensions.hooked.waiting
-    assert await extensions.hooked.emit("context", None) is None
+    assert "context" not in extensions.hooks.handlers
+    assert await extensions.hooks.emit("context", None) is None
 
 
 async def test_session_events_are_told_by_their_type(load):
@@ -77,8 +77,8 @@ async def test_session_events_are_told_by_their_type(load):
         api.on("agent_start", lambda event, context: heard.append(event))
 
     extensions = await load(mine)
-    await extensions.hear(AgentStart())
-    await extensions.hear(TurnStart())
+    await extensions.handle_event(AgentStart())
+    await extensions.handle_event(TurnStart())
     assert heard == [AgentStart()]
 
 
@@ -217,17 +217,17 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     message = AssistantMessage(content=(Text(text="hi"),))
     result = text_result("ok")
     assert await hooks.after_tool(CALL, {}, result) == result
-    assert await hooks.seal(message) is message
+    assert await hooks.change_finished_answer(message) is message
     assert await hooks.change_messages((user_message("x"),)) != ()
     assert await hooks.change_request(Context(system_prompt="x")) == Context(system_prompt="x")
     assert await hooks.after_turn(TurnOutcome(message=message, results=())) is False
     assert await hooks.before_settle(message) is False
-    listener = hooks.listener_of_payload(offline_model(), RequestIds(request_id="r", message_ids=()))
+    listener = hooks.payload_editor(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1}
-    assert await hooks.change_words(PromptInput(text="x")) == PromptInput(text="x")
+    assert await hooks.change_prompt(PromptInput(text="x")) == PromptInput(text="x")
     for name, event in SESSION_EVENTS.items():
-        await extensions.hooked.emit(name, event)
-    assert {problem.event for problem in extensions.hooked.problems} >= {
+        await extensions.hooks.emit(name, event)
+    assert {problem.event for problem in extensions.hooks.problems} >= {
         "tool_result",
         "message_end",
         "context",
@@ -250,7 +250,7 @@ async def test_one_that_cleans_up_when_it_is_stopped_has_the_time_for_it(load):
     extensions = await load(mine)
     await extensions.start()
     assert steps == ["cleaned up"]
-    assert "did not answer" in extensions.hooked.problems[0].text
+    assert "did not answer" in extensions.hooks.problems[0].text
 
 
 async def test_cancelling_the_run_cancels_the_handler(load):
@@ -268,7 +268,7 @@ async def test_cancelling_the_run_cancels_the_handler(load):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 async def test_a_handler_cancelled_before_its_first_step_causes_no_warning(load):
@@ -314,7 +314,7 @@ async def test_waiting_for_a_person_does_not_count_against_the_limit(load, scene
     verdict = await ExtensionHooks(extensions).before_tool(CALL, {})
     assert not verdict.is_blocked
     assert told == [("ui_prompt_start", "confirm", "Really?"), ("ui_prompt_end", "confirm", "Really?")]
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 # Taking back
@@ -336,12 +336,12 @@ async def test_a_handler_can_be_taken_back_while_it_is_running(load):
     await extensions.start()
     await extensions.start()
     assert heard == ["first"]
-    assert "session_start" not in extensions.hooked.waiting
+    assert "session_start" not in extensions.hooks.handlers
 
 
 async def test_an_unknown_hook_is_refused_by_name(load):
     extensions = await load(lambda_with_unknown_hook)
-    assert "There is no hook 'tool_cal'" in extensions.hooked.problems[0].text
+    assert "There is no hook 'tool_cal'" in extensions.hooks.problems[0].text
 
 
 def lambda_with_unknown_hook(api: ExtensionApi):
@@ -355,5 +355,5 @@ async def test_session_start_says_why(load):
         api.on("session_start", lambda event, context: reasons.append(event))
 
     extensions = await load(mine)
-    await extensions.hooked.emit("session_start", SessionStart(reason="fork"))
+    await extensions.hooks.emit("session_start", SessionStart(reason="fork"))
     assert reasons[0].reason == "fork"

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
 from app.extensions.loading.api_version import IncompatibleApiVersion, require_version
 from app.extensions.loading.loader import BUILTIN_EXTENSIONS, ExtensionChoice, find_extensions
@@ -29,7 +29,7 @@ HELLO = """
 
 def names(extensions: Extensions) -> list[str]:
     return [
-        extension.name for extension in extensions.hooked.loaded if not extension.name.startswith("builtin:")
+        extension.name for extension in extensions.hooks.loaded if not extension.name.startswith("builtin:")
     ]
 
 
@@ -45,7 +45,7 @@ async def test_files_folders_and_manifests_are_found(load_files, write, paths: P
     write("notes.txt", "")
     extensions = await load_files()
     assert names(extensions) == ["one", "three/a", "three/b", "two"]
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 async def test_bayous_own_can_be_switched_off(paths: Paths):
@@ -112,12 +112,12 @@ async def test_one_that_cannot_be_loaded_is_named_with_its_file(
     extensions = await load_files()
     await settled()
     assert names(extensions) == ["good"]
-    assert [problem.source for problem in extensions.hooked.problems] == [str(path)]
-    assert words in extensions.hooked.problems[0].text
+    assert [problem.source for problem in extensions.hooks.problems] == [str(path)]
+    assert words in extensions.hooks.problems[0].text
     assert scene.errors()[0].extension_path == str(path)
 
 
-async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write, scene: ExtensionHost):
+async def test_registrations_of_a_failed_extension_are_removed(load_files, write, scene: ExtensionHost):
     write(
         "half.py",
         """
@@ -129,14 +129,14 @@ async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write,
     )
     extensions = await load_files()
     assert scene.tools == {}
-    assert "agent_start" not in extensions.hooked.waiting
+    assert "agent_start" not in extensions.hooks.handlers
 
 
 @pytest.mark.parametrize("manifest", ["{", "[]", '{"extensions": "a.py"}', '{"extensions": ["../x.py"]}'])
 async def test_a_broken_manifest_is_named(load_files, write, manifest: str):
     path = write("pack/bayou.json", manifest)
     extensions = await load_files()
-    assert extensions.hooked.problems[0].source == str(path)
+    assert extensions.hooks.problems[0].source == str(path)
 
 
 async def test_modules_have_private_names_and_leave_no_bytecode(load_files, write, paths: Paths):
@@ -145,7 +145,7 @@ async def test_modules_have_private_names_and_leave_no_bytecode(load_files, writ
         write(f"{name}/helper.py", f"def extension(api): api.command({name!r})(print)")
     before = set(sys.modules)
     extensions = await load_files()
-    assert set(ExtensionCatalogue(extensions.hooked).commands()) >= {"a", "b"}
+    assert set(ExtensionCatalogue(extensions.hooks).commands()) >= {"a", "b"}
     new = {name for name in set(sys.modules) - before if "helper" in name}
     assert len(new) == 2
     assert "helper" not in sys.modules
@@ -242,11 +242,11 @@ async def test_a_reload_in_the_middle_of_a_hook(load, scene: ExtensionHost):
         api.on("agent_start", lambda event, context: heard.append(event))
 
     extensions = await load(first, second)
-    await extensions.hooked.emit("agent_start", "old")
+    await extensions.hooks.emit("agent_start", "old")
     assert heard == []
-    await extensions.hooked.emit("agent_start", "new")
+    await extensions.hooks.emit("agent_start", "new")
     assert heard == ["new"]
-    assert extensions.hooked.problems == []
+    assert extensions.hooks.problems == []
 
 
 async def test_a_reload_while_a_tool_runs_lets_it_end(load, scene: ExtensionHost):
@@ -282,10 +282,10 @@ async def test_registering_twice(load, scene: ExtensionHost):
         api.command("quit")(print)
 
     extensions = await load(one, two)
-    assert set(ExtensionCatalogue(extensions.hooked).commands(taken=("quit",))) == {"go"}
-    await ExtensionCatalogue(extensions.hooked).run_command("go", "")
+    assert set(ExtensionCatalogue(extensions.hooks).commands(taken=("quit",))) == {"go"}
+    await ExtensionCatalogue(extensions.hooks).run_command("go", "")
     assert scene.done == ["second"]
-    assert [str(problem) for problem in extensions.hooked.problems] == [
+    assert [str(problem) for problem in extensions.hooks.problems] == [
         "/x/one.py: register: the command go is registered twice; the second counts",
         "/x/two.py: register: the command go belongs to one already; this one is left out",
         "/x/two.py: register: the command quit belongs to bayou itself already; this one is left out",
@@ -295,7 +295,7 @@ async def test_registering_twice(load, scene: ExtensionHost):
 async def test_the_same_name_is_loaded_once(scene: ExtensionHost):
     extensions = scene.extensions(limits=lambda: QUICK)
     problems = await extensions.load([source(lambda api: None), source(lambda api: None)])
-    assert len(extensions.hooked.loaded) == 1
+    assert len(extensions.hooks.loaded) == 1
     assert "is loaded already" in problems[0].text
 
 
@@ -313,7 +313,7 @@ async def test_a_tool_from_a_function(load, scene: ExtensionHost):
 
     extensions = await load(mine)
     tool = scene.tools["add"]
-    assert extensions.hooked.loaded[0].owner.startswith("extension:mine#")
+    assert extensions.hooks.loaded[0].owner_name.startswith("extension:mine#")
     assert tool.schema["required"] == ["left"]
     assert (tool.snippet, tool.is_read_only, tool.kind) == ("Add numbers", True, "think")
     result = await tool.run(Add(left=1), ToolContext(call_id="c", cwd=scene.cwd))
@@ -323,7 +323,7 @@ async def test_a_tool_from_a_function(load, scene: ExtensionHost):
 async def test_a_tool_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are(load, scene: ExtensionHost):
     extensions = await load(lambda api: api.tool("odd", "x", kind="guess")(lambda arguments, context: "x"))
     assert names(extensions) == []
-    assert "unknown kind 'guess'; use one of: read, edit" in extensions.hooked.problems[0].text
+    assert "unknown kind 'guess'; use one of: read, edit" in extensions.hooks.problems[0].text
 
 
 async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, scene: ExtensionHost):
@@ -364,8 +364,8 @@ async def test_flags(load, scene: ExtensionHost):
     extensions = scene.extensions(limits=lambda: QUICK, flags={"plan": True, "other": "x"})
     await extensions.load([source(mine)])
     assert seen == [True, "3", None]
-    assert set(ExtensionCatalogue(extensions.hooked).flags()) == {"plan", "depth"}
-    assert ExtensionCatalogue(extensions.hooked).unknown_flags() == ("other",)
+    assert set(ExtensionCatalogue(extensions.hooks).flags()) == {"plan", "depth"}
+    assert ExtensionCatalogue(extensions.hooks).unknown_flags() == ("other",)
 
 
 async def test_the_bus_between_extensions(load):
@@ -380,7 +380,7 @@ async def test_the_bus_between_extensions(load):
 
     extensions = await load(one, two)
     assert heard == [{"from": "two"}]
-    assert [(problem.source, problem.event) for problem in extensions.hooked.problems] == [
+    assert [(problem.source, problem.event) for problem in extensions.hooks.problems] == [
         ("/x/one.py", "events hi")
     ]
 

@@ -57,7 +57,7 @@ async def test_maps_of_three_reads_follow_in_call_order_in_the_next_request(
         )
         await session.prompt("Look at them")
         await session.wait_until_idle()
-        await session.events.drain()
+        await session.events.wait_until_delivered()
         await close_session(session)
         assert len(server.requests) == 2
         sent = server.requests[1].json["messages"]

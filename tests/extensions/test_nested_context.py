@@ -63,7 +63,7 @@ async def test_failed_calls_and_untrusted_projects_add_none(tmp_path: Path) -> N
     await session.load(nested_context.extension)
     await session.prompt("go")
     assert arrived(session, -1) == []
-    bound = session.extensions.hooked.bound
+    bound = session.extensions.hooks.binding
     assert bound is not None
     bound.is_trusted = False
     await session.prompt("go")

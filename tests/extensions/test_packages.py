@@ -9,18 +9,23 @@ import pytest
 
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.extensions.packages import package_installer as packages_module
-from app.extensions.packages.package_commands import run
+from app.extensions.packages.package_commands import run_package_command
 from app.extensions.packages.package_contents import PackageError, inspect_folder
 from app.extensions.packages.package_installer import (
     commit_package,
     discard_package,
+    has_servers,
     installed_packages,
-    kind_of,
+    installed_parts,
+    plugin_hook_files,
     remove_package,
-    resource_paths,
     stage_package,
 )
+from app.extensions.packages.package_sources import source_kind
+from app.extensions.packages.plugin_servers import installed_servers
+from app.mcp.server_config import merge_configured_servers
 from app.resources.helper_kinds import find_helper_kinds
+from app.resources.hook_files import find_hooks
 from app.resources.paths import Paths
 from app.resources.prompt_templates import find_prompts
 from app.resources.skills import find_skills
@@ -51,9 +56,9 @@ def notes(paths: Paths) -> Path:
     )
 
 
-def test_what_is_fetched_is_shown_and_counts_once_agreed_to(paths: Paths, notes: Path):
+def test_a_fetched_package_is_shown_and_installed_after_consent(paths: Paths, notes: Path):
     staged = stage_package(paths, str(notes))
-    assert staged.shown() == (
+    assert staged.approval_text() == (
         f"Install notes from {notes}:\n  runs Python code: ext.py\n  skill: skills/pdf\n  prompts: prompts"
     )
     assert installed_packages(paths) == ()
@@ -66,12 +71,12 @@ def test_what_is_fetched_is_shown_and_counts_once_agreed_to(paths: Paths, notes:
 
 async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Path, scene):
     commit_package(paths, stage_package(paths, str(notes)))
-    found = resource_paths(paths)
+    found = installed_parts(paths)
     extensions = scene.extensions()
     await extensions.load(find_extensions(paths, ExtensionChoice(packages=found.extensions)).sources)
-    assert "ext" in [extension.name for extension in extensions.hooked.loaded]
-    assert find_skills(paths, is_trusted=False, more=found.skills).named("pdf")
-    assert find_prompts(paths, is_trusted=False, more=found.prompts).named("fix")
+    assert "ext" in [extension.name for extension in extensions.hooks.loaded]
+    assert find_skills(paths, is_trusted=False, more=found.skills).find_skill("pdf")
+    assert find_prompts(paths, is_trusted=False, more=found.prompts).find_template("fix")
 
 
 def test_what_is_not_agreed_to_leaves_nothing_behind(paths: Paths, notes: Path):
@@ -108,13 +113,13 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"readme.md": "x"}, "contains no extension, skill, command, agent, prompt or theme"),
+        ({"readme.md": "x"}, "contains no extension, skill, command, agent, hook, server, prompt or theme"),
         ({"bayou.json": "{"}, "cannot be read"),
         ({"bayou.json": '{"extensions": "x"}'}, "must be a list"),
         ({"bayou.json": '{"extensions": ["../../x.py"]}'}, "not in the package"),
     ],
 )
-def test_what_is_no_package_is_refused_in_words(
+def test_invalid_packages_are_refused_with_the_reason(
     paths: Paths, tmp_path: Path, files: dict[str, str], words: str
 ):
     with pytest.raises(PackageError, match=words):
@@ -156,7 +161,7 @@ def test_a_git_repository(paths: Paths, notes: Path, repository: str):
         stage_package(paths, str(notes))
 
 
-def test_a_repository_that_is_not_there_is_told_in_gits_words(paths: Paths):
+def test_a_missing_repository_is_reported_with_gits_error(paths: Paths):
     with pytest.raises(PackageError, match="git: "):
         stage_package(paths, "file:///nowhere/at/all")
 
@@ -183,12 +188,12 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
         monkeypatch.setenv(f"UV_{name}", value)
     staged = stage_package(paths, "pip:bayou-thing==1.5")
     assert staged.package.revision == "1.5"
-    assert "runs Python code: thing (bayou_thing_module:extension)" in staged.shown()
+    assert "runs Python code: thing (bayou_thing_module:extension)" in staged.approval_text()
     commit_package(paths, staged)
-    found = find_extensions(paths, ExtensionChoice(sites=resource_paths(paths).sites))
+    found = find_extensions(paths, ExtensionChoice(sites=installed_parts(paths).sites))
     extensions = scene.extensions()
     await extensions.load([source for source in found.sources if source.name == "thing"])
-    assert extensions.hooked.loaded[0].commands.keys() == {"thing"}
+    assert extensions.hooks.loaded[0].commands.keys() == {"thing"}
 
 
 @pytest.mark.parametrize(
@@ -203,10 +208,10 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
     ],
 )
 def test_kinds_of_sources(source: str, kind: str):
-    assert kind_of(source) == kind
+    assert source_kind(source) == kind
 
 
-def test_an_option_in_place_of_a_source_is_no_source(paths: Paths):
+def test_an_option_in_place_of_a_source_is_refused(paths: Paths):
     for source in ("pip:--index-url=x", "pip:"):
         with pytest.raises(PackageError, match="write a package name"):
             stage_package(paths, source)
@@ -233,7 +238,7 @@ def test_a_failed_update_leaves_the_old_version(paths: Paths, notes: Path, monke
     commit_package(paths, stage_package(paths, str(notes)))
     (notes / "ext.py").write_text("def extension(api): pass  # new")
     staged = stage_package(paths, str(notes))
-    monkeypatch.setattr(packages_module, "_write", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(packages_module, "_write_package_list", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         commit_package(paths, staged)
     assert "new" not in (paths.packages_dir / "notes" / "ext.py").read_text()
@@ -247,7 +252,7 @@ def command(paths: Paths, name: str, *words: str, answer: bool | None = None) ->
     said: list[str] = []
     complained: list[str] = []
     ask = None if answer is None else lambda text: answer
-    code = run(name, list(words), paths, ask=ask, say=said.append, complain=complained.append)
+    code = run_package_command(name, list(words), paths, ask=ask, say=said.append, complain=complained.append)
     return code, "\n".join(said), "\n".join(complained)
 
 
@@ -255,11 +260,13 @@ def test_nothing_is_installed_without_a_yes(paths: Paths, notes: Path):
     code, said, complained = command(paths, "install", str(notes))
     assert code == 1
     assert "runs Python code: ext.py" in said
-    assert complained == "Nothing was installed. Add --yes to install without being asked."
+    assert complained == "Nothing was installed. Add --yes to install without confirmation."
     assert command(paths, "install", str(notes), answer=False)[0] == 1
     assert installed_packages(paths) == ()
     assert command(paths, "install", str(notes), "--yes")[0] == 0
-    assert command(paths, "list")[1].startswith(f"notes from {notes}, ")
+    heads, row, *_ = command(paths, "list")[1].split("\n")
+    assert heads.split() == ["package", "revision", "installed", "source"]
+    assert row.startswith("notes ") and row.index(str(notes)) == heads.index("source")
 
 
 def test_an_update_asks_again_when_something_has_changed(paths: Paths, notes: Path):
@@ -287,6 +294,9 @@ def test_misuse_is_reported_with_the_remedy(paths: Paths, words: tuple[str, ...]
     assert complaint in complained
 
 
+HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/no.sh"}]}]}
+
+
 @pytest.fixture
 def plugin(paths: Paths) -> Path:
     return put(
@@ -295,34 +305,47 @@ def plugin(paths: Paths) -> Path:
             ".claude-plugin/plugin.json": json.dumps(
                 {"name": "deploy", "version": "1.0", "commands": "./extra"}
             ),
-            "commands/ship.md": "Ship $1.",
+            "commands/ship.md": "Ship $1 as ${CLAUDE_PLUGIN_ROOT}/list says.",
             "extra/undo.md": "Undo it.",
             "agents/checker.md": "---\nname: checker\ndescription: checks\n---\nCheck.",
+            "agents/more/reviewer.md": "Review.",
             "skills/rollout/SKILL.md": "---\nname: rollout\ndescription: Rolls out\n---\nHow.",
-            "hooks/hooks.json": "{}",
-            ".mcp.json": "{}",
+            "hooks/hooks.json": json.dumps({"hooks": {**HOOKS, "PermissionRequest": []}}),
+            ".mcp.json": json.dumps({"log": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "args": ["-x"]}}),
+            ".lsp.json": "{}",
         },
     )
 
 
-def test_a_plugin_brings_skills_commands_and_agents_and_the_rest_is_named(paths: Paths, plugin: Path):
+def test_a_plugin_brings_what_bayou_has_and_the_rest_is_named(paths: Paths, plugin: Path):
     staged = stage_package(paths, str(plugin))
-    assert staged.shown().splitlines()[1:] == [
+    assert staged.approval_text().splitlines()[1:] == [
+        "  hook Stop: ${CLAUDE_PLUGIN_ROOT}/no.sh",
+        "  MCP server plugin_deploy_log: ${CLAUDE_PLUGIN_ROOT}/serve -x",
         "  skill: skills/rollout",
         "  commands: commands",
         "  commands: extra",
-        "  agents: agents",
-        "  not used by bayou: hooks",
-        "  not used by bayou: MCP servers",
+        "  agents: agents/checker.md",
+        "  not used by bayou: agents/more/reviewer.md, which has the name of the built-in helper reviewer",
+        "  not used by bayou: hooks: PermissionRequest: bayou has no such event; its hooks do not run.",
+        "  not used by bayou: LSP servers",
     ]
     commit_package(paths, staged)
-    parts = resource_paths(paths)
+    parts = installed_parts(paths)
     prompts = find_prompts(paths, is_trusted=False, commands=parts.commands)
     assert {one.name for one in prompts.templates} == {"deploy:ship", "deploy:undo"}
+    folder = paths.packages_dir / "deploy"
+    ship = prompts.find_template("deploy:ship")
+    assert ship is not None and ship.body == f"Ship $1 as {folder}/list says."
+    (hook,) = find_hooks(paths, is_trusted=False, plugins=plugin_hook_files(paths)).hooks
+    assert hook.plugin is not None and hook.plugin.root == folder
+    (server,) = merge_configured_servers(paths, is_trusted=False, plugins=installed_servers(paths)).servers
+    assert (server.name, server.command, server.args) == ("plugin_deploy_log", f"{folder}/serve", ("-x",))
     assert "checker" in find_helper_kinds(paths, is_trusted=False, more=parts.agents).kinds
-    assert find_skills(paths, is_trusted=False, more=parts.skills).named("rollout") is not None
+    assert find_skills(paths, is_trusted=False, more=parts.skills).find_skill("rollout") is not None
     remove_package(paths, "deploy")
-    assert resource_paths(paths).commands == ()
+    assert installed_parts(paths).commands == ()
+    assert not plugin_hook_files(paths) and not installed_servers(paths) and not has_servers(paths)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +356,16 @@ def test_a_plugin_brings_skills_commands_and_agents_and_the_rest_is_named(paths:
         ({"plugin.json": '{"skills": 3}'}, "skills must be a path"),
         ({"plugin.json": "[]"}, "must contain a JSON object"),
         ({"plugin.json": "{oops"}, "cannot be read"),
-        ({"plugin.json": "{}", "agents/scout.md": "Look."}, "name of the built-in helper scout"),
-        ({"plugin.json": "{}", "hooks/hooks.json": "{}"}, "hooks are not used by bayou"),
+        ({"plugin.json": "{}", "agents/scout.md": "Look."}, "has the name of the built-in helper scout"),
+        ({"plugin.json": "{}", "output-styles/a.md": "x"}, "its output styles are not used by bayou"),
+        ({"plugin.json": "{}", "hooks/hooks.json": "{oops"}, "hooks.json cannot be read"),
+        ({"plugin.json": '{"hooks": "/etc/hooks.json"}'}, "names /etc/hooks.json for hooks"),
+        ({"plugin.json": '{"mcpServers": ["../x.json"]}'}, "names ../x.json for mcpServers"),
+        ({"plugin.json": "{}", ".mcp.json": '{"mcpServers": [1]}'}, "must be an object of servers"),
+        (
+            {"plugin.json": "{}", ".mcp.json": '{"a b": {"command": "x"}, "a-b": {"command": "x"}}'},
+            "two MCP servers",
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(

@@ -61,7 +61,7 @@ async def opened(home: Path, code: str, **options: Any) -> AssembledSession:
         ui=SilentUi(assembled.session.events.publish_now),
         shutdown=lambda: None,
     )
-    assert extended.extensions.hooked.problems == []
+    assert extended.extensions.hooks.problems == []
     return assembled
 
 
@@ -70,8 +70,8 @@ async def test_a_bundled_provider_can_have_another_address(tmp_path: Path) -> No
         server.reply(Reply(body=sse(SAYS, done=True)))
         assembled = await opened(tmp_path, GATEWAY.format(url=server.url))
         session = assembled.session
-        model = next(model for model in session.models.choice.available() if model.provider == "groq")
-        await session.models.use(model)
+        model = next(model for model in session.models.model_choice.available() if model.provider == "groq")
+        await session.models.use_model(model)
         await session.prompt("Hello")
         await session.wait_until_idle()
         assert session.last_answer is not None
@@ -93,14 +93,14 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
     async with loopback() as server:
         server.reply(Reply(body=sse(SAYS, done=True)))
         assembled = await opened(tmp_path, ACCOUNT.format(url=server.url))
-        credentials = assembled.choice.credentials
+        credentials = assembled.model_choice.credentials
         account = credentials.sign_ins["groq"]
         assert account.name == "the guild"
-        assert not credentials.has("groq")
-        await credentials.store("groq", await account.login(Words()))  # type: ignore[arg-type]
+        assert not credentials.has_credential("groq")
+        await credentials.store_entry("groq", await account.login(Words()))  # type: ignore[arg-type]
         session = assembled.session
-        model = next(model for model in session.models.choice.available() if model.provider == "groq")
-        await session.models.use(model)
+        model = next(model for model in session.models.model_choice.available() if model.provider == "groq")
+        await session.models.use_model(model)
         await session.prompt("Hello")
         await session.wait_until_idle()
         assert server.requests[0].headers["authorization"] == "Bearer of-sesame-fresh"
@@ -111,9 +111,9 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
 
 async def test_what_an_extension_brought_goes_with_it(tmp_path: Path) -> None:
     assembled = await opened(tmp_path, ACCOUNT.format(url="http://127.0.0.1:9"))
-    usual = assembled.choice.catalogue.models_of("groq")[0].base_url
+    usual = assembled.model_choice.catalogue.models_of("groq")[0].base_url
     assert usual == "http://127.0.0.1:9"
     await assembled.extensions.close()
-    assert "groq" not in assembled.choice.credentials.sign_ins
-    assert assembled.choice.catalogue.models_of("groq")[0].base_url.startswith("https://")
+    assert "groq" not in assembled.model_choice.credentials.sign_ins
+    assert assembled.model_choice.catalogue.models_of("groq")[0].base_url.startswith("https://")
     await close_session(assembled.session)

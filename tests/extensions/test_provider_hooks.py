@@ -62,11 +62,11 @@ async def run(home: Path, server: Loopback, code: str) -> list[str]:
         ui=SilentUi(session.events.publish_now),
         shutdown=lambda: None,
     )
-    assert extended.extensions.hooked.problems == []
+    assert extended.extensions.hooks.problems == []
     await session.prompt("Hello")
     await session.wait_until_idle()
     await session.prompt("/told")
-    await session.events.drain()
+    await session.events.wait_until_delivered()
     await close_session(session)
     return notes
 

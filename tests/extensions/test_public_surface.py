@@ -50,7 +50,7 @@ async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
     async def step(title: str, work: Any) -> Any:
         result = await work
         await session.wait_until_idle()
-        await session.events.drain()
+        await session.events.wait_until_delivered()
         told[title], now[:] = list(now), []
         return result
 
@@ -60,8 +60,8 @@ async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
     await step("a prompt with a tool call", session.prompt("read it"))
     await step("a second prompt", session.prompt("once more"))
     await step("a command of the person's", session.shell.run("echo hi"))
-    await step("another thinking level", session.models.use_thinking("low"))
-    await step("a compaction", session.compaction.run("shorter"))
+    await step("another thinking level", session.models.use_thinking_level("low"))
+    await step("a compaction", session.compaction.compact("shorter"))
     prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
     await step("another point of the tree", session.branches.go_to(prompt))
     await step("a fork", fork(session, prompt))

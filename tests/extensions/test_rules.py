@@ -57,17 +57,17 @@ async def test_rules_wait_for_answers_and_results_only_while_there_are_any(
     ext_session = ExtensionSession(tmp_path, say("ok"), say("ok"))
     await ext_session.load(rules_extension.extension)
     await ext_session.extensions.start()
-    assert waited <= ext_session.extensions.hooked.waiting.keys()
+    assert waited <= ext_session.extensions.hooks.handlers.keys()
     for file in rules.iterdir():
         file.unlink()
     await ext_session.extensions.start()
-    assert not waited & ext_session.extensions.hooked.waiting.keys()
+    assert not waited & ext_session.extensions.hooks.handlers.keys()
     await ext_session.prompt("go")
     assert "Use tabs." not in ext_session.asked[0].system_prompt
     (rules / "always.md").write_text("---\nalwaysApply: true\n---\nUse tabs.")
     await ext_session.extensions.start()
-    assert waited & ext_session.extensions.hooked.waiting.keys() == {"turn_end", "tool_result"}
-    assert "before_agent_start" not in ext_session.extensions.hooked.waiting
+    assert waited & ext_session.extensions.hooks.handlers.keys() == {"turn_end", "tool_result"}
+    assert "before_agent_start" not in ext_session.extensions.hooks.handlers
 
 
 async def test_an_answer_that_breaks_a_rule_is_stopped_dropped_and_begun_again(

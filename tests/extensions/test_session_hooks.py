@@ -43,7 +43,7 @@ async def test_an_extension_may_stay(tmp_path: Path) -> None:
     before = session.log
     assert await new_session(session) == {"cancelled": True}
     with pytest.raises(SwitchCancelled):
-        await session.branches.open(ext_session.harness.places.new(), "resume")
+        await session.branches.open(ext_session.harness.places.create_session(), "resume")
     assert session.log is before and not before.is_read_only
 
 
@@ -84,10 +84,10 @@ async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Pa
     first = session.log.path
     assert await fork(session, _prompt_of(session))
     forked = session.log.path
-    await session.events.drain()
+    await session.events.wait_until_delivered()
     assert first is not None
-    await session.branches.open(ext_session.harness.places.open(first), "resume")
-    await session.events.drain()
+    await session.branches.open(ext_session.harness.places.open_file(first), "resume")
+    await session.events.wait_until_delivered()
     assert told == [("fork", forked), ("fork", None), ("resume", first), ("resume", None)]
 
 
@@ -173,6 +173,6 @@ async def test_before_extensions_are_bound_nothing_is_asked_and_everything_works
     await ext_session.harness.prompt("two")
     leaf = session.state.leaf_id
     assert leaf is not None and await session.branches.fork(leaf, "at")
-    await session.branches.begin()
+    await session.branches.start_new_session()
     assert session.commands() == []
     await session.announce_end()

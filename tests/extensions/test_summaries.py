@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.compaction.summary import SYSTEM_PROMPT
+from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.engine.context.branch_summary import NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import NavigationOptions
@@ -74,7 +74,7 @@ class Staged:
         self.says()
 
     def answer(self, context: Context, count: int) -> ScriptedAnswer:
-        if context.system_prompt != SYSTEM_PROMPT:
+        if context.system_prompt != SUMMARY_SYSTEM_PROMPT:
             return say(LONG)
         self.requests.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
         return say("## Goal\nby the model")
@@ -83,7 +83,7 @@ class Staged:
         (self.folder / "words.json").write_text(json.dumps(answers))
 
     async def told(self, hook: str) -> list[dict[str, Any]]:
-        await self.session.events.drain()
+        await self.session.events.wait_until_delivered()
         path = self.folder / "told.jsonl"
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [line for line in lines if line["hook"] == hook]
@@ -112,7 +112,7 @@ def compactions(stage: Staged) -> list[CompactionEntry]:
 async def test_a_compaction_is_cancelled(staged: Staged) -> None:
     staged.says(compact={"cancel": True})
     with pytest.raises(SummaryCancelled):
-        await staged.session.compaction.run("the colours")
+        await staged.session.compaction.compact("the colours")
     assert not compactions(staged) and not staged.requests
     [before] = await staged.told("before_compact")
     assert before["reason"] == "manual" and before["instructions"] == "the colours"
@@ -122,7 +122,7 @@ async def test_a_compaction_is_cancelled(staged: Staged) -> None:
 
 async def test_a_compaction_is_steered(staged: Staged) -> None:
     staged.says(compact={"custom_instructions": "Only the colours."})
-    await staged.session.compaction.run("all of it")
+    await staged.session.compaction.compact("all of it")
     assert "Additional focus: Only the colours." in staged.requests[0]
     assert "all of it" not in staged.requests[0]
     [told] = await staged.told("compact")
@@ -133,7 +133,7 @@ async def test_a_compaction_is_written_and_its_details_and_usage_are_kept(staged
     before = staged.session.stats.usage.input
     own = {"summary": "mine", "details": {"index": [1, 2]}, "usage": USAGE}
     staged.says(compact={"compaction": own})
-    result = await staged.session.compaction.run()
+    result = await staged.session.compaction.compact()
     [entry] = compactions(staged)
     assert not staged.requests and result.summary == entry.summary == "mine" and entry.from_hook
     assert entry.details == {"readFiles": [], "modifiedFiles": [], "index": [1, 2]}
@@ -146,7 +146,7 @@ async def test_a_compaction_is_written_and_its_details_and_usage_are_kept(staged
 async def test_a_compaction_is_cut_where_the_extension_wants(staged: Staged) -> None:
     third = staged.prompts()[2]
     staged.says(compact={"compaction": {"summary": "mine", "first_kept_entry_id": third}})
-    await staged.session.compaction.run()
+    await staged.session.compaction.compact()
     assert staged.prompts() == [third]
     assert compactions(staged)[0].first_kept_entry_id == third
 

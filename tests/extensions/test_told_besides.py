@@ -13,7 +13,7 @@ from tests.extensions.extension_session import ExtensionSession
 LONG = "many words " * 3000
 
 
-async def test_a_session_that_begins_knows_the_one_before(tmp_path: Path) -> None:
+async def test_session_start_names_the_previous_session(tmp_path: Path) -> None:
     told: list[tuple[str, Path | None]] = []
 
     def listens(api: ExtensionApi) -> None:
@@ -27,14 +27,14 @@ async def test_a_session_that_begins_knows_the_one_before(tmp_path: Path) -> Non
     session = ext_session.harness.session
     await ext_session.prompt("go")
     first = session.log.path
-    await session.branches.begin()
-    await session.events.drain()
+    await session.branches.start_new_session()
+    await session.events.wait_until_delivered()
     second = session.log.path
     await session.branches.switch_to(str(first))
-    await session.events.drain()
+    await session.events.wait_until_delivered()
     prompt = session.log.entries[-1].id
     await session.branches.fork(prompt, "at")
-    await session.events.drain()
+    await session.events.wait_until_delivered()
     assert told == [("startup", None), ("new", first), ("resume", second), ("fork", first)]
 
 
@@ -55,7 +55,7 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
     await ext_session.load(summarises)
     await ext_session.prompt("one")
     await ext_session.prompt("two")
-    result = await ext_session.harness.session.compaction.run()
+    result = await ext_session.harness.session.compaction.compact()
     assert result.tokens_before == 4242
     assert [
         tuple(Path(name).name for name in names) for names in (told[0].read_files, told[0].modified_files)
@@ -82,8 +82,8 @@ async def test_a_dictionary_may_say_so_too(tmp_path: Path) -> None:
     await ext_session.load(summarises)
     await ext_session.prompt("one")
     await ext_session.prompt("two")
-    assert (await ext_session.harness.session.compaction.run()).tokens_before == 7
-    assert ext_session.extensions.hooked.problems == []
+    assert (await ext_session.harness.session.compaction.compact()).tokens_before == 7
+    assert ext_session.extensions.hooks.problems == []
 
 
 async def test_a_response_says_to_which_request_with_which_messages(tmp_path: Path) -> None:

@@ -226,11 +226,11 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     before = session.state.model
     assert before is not None
     other = msgspec.structs.replace(before, id="other", reasoning=True)
-    await session.models.use(other)
+    await session.models.use_model(other)
     level = session.state.thinking
-    await session.models.use_thinking("high" if level != "high" else "low")
-    await session.branches.open(ext_session.harness.places.new(), "new")
-    await session.events.drain()
+    await session.models.use_thinking_level("high" if level != "high" else "low")
+    await session.branches.open(ext_session.harness.places.create_session(), "new")
+    await session.events.wait_until_delivered()
     selected = [event for event in told if isinstance(event, ModelSelect)]
     assert [(event.previous_model, event.model, event.source) for event in selected] == [
         (before, other, "set")
@@ -240,7 +240,7 @@ async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
     assert [event.reason for event in told if isinstance(event, SessionStart)] == ["new"]
 
 
-async def test_what_an_extension_begins_to_hear_by_what_it_is_told_is_not_missed(tmp_path: Path) -> None:
+async def test_subscribing_inside_a_handler_receives_the_next_event(tmp_path: Path) -> None:
     told: list[str] = []
     is_over = asyncio.Event()
 
@@ -254,7 +254,7 @@ async def test_what_an_extension_begins_to_hear_by_what_it_is_told_is_not_missed
     await ext_session.load(extension)
     await ext_session.harness.prompt("go")
     is_over.set()
-    await ext_session.harness.session.events.drain()
+    await ext_session.harness.session.events.wait_until_delivered()
     assert told == ["settled"]
 
 
@@ -296,7 +296,7 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
     await ext_session.prompt("go")
     result = next(m for m in ext_session.harness.session.messages if isinstance(m, ToolResultMessage))
     assert text_of(result.content) == "HELLO | not that one | Tool nobody not found | True"
-    assert ext_session.extensions.hooked.problems == []
+    assert ext_session.extensions.hooks.problems == []
     assert [(kind, call_id) for kind, call_id, parent in told if parent == "1"] == [
         ("ToolExecutionStart", "1/1"),
         ("ToolExecutionEnd", "1/1"),

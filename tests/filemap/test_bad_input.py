@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from app.cli.commands.map_command import map_data
 from tools.filemap import map as mapping
+from tools.filemap.deadline import MapCancelled
 from tools.filemap.languages.registry import language_names
 from tools.filemap.map import map_file, map_file_async, map_text
 from tools.filemap.reading import CannotMap
-from tools.filemap.rendering.render import LEVELS, MAX_MAP_BYTES, render_map
+from tools.filemap.rendering.render import DETAIL_LEVELS, MAX_MAP_BYTES, render_map
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.watch import MapCancelled
 
 CODE_SUFFIXES = (
     "py js jsx ts tsx go rs c h cpp cu m java kt scala cs swift rb php lua pl r jl hs ml mli ex erl clj elm"
@@ -170,7 +170,7 @@ def test_no_bytes_break_a_parser(name: str, content: bytes) -> None:
     for index, symbol in enumerate(made.symbols):
         assert symbol.name and 1 <= symbol.start_line <= symbol.end_line
         assert symbol.parent is None or (0 <= symbol.parent < len(made.symbols) and symbol.parent != index)
-    for level in LEVELS:
+    for level in DETAIL_LEVELS:
         assert render_map(made, level=level).text.encode()
     assert "\n" not in json.dumps(map_data(made))
 

@@ -116,7 +116,7 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    monkeypatch.setattr(mapping, "_FALLBACK_SECONDS", 60.0)
+    monkeypatch.setattr(mapping, "_FALLBACK_TIMEOUT", 60.0)
     ctags._find_program.cache_clear()
     try:
         source = tmp_path / "project" / "pay.cob"
@@ -139,7 +139,7 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
 def test_the_real_ctags_outlines_a_language_that_is_not_described_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first_line: str
 ) -> None:
-    monkeypatch.setattr(mapping, "_FALLBACK_SECONDS", 60.0)
+    monkeypatch.setattr(mapping, "_FALLBACK_TIMEOUT", 60.0)
     source = tmp_path / name
     source.write_text(f"{first_line or '# hello'}\nproc hello {{name}} {{\n  puts $name\n}}\n")
     made = map_file(source, deadline_seconds=60)

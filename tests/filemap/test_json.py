@@ -6,12 +6,12 @@ import random
 import pytest
 from tree_sitter import Node, Parser
 
+from tools.filemap.deadline import Deadline, TimeLimitReached
 from tools.filemap.map import map_text
 from tools.filemap.parsing import load_grammar
 from tools.filemap.scanners.json import scan_json
-from tools.filemap.scanners.result import CUT_SHORT
+from tools.filemap.scanners.result import CUT_SHORT_NOTE
 from tools.filemap.symbols import FileMap
-from tools.filemap.watch import Deadline, TimeLimitReached
 
 WORDS = ('"', "\\", "{", "}]", "a,b", "// no comment", "é…", "it's", "", "x" * 40, "/* nor this */", ": 1")
 
@@ -82,7 +82,7 @@ def walked(value: object) -> list[object]:
     return [value, *(below for each in inside for below in walked(each))]
 
 
-def test_what_is_larger_than_any_window_is_counted_and_its_lines_are_right() -> None:
+def test_huge_json_is_counted_with_correct_lines() -> None:
     items = ",\n".join(
         json.dumps({"id": n, "deep": [[[[[[n]]]]]], "text": 'a "b" ' * 9}) for n in range(3_000)
     )
@@ -150,6 +150,6 @@ def test_what_was_found_before_the_time_was_over_is_reported(indent: int | None)
     scanned = scan_json(source.encode(), _EndsSoon(20))
     assert [draft.name for draft in scanned.drafts][:2] == ["name", "items"]
     assert scanned.drafts[1].signature.startswith("list of at least ")
-    assert scanned.notes == (CUT_SHORT,)
+    assert scanned.notes == (CUT_SHORT_NOTE,)
     whole = scan_json(source.encode(), Deadline(60))
     assert whole.drafts[1].signature == "list of 50,000 objects"

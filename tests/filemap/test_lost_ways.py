@@ -275,3 +275,29 @@ def test_a_sub_that_is_only_announced_ends_with_its_line() -> None:
 def test_a_macro_that_keeps_macros_away_is_no_name() -> None:
     source = "struct A {\n  int min BOOST_PREVENT_MACRO_SUBSTITUTION () const { return 1; }\n};\n"
     assert outline(source, "a.hpp") == [("A", 1, 3), ("min", 2, 2)]
+
+
+def test_a_macro_before_the_type_of_a_function_adds_nothing_to_its_name() -> None:
+    source = "inline CONSTEXPR20 result\nsail(list_t<int> &boats) noexcept {\n  return 1;\n}\n"
+    assert [symbol.name for symbol in map_text(source.encode(), "a.cpp").symbols] == ["sail"]
+
+
+def test_a_slip_before_a_long_blank_rest() -> None:
+    """No node contains the middle of such a text."""
+    source = "int f(int a) { %%% ;\n}\n" + "  \n" * 4000
+    assert names(source, "a.cpp") == ["f"]
+
+
+def test_a_condition_that_goes_on_under_another_is_no_function() -> None:
+    source = (
+        "void f(int a)\n{\n    if (a == 0)\n\tg();\n#ifdef B\n    else if (h(t()[a].name, 1) == 0)\n\tg();\n"
+        "    else if (h(t()[a].name, 2) == 0)\n\tg();\n#endif\n}\nint k(void) { return 0; }\n"
+    )
+    assert names(source, "a.c") == ["f", "k"]
+
+
+def test_an_unsafe_property_of_swift_has_its_name() -> None:
+    assert names("struct A {\n    nonisolated(unsafe) internal let config: B\n}\n", "A.swift") == [
+        "A",
+        "config",
+    ]

@@ -227,7 +227,7 @@ local({
     assert outline(unknown, "a.xyz") == ["function greet 1-6"]
 
 
-def test_what_a_variable_says_of_itself_is_no_row() -> None:
+def test_attributes_of_a_terraform_variable_are_not_rows() -> None:
     source = """variable "region" {
   type    = string
   default = "eu"

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from tools.filemap.deadline import Deadline
 from tools.filemap.languages.registry import language_named
 from tools.filemap.parsing import load_grammar, parse
-from tools.filemap.watch import Deadline
 
 SOURCES = {
     "python": "def run(a):\n    return a\n\n\n" * 2000,

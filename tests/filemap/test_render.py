@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.cli.commands.map_command import map_data
 from tools.filemap.map import map_text
 from tools.filemap.rendering.render import (
-    LEVELS,
+    DETAIL_LEVELS,
     MAX_MAP_BYTES,
     budget_for_window,
     render_map,
@@ -84,7 +84,7 @@ def test_what_has_no_line_of_its_own_is_told_by_kind_and_range_of_names() -> Non
         == 5000
     )
     assert told[-1][-1] == "15,000"
-    assert f"{rendered.shown:,} of 15,000 symbols" in rendered.text
+    assert f"{rendered.shown_symbols:,} of 15,000 symbols" in rendered.text
 
 
 def test_long_symbols_are_chosen_before_short_ones_and_fields_last() -> None:
@@ -157,7 +157,7 @@ def test_the_path_tells_files_of_one_name_apart() -> None:
     assert render_map(map_text(b"x = 1\n", "src/index.py")).text.startswith("File map: src/index.py\n")
 
 
-@pytest.mark.parametrize("level", LEVELS[:-1])
+@pytest.mark.parametrize("level", DETAIL_LEVELS[:-1])
 def test_a_level_can_be_asked_for(level: str) -> None:
     rendered = render_map(classes(3, 2), level=level)
     assert rendered.level == level
@@ -189,7 +189,7 @@ def test_numbers_in_brackets_are_always_the_lines() -> None:
     notes=st.lists(LINES, max_size=3),
     path=st.text(min_size=1, max_size=200),
     without=st.none() | st.tuples(st.integers(1, 30), st.integers(30, 99)),
-    level=st.none() | st.sampled_from(LEVELS),
+    level=st.none() | st.sampled_from(DETAIL_LEVELS),
     budget=st.integers(0, 3000) | st.integers(0, 40_000),
 )
 @example(
@@ -294,11 +294,11 @@ def test_no_symbol_is_left_out_while_there_is_room_for_some(
     rendered = render_map(made, budget_bytes=budget)
     size = len(rendered.text.encode())
     assert size <= budget
-    if rendered.shown == len(made.symbols):
+    if rendered.shown_symbols == len(made.symbols):
         return
     longest = max(len(line.encode()) for line in rendered.text.splitlines())
     assert size >= budget * 0.75 - 6 * longest, "a fifth at most is kept for groups"
-    assert f"{rendered.shown:,} of {len(made.symbols):,} symbols" in rendered.text
+    assert f"{rendered.shown_symbols:,} of {len(made.symbols):,} symbols" in rendered.text
 
 
 def test_a_map_as_json_is_one_line_with_parents_as_indices() -> None:

@@ -62,14 +62,14 @@ async def test_another_shape_of_a_value_is_asked_about_like_the_plain_one(
     project: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     said = await told(project, "auto-edit", tool, arguments)
-    assert said.startswith("1 asked: The user said no"), said
+    assert said.startswith("1 asked: The user denied it"), said
     assert "b3Blbn" not in said and not (project / ".git" / "hooks" / "pre-commit").exists()
 
 
 async def test_a_patch_in_a_list_is_asked_about_like_the_plain_one(project: Path) -> None:
     write_settings({"edit": {"mode": "patch"}})
     said = await told(project, "auto-edit", "apply_patch", {"input": [HOOK]})
-    assert said.startswith("1 asked: The user said no"), said
+    assert said.startswith("1 asked: The user denied it"), said
     assert not (project / ".git" / "hooks" / "pre-commit").exists()
 
 

@@ -18,7 +18,7 @@ from app.providers import scripted
 from app.providers.adapters import google_identity
 from app.providers.credentials import Credentials
 from app.providers.errors import retry_after_ms
-from app.sessions.session_library import latest, list_sessions, session_folder
+from app.sessions.session_library import latest_session, list_sessions, session_folder
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from tests.engine.scripted_session import ScriptedSession
@@ -128,7 +128,7 @@ def test_a_session_of_the_future_is_not_the_last_one(tmp_path: Path):
     a_session(tmp_path / "s", tmp_path, "tomorrow", now + DAY)
     last = a_session(tmp_path / "s", tmp_path, "now", now)
     a_session(tmp_path / "s", tmp_path, "yesterday", now - DAY)
-    assert latest(session_folder(tmp_path / "s", tmp_path)) == last
+    assert latest_session(session_folder(tmp_path / "s", tmp_path)) == last
     listed = [one.first_prompt for one in list_sessions(tmp_path / "s", tmp_path)]
     assert listed == ["now", "yesterday", "tomorrow"]
 
@@ -138,7 +138,7 @@ def test_where_all_sessions_are_of_the_future_the_last_of_them_is_it(tmp_path: P
     now = time.time()
     a_session(tmp_path / "s", tmp_path, "first", now + DAY)
     last = a_session(tmp_path / "s", tmp_path, "second", now + 2 * DAY)
-    assert latest(session_folder(tmp_path / "s", tmp_path)) == last
+    assert latest_session(session_folder(tmp_path / "s", tmp_path)) == last
 
 
 @pytest.mark.parametrize("off", [-DAY, 0, DAY])
@@ -163,11 +163,13 @@ async def test_a_token_that_a_clock_keeps_alive_is_fresh_after_the_server_refuse
         credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
         held = await credentials.resolve("test")
         assert held is not None and held.key == "old"
-        await credentials.refused("test", held)
+        await credentials.mark_refused("test", held)
         another = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
         found = await another.resolve("test")
         assert found is not None and found.key == "new"
-        await another.refused("test", held)  # told late: the one that was refused is not the one there is
+        await another.mark_refused(
+            "test", held
+        )  # told late: the one that was refused is not the one there is
         assert (await another.resolve("test")) == found
         assert len(server.requests) == 1
 
@@ -195,7 +197,7 @@ async def test_a_token_of_google_ends_by_whichever_clock_says_so(
     monkeypatch.setattr(google_identity.time, "time", lambda: wall[0])
     monkeypatch.setattr(google_identity.time, "monotonic", lambda: machine[0])
     monkeypatch.setattr(
-        google_identity, "_fetch", lambda path: (asked.append(path) or f"t{len(asked)}", 3600.0)
+        google_identity, "_fetch_token", lambda path: (asked.append(path) or f"t{len(asked)}", 3600.0)
     )
     env = {"GOOGLE_APPLICATION_CREDENTIALS": str(file)}
     assert await google_identity.access_token(env) == "t1"

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from app.sessions.old_outputs import drop_old_outputs
+from app.sessions.old_outputs import delete_old_outputs
 from app.sessions.session_log import SessionLog
 from tests.hostile.setups import (
     MODEL,
@@ -107,7 +107,7 @@ def test_outputs_of_old_sessions_go_first_and_those_of_open_ones_never(tmp_path:
         if number:
             log.close()
         logs.append(log)
-    assert drop_old_outputs([tmp_path, tmp_path / "project"], limit=3000) == 2000
+    assert delete_old_outputs([tmp_path, tmp_path / "project"], limit=3000) == 2000
     there = [log.path.with_suffix(".artifacts").exists() for log in logs if log.path]
     assert there == [True, False, False, True, True]
     assert all(log.path and log.path.exists() for log in logs)

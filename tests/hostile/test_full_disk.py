@@ -171,7 +171,9 @@ async def test_standard_output_on_a_full_disk_is_reported(server: Loopback, tmp_
     assert "standard output" in err.lower() and "no space left on device" in err.lower()
 
 
-@pytest.mark.parametrize(("owner", "part"), [(AgentRunner, "_note_success"), (ModelRequests, "note")])
+@pytest.mark.parametrize(
+    ("owner", "part"), [(AgentRunner, "_reset_retries"), (ModelRequests, "handle_event")]
+)
 async def test_after_any_failure_every_started_event_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, part: str
 ):

@@ -39,8 +39,8 @@ from tools.base import ToolError
 from tools.git.config import read_configuration
 from tools.workspace import Workspace
 from widgets.emulator.emulator import Emulator
-from widgets.transcript.leaves import ansi
-from widgets.transcript.markdown.markdown_leaves import parse
+from widgets.transcript.leaves import ansi_text
+from widgets.transcript.markdown.markdown_leaves import parse_markdown
 
 SECONDS = float(OUTSIDE.get("BAYOU_FUZZ_SECONDS", "20"))
 SEED = int(OUTSIDE.get("BAYOU_FUZZ_SEED", "1"))
@@ -86,7 +86,7 @@ def test_session_files(tmp_path: Path, is_new: bool):
             except SessionError:
                 assert path.read_bytes() == data
                 return
-            log.project()
+            log.project_context()
             added = log.append(user_entry("more"))
             kinds = [
                 type(entry) for entry in log.entries
@@ -210,14 +210,14 @@ def test_markdown_and_terminal_output(is_new: bool):
 
     def attempt(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
-        parse(text)
-        shown, _ = ansi.read(text)
+        parse_markdown(text)
+        shown, _ = ansi_text.parse_ansi(text)
         assert not HARMFUL.search(shown.replace("\t", "").replace("\n", ""))
         emulator = Emulator(40, 10, reply=lambda answer: None)
         emulator.feed(data)
         emulator.resize(7, 3)
         emulator.feed(data)
-        assert not HARMFUL.search(emulator.text().replace("\n", ""))
+        assert not HARMFUL.search(emulator.full_text().replace("\n", ""))
 
     try_all("drawing", sound, is_new, attempt)
 

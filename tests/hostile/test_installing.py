@@ -142,7 +142,7 @@ def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, 
 
 def test_a_name_of_a_file_cannot_add_lines_to_what_is_shown(paths: Paths, folder: Path, put: Put) -> None:
     put(folder / "theirs" / "extensions" / "one.py\n  skill: harmless.py", "def extension(api): ...")
-    (line,) = stage_package(paths, str(folder / "theirs")).package.contents.lines()
+    (line,) = stage_package(paths, str(folder / "theirs")).package.contents.describe_lines()
     assert line.startswith("runs Python code: ") and "\n" not in line
 
 

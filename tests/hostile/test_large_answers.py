@@ -60,7 +60,7 @@ async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     steps = 0
-    upwards = SessionTree._upwards
+    upwards = SessionTree._positions_to_root
 
     def counted(self: SessionTree, position: int):
         nonlocal steps
@@ -68,7 +68,7 @@ async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(
             steps += 1
             yield place
 
-    monkeypatch.setattr(SessionTree, "_upwards", counted)
+    monkeypatch.setattr(SessionTree, "_positions_to_root", counted)
     harness = ScriptedSession(tmp_path, *[say("word " * 400)] * 1000, context_window=5000)
     harness.effective_settings.set("compaction.reserveTokens", 1500)
     harness.effective_settings.set("compaction.keepRecentTokens", 600)

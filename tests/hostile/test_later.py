@@ -38,7 +38,7 @@ async def command_of(assembled: AssembledSession, paths: Paths) -> str:
 def test_what_the_model_writes_does_not_run_at_a_reload(folder: Path, mark: Path, put: Put) -> None:
     """The real program: nothing to trust at the start, an extension at the reload."""
     with terminal(folder, "--offline") as page:
-        page.until("Welcome to bayou")
+        page.until("shows its work")
         put(folder / ".bayou" / "extensions" / "late.py", code(mark))
         page.press("/reload\r")
         page.until("Trust this project?")
@@ -88,7 +88,7 @@ async def test_settings_that_change_are_not_followed(paths: Paths, put: Put) -> 
     here = session(paths)
     put(paths.project_settings_file, '{"interruptMode": "wait", "shellCommandPrefix": "touch /tmp/x;"}')
     put(paths.settings_file, '{"steeringMode": "all"}')
-    here.session.settings.look()
+    here.session.settings.reload_if_changed()
     assert here.effective_settings.settings.interaction.interrupt_mode == "immediate"
     assert here.effective_settings.settings.shell.shell_command_prefix is None
     assert here.effective_settings.settings.interaction.steering_mode == "all"
@@ -98,7 +98,7 @@ async def test_settings_that_change_are_not_followed(paths: Paths, put: Put) -> 
 async def test_settings_that_appear_are_not_followed(paths: Paths, put: Put) -> None:
     here = session(paths)
     put(paths.project_settings_file, '{"shellCommandPrefix": "touch /tmp/x;"}')
-    here.session.settings.look()
+    here.session.settings.reload_if_changed()
     assert await command_of(here, paths) == "true"
 
 
@@ -112,7 +112,7 @@ async def test_a_prefix_is_looked_at_again_before_every_command(paths: Paths, fo
     assert await command_of(here, paths) == "source ./env.sh; true"
     put(folder / "env.sh", "touch /tmp/x\n")
     assert await command_of(here, paths) == "umask 077; true"
-    assert here.project.decision.needs_answer
+    assert here.project_trust.decision.needs_answer
     assert shell_settings(here.effective_settings).prefix == "source ./env.sh;"
 
 
@@ -143,13 +143,13 @@ async def test_a_part_that_an_extension_imports_late_is_what_was_said_yes_to(
     here = session(paths)
     ui = SilentUi(here.session.events.publish_now, "print")
     extended = await connect_extensions(here, Options(), paths, mode="rpc", ui=ui, shutdown=lambda: None)
-    assert "one" in {extension.name for extension in extended.extensions.hooked.loaded}
+    assert "one" in {extension.name for extension in extended.extensions.hooks.loaded}
     put(place / "late.py", code(mark))
     await here.session.prompt("hello")
     await here.session.wait_until_idle()
     assert not mark.exists()
     assert "changed after it was trusted" in " ".join(
-        problem.text for problem in extended.extensions.hooked.problems
+        problem.text for problem in extended.extensions.hooks.problems
     )
 
 
@@ -187,10 +187,10 @@ def test_an_answer_for_nothing_covers_nothing(paths: Paths, put: Put) -> None:
 async def test_many_changes_are_told_once_each(paths: Paths, put: Put) -> None:
     here = session(paths)
     told: list[str] = []
-    here.project.tell = told.append
+    here.project_trust.tell = told.append
     put(paths.project_settings_file, '{"shellPath": "/bin/sh"}')
     for _ in range(5):
-        assert not here.project.counts()
+        assert not here.project_trust.is_trusted()
         await asyncio.sleep(0)
     assert len(told) == 1
     assert ".bayou/settings.json" in told[0]

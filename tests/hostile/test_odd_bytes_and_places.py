@@ -143,7 +143,7 @@ async def test_pipes_in_place_of_sessions_and_what_lies_beside_them(server: Loop
 async def test_a_named_pipe_with_a_writer_is_read(server: Loopback, tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     code, _, err = await say(tmp_path, "@pipe")
-    assert code == 2 and "@pipe: It is a pipe into which nobody writes." in err
+    assert code == 2 and "@pipe: It is a pipe without a writer." in err
     words = " ".join([*COLD_BAYOU, *MODEL, "-p", "@<(sleep 0.3; echo substituted)", "look"])
     code, out, _ = await run("bash", "-c", words, cwd=tmp_path)
     assert (code, out) == (0, "an answer\n")

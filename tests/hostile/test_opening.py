@@ -315,4 +315,4 @@ async def test_options_files_of_the_search_do_not_count(
     monkeypatch.chdir(folder)
     index = FileIndex(folder, rg=bundled_ripgrep() or "rg")
     await index.refresh()
-    assert index.knows("boats.txt")
+    assert index.contains("boats.txt")

@@ -174,13 +174,13 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
     settings = put(home / "project" / ".bayou" / "settings.json", '{"interruptMode": "immediate"}')
     app = make_app(home, extension="def extension(api):\n    pass\n")
     async with app.run_test(size=(120, 30)) as pilot:
-        app.tasks.spawn(app.register.page(TRUST).open())
+        app.tasks.spawn(app.feature_register.page(TRUST).open())
         async with app.settling(pilot):
             while not isinstance(app.screen, TrustScreen):
                 await pilot.pause()
         settings.write_text('{"interruptMode": "immediate", "shellCommandPrefix": "touch /tmp/x;"}')
         await accept_trust(app, pilot)
         async with app.settling(pilot):
-            while "The folder changed while you were reading" not in app.screen_text:
+            while "The folder changed while the question was open" not in app.screen_text:
                 await pilot.pause()
         assert app.session.state.interrupt_mode == "wait"

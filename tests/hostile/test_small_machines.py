@@ -52,7 +52,7 @@ def test_the_full_screen_runs_reads_completes_and_lists_in_400_megabytes(tmp_pat
     project.mkdir()
     (project / "boat.py").write_text("def row():\n    return 'by hand'\n")
     with terminal(project, "--offline", before=a_small_machine) as page:
-        page.until("Welcome to bayou")
+        page.until("shows its work")
         page.press("run echo $((40 + 2)) boats\r")
         page.until("42 boats")
         page.press("read boat.py\r")
@@ -60,7 +60,7 @@ def test_the_full_screen_runs_reads_completes_and_lists_in_400_megabytes(tmp_pat
         page.press("@boa")
         page.until("boat.py")
         page.press("\x15/resume\r")
-        page.until("Sessions of this folder")
+        page.until("Sessions in this folder")
         page.press("\x1b")
         page.until("Ask anything")
         assert resident(page.process.pid) < 120
@@ -137,7 +137,7 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_completing_among_a_million_files(million: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(terminals, "LIMIT", 120)
     with terminal(million, "--offline") as page:
-        page.until("Welcome to bayou")
+        page.until("shows its work")
         page.press("@pkg77nee")
         page.until("pkg77/needle.txt")
         page.press("\x15")

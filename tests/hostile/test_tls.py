@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.providers.senders import client
 from app.providers.senders.client import close_connections
 from tests.hostile.certificates import CertificateAuthority
@@ -158,7 +158,7 @@ async def test_what_is_wrong_with_a_server_is_explained_and_not_tried_again(
         and text.startswith(f"TLS error with 127.0.0.1:{port}: ")
         and words in text
     )
-    assert "_" not in text.replace("SSL_CERT_FILE", "") and not classify(message).is_retryable
+    assert "_" not in text.replace("SSL_CERT_FILE", "") and not classify_failure(message).is_retryable
 
 
 async def test_an_unknown_certificate_authority(authority: CertificateAuthority):
@@ -175,7 +175,10 @@ async def test_plain_http_where_encryption_is_expected(authority: CertificateAut
 
     with answering(talk) as port:
         message = await told(port, authority)
-    assert "it does not speak TLS" in (message.error_message or "") and not classify(message).is_retryable
+    assert (
+        "it does not speak TLS" in (message.error_message or "")
+        and not classify_failure(message).is_retryable
+    )
 
 
 async def test_encryption_where_plain_http_is_expected(authority: CertificateAuthority):
@@ -190,7 +193,7 @@ async def test_encryption_where_plain_http_is_expected(authority: CertificateAut
     with answering(talk) as port:
         message = await told(port, authority, scheme="http")
     assert "it speaks TLS. Its address may need to begin with https://" in (message.error_message or "")
-    assert not classify(message).is_retryable
+    assert not classify_failure(message).is_retryable
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03\x03\x00\x40"], ids=["at once", "in the first record"])
@@ -202,20 +205,20 @@ async def test_a_line_that_is_cut_while_encryption_begins(sent: bytes, authority
     with answering(talk) as port:
         message = await told(port, authority)
     assert "closed the connection (before it was encrypted)" in (message.error_message or "")
-    assert classify(message).is_retryable
+    assert classify_failure(message).is_retryable
 
 
 async def test_a_line_that_is_cut_below_the_encryption_keeps_what_came(authority: CertificateAuthority):
     answer = ANSWERS[API]()
     with answering(encrypted(authority.server("cut"), answer[: len(answer) // 2], breaks=True)) as port:
         message = await told(port, authority)
-    assert message.stop_reason == "error" and message.content and classify(message).is_retryable
+    assert message.stop_reason == "error" and message.content and classify_failure(message).is_retryable
 
 
 async def test_a_server_that_begins_to_encrypt_and_never_ends_is_given_up(
     authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(client, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(client, "CONNECT_TIMEOUT_SECONDS", 0.3)
     hangs = threading.Event()
 
     def talk(line: socket.socket) -> None:
@@ -225,7 +228,7 @@ async def test_a_server_that_begins_to_encrypt_and_never_ends_is_given_up(
     with answering(talk) as port:
         message = await told(port, authority)
         hangs.set()
-    assert "timed out" in (message.error_message or "") and classify(message).is_retryable
+    assert "timed out" in (message.error_message or "") and classify_failure(message).is_retryable
 
 
 async def test_the_real_program_says_so_and_leaves_the_session_whole(

@@ -14,13 +14,13 @@ from app.extensions.packages.package_installer import PackageError, installed_pa
 from app.providers.adapters.completions_compat import quirks_for
 from app.providers.adapters.completions_request import payload as completions_payload
 from app.providers.adapters.google_identity import access_token
-from app.providers.adapters.openai_codex_responses import account_of
+from app.providers.adapters.openai_codex_responses import account_id
 from app.providers.adapters.responses_request import payload as responses_payload
 from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
 from app.providers.models.discovery_store import load_discovered, store_path
 from app.providers.request_preparation import prepare_request
-from app.providers.signin.interface import post_async
+from app.providers.signin.interface import post_form_async
 from app.resources.paths import Paths
 from app.sessions.ids import folder_name
 from app.tui.prompt.project_history import ProjectHistory
@@ -28,7 +28,7 @@ from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.providers.loopback import Reply, loopback
 from tests.providers.wire_formats import context, model_for, options
-from tools.diagnostics.reading import UnreadableOutput, parse_ruff
+from tools.diagnostics.output_parsers import UnreadableOutput, parse_ruff
 from tools.filemap.map import map_text
 
 BAD = {
@@ -48,7 +48,7 @@ else:
 OUTLINED = """
 from pathlib import Path
 from tools.filemap.ctags import ctags_outline
-from tools.filemap.watch import Deadline
+from tools.filemap.deadline import Deadline
 print([one.name for one in ctags_outline(Path("a.own"), 1, Deadline(10))[1]])
 """
 
@@ -117,13 +117,13 @@ async def sign_in(folder: Path, data: bytes) -> None:
     async with loopback() as server:
         server.reply(Reply(body=data))
         with pytest.raises(CredentialError, match="/token answered 200: "):
-            await post_async(f"{server.url}/token", {"code": "x"})
+            await post_form_async(f"{server.url}/token", {"code": "x"})
 
 
 async def account(folder: Path, data: bytes) -> None:
     token = f"a.{base64.urlsafe_b64encode(data).decode().rstrip('=')}.c"
     with pytest.raises(ProviderError, match="no account id in its token"):
-        account_of(token)
+        account_id(token)
 
 
 async def signatures(folder: Path, data: bytes) -> None:

@@ -171,7 +171,7 @@ async def test_several_cells_in_the_form_that_others_use(hands: ToolCaller) -> N
         "Cell 2 failed (exit code 1). Earlier cells succeeded—their state persists. Fix only cell 2."
     )
     assert (await hands("eval", code="a")).text == "Out: 1"
-    assert "Only Python runs here" in await hands.error("eval", code="===== js =====\nconsole.log(1)")
+    assert "only Python runs here" in await hands.error("eval", code="===== js =====\nconsole.log(1)")
 
 
 async def test_a_cell_has_a_folder_and_a_new_namespace_when_it_wants(hands: ToolCaller) -> None:

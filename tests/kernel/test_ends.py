@@ -100,7 +100,7 @@ async def test_a_kernel_without_memory_goes_on(say: Say) -> None:
     assert await say("kept") == "Out: 3"
 
 
-async def test_what_goes_on_behind_the_end_is_told_by_the_next_cell(hands: ToolCaller) -> None:
+async def test_output_after_a_cells_end_is_in_the_next_result(hands: ToolCaller) -> None:
     await hands(
         "eval",
         code="import threading, time\ngo = threading.Event()\n"
@@ -182,7 +182,7 @@ async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: Too
     async def confine(call_id: str, *, lasts: bool = False) -> Box | None:
         return box[0]
 
-    hands.workspace.confine = confine
+    hands.workspace.box_for_call = confine
     code = (
         "open('inside', 'w').close()\ntry:\n    open('../outside', 'w')\nexcept OSError:\n    print('held')"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.masking.assigned import secret_variables
+from tools.masking.assigned_secrets import secret_variables
 
 
 def secret_values(text: str) -> list[str]:
@@ -49,5 +49,5 @@ def test_words_numbers_places_and_identifiers_are_none(value: str):
     "name",
     ["GIT_COMMIT", "IMAGE_DIGEST", "GOOGLE_CLIENT_ID", "STRIPE_PUBLISHABLE_KEY", "SENTRY_DSN", "APP_VERSION"],
 )
-def test_what_identifies_may_look_random(name: str):
+def test_identifiers_that_look_random_are_not_masked(name: str):
     assert secret_values(f"{name}=3f7a9c2e81d04b6f9a2c\n") == []

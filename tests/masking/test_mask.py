@@ -4,11 +4,12 @@ import base64
 import json
 import re
 import textwrap
+from collections.abc import Callable
 
 import pytest
 
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, SURROUNDINGS, random_text
-from tools.masking.known import KnownValue, is_distinctive
+from tools.masking.known_values import KnownSecret, is_distinctive
 from tools.masking.marks import Marker
 from tools.masking.mask import CustomShape, Mask
 from tools.masking.pem import find_private_keys
@@ -16,15 +17,15 @@ from tools.masking.streams import MaskedStream
 
 MARKER = Marker(b"a key of a test")
 VALUE = random_text(40, 7)
-MASK = Mask(MARKER, known=[KnownValue("SERVICE_TOKEN", VALUE)])
-BYTES = Mask(MARKER, known=[KnownValue("SERVICE_TOKEN", VALUE)], as_bytes=True)
+MASK = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", VALUE)])
+BYTES = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", VALUE)], as_bytes=True)
 
 
 def streamed(text: str, size: int) -> str:
     stream = MaskedStream(lambda: BYTES)
     data = text.encode()
-    pieces = [stream.take(data[at : at + size]) for at in range(0, len(data), size)]
-    return b"".join((*pieces, stream.rest())).decode()
+    pieces = [stream.mask_piece(data[at : at + size]) for at in range(0, len(data), size)]
+    return b"".join((*pieces, stream.mask_rest())).decode()
 
 
 def core(secret: str) -> str:
@@ -37,7 +38,7 @@ def core(secret: str) -> str:
 def test_each_shape_is_masked_wherever_it_stands(kind: str, where: str):
     secret = SHAPED[kind]
     text = SURROUNDINGS[where](secret)
-    masked = MASK.masked(text).text
+    masked = MASK.mask_text(text).text
     assert core(secret) not in masked and "[secret:" in masked
     assert masked.count("\n") == text.count("\n")
     assert streamed(text, 1 << 16) == masked
@@ -65,19 +66,19 @@ def test_a_line_without_end_is_held_back_no_longer_than_a_secret_is():
     for at in range(0, len(text), 4096):
         piece = text[at : at + 4096].encode()
         went += len(piece)
-        out.append(stream.take(piece))
+        out.append(stream.mask_piece(piece))
         held = max(held, went - sum(map(len, out)))
-    out.append(stream.rest())
+    out.append(stream.mask_rest())
     masked = b"".join(out).decode()
-    assert masked == BYTES.masked(text).text
+    assert masked == BYTES.mask_text(text).text
     assert held < 200_000 + len(text) // 10
 
 
 def test_what_is_no_part_of_a_secret_does_not_wait_for_the_end_of_its_line():
     stream = MaskedStream(lambda: BYTES)
-    assert stream.take(b"..........") + stream.flush_safe_part() == b".........."
-    assert stream.take(b" Password for me: ") + stream.flush_safe_part() == b" Password for me: "
-    assert stream.take(b"ghp_abc") + stream.flush_safe_part() == b""
+    assert stream.mask_piece(b"..........") + stream.flush_safe_part() == b".........."
+    assert stream.mask_piece(b" Password for me: ") + stream.flush_safe_part() == b" Password for me: "
+    assert stream.mask_piece(b"ghp_abc") + stream.flush_safe_part() == b""
     assert stream.preview() == b"ghp_abc"
 
 
@@ -90,6 +91,8 @@ def test_what_is_no_part_of_a_secret_does_not_wait_for_the_end_of_its_line():
         base64.b64encode(b"user:" + VALUE.encode()).decode(),
         base64.b64encode(b"xy" + VALUE.encode() + b"\n").decode(),
         base64.urlsafe_b64encode(b"?>" + VALUE.encode()).decode(),
+        base64.b64encode(base64.b64encode(VALUE.encode() + b"\n")).decode(),
+        base64.b64encode(b"a: " + base64.b64encode(VALUE.encode())).decode(),
         VALUE.encode().hex(),
         "\n".join(textwrap.wrap(VALUE, 20)),
         "\n    ".join((VALUE[:5], VALUE[5:])),
@@ -99,7 +102,7 @@ def test_what_is_no_part_of_a_secret_does_not_wait_for_the_end_of_its_line():
     ],
 )
 def test_a_known_value_is_masked_in_the_spellings_that_programs_print(written: str):
-    masked = MASK.masked(written).text
+    masked = MASK.mask_text(written).text
     assert "[secret:SERVICE_TOKEN:" in masked
     left = re.sub(r"\[secret:[^]]*]|\s|\x1b\[\d*m|\\", "", masked)
     assert len(left) <= len(written) - 30 or "prefix" in left
@@ -111,7 +114,7 @@ def test_a_known_value_is_masked_in_the_spellings_that_programs_print(written: s
     ['p"a\\ss w0rd & more stuff', "p@ss/w0rd+x=1'y", "пароль-секрет-99-длинный", "line one 1\nline two 2"],
 )
 def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
-    mask = Mask(MARKER, known=[KnownValue("P", value)])
+    mask = Mask(MARKER, known=[KnownSecret("P", value)])
     from html import escape
     from urllib.parse import quote
 
@@ -122,7 +125,7 @@ def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
         quote(value, safe=""),
         escape(value),
     ):
-        assert mask.masked(f"<{text}>").text.count("[secret:P:") == 1, text
+        assert mask.mask_text(f"<{text}>").text.count("[secret:P:") == 1, text
 
 
 @pytest.mark.parametrize(
@@ -141,11 +144,11 @@ def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
 def test_a_word_is_no_value_to_look_for_everywhere(value: str):
     assert not is_distinctive(value)
     text = f"user = '{value}'\n"
-    assert Mask(MARKER, known=[KnownValue("P", value)]).masked(text).text == text
+    assert Mask(MARKER, known=[KnownSecret("P", value)]).mask_text(text).text == text
 
 
 def test_private_keys_keep_their_lines():
-    masked = MASK.masked(PRIVATE_KEY).text
+    masked = MASK.mask_text(PRIVATE_KEY).text
     assert masked.count("\n") == PRIVATE_KEY.count("\n")
     assert masked.startswith("-----BEGIN RSA PRIVATE KEY-----\n[secret:private-key:")
     assert masked.endswith("]\n-----END RSA PRIVATE KEY-----\n")
@@ -171,7 +174,7 @@ def test_private_keys_keep_their_lines():
     ],
 )
 def test_a_private_key_is_found_as_programs_write_it(written: str):
-    masked = MASK.masked(written).text
+    masked = MASK.mask_text(written).text
     assert "[secret:private-key:" in masked
     assert not any(line in masked for line in KEY_LINES[5:7])
     assert masked.count("\n") == written.count("\n")
@@ -201,30 +204,32 @@ def test_a_private_key_is_found_as_programs_write_it(written: str):
     ],
 )
 def test_what_speaks_of_secrets_is_left_alone(text: str):
-    assert MASK.masked(text).text == text
+    assert MASK.mask_text(text).text == text
     assert streamed(text, 7) == text
 
 
 def test_equal_secrets_look_equal_and_their_marks_are_known_again():
     secret = SHAPED["github-token"]
-    masked = MASK.masked(f"{secret} {secret}").text
+    masked = MASK.mask_text(f"{secret} {secret}").text
     one, other = masked.split()
     assert one == other and [found[0] for found in MARKER.own_marks(masked)] == [one, one]
     assert list(Marker(b"another").own_marks(masked)) == []
-    assert MASK.masked(masked).text == masked
-    assert Mask(Marker(b"another")).masked(secret).text != one
+    assert MASK.mask_text(masked).text == masked
+    assert Mask(Marker(b"another")).mask_text(secret).text != one
 
 
 def test_what_is_said_to_be_no_secret_is_shown():
     secret = SHAPED["github-token"]
-    mask = Mask(MARKER, known=[KnownValue("K", VALUE)], ignored=[MARKER.digest(secret), MARKER.digest(VALUE)])
-    assert mask.masked(f"{secret} {VALUE}").text == f"{secret} {VALUE}"
+    mask = Mask(
+        MARKER, known=[KnownSecret("K", VALUE)], ignored=[MARKER.digest(secret), MARKER.digest(VALUE)]
+    )
+    assert mask.mask_text(f"{secret} {VALUE}").text == f"{secret} {VALUE}"
 
 
 def test_own_shapes():
     mask = Mask(MARKER, own=[CustomShape("badge", re.compile(r"badge (\d{6})"))])
     assert re.fullmatch(
-        r"my badge \[secret:badge:[0-9a-f]{10}\], not 123", mask.masked("my badge 123456, not 123").text
+        r"my badge \[secret:badge:[0-9a-f]{10}\], not 123", mask.mask_text("my badge 123456, not 123").text
     )
 
 
@@ -233,3 +238,40 @@ def test_a_key_that_goes_on_is_reported():
     assert find_private_keys("".join(lines[:4])).is_open
     assert not find_private_keys(PRIVATE_KEY).is_open
     assert len(find_private_keys("".join(lines[4:]), is_within=True).spans) == len(KEY_LINES) - 3 + 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda secret: f"\x1b]0;login {secret}\x07",
+        lambda secret: f"\x1b]8;;https://a.example/?key={secret}\x1b\\page\x1b]8;;\x1b\\",
+        lambda secret: f"\x1b]52;c;{base64.b64encode(secret.encode()).decode()}\x07",
+        lambda secret: f"{secret[:9]}\x1b]0;{secret}\x07{secret[9:]}",
+        lambda secret: secret.encode().hex().upper(),
+    ],
+)
+def test_titles_links_and_capital_digits_show_no_known_value(write: Callable[[str], str]):
+    text = f"before {write(VALUE)} after\n"
+    for masked in (MASK.mask_text(text).text, streamed(text, 1 << 16), streamed(text, 7)):
+        assert "before [secret:" in re.sub(r"\x1b\][^[\x07]*", "", masked) and "after" in masked
+        plain = VALUE.encode()
+        shown = (VALUE, plain.hex().upper(), base64.b64encode(plain).decode()[4:30])
+        assert not [part for part in shown if part in masked]
+
+
+def test_small_letters_in_the_escapes_of_an_address_are_read():
+    mask = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", "nQ0gSXCO+A+Cw/PvJROA33nhAw6b")])
+    assert "PvJROA" not in mask.mask_text("https://a.example/?key=nQ0gSXCO%2bA%2bCw%2fPvJROA33nhAw6b&x").text
+
+
+@pytest.mark.parametrize("gap", ["\n", "\r\n", "\n  "])
+@pytest.mark.parametrize("first", [16, 19, 24])
+def test_a_value_broken_behind_sixteen_characters_is_masked_in_any_pieces(gap: str, first: int):
+    value = random_text(28, 3)
+    stream_mask = Mask(MARKER, known=[KnownSecret("TOKEN", value)], as_bytes=True)
+    for size in (1, 7, 1 << 10):
+        stream = MaskedStream(lambda: stream_mask)
+        data = f"foo {value[:first]}{gap}{value[first:]} bar\n".encode()
+        pieces = [stream.mask_piece(data[at : at + size]) for at in range(0, len(data), size)]
+        masked = b"".join((*pieces, stream.mask_rest())).decode()
+        assert value[:first] not in masked and value[first:] not in masked, (size, masked)

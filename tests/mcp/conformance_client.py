@@ -114,34 +114,34 @@ async def drive(url: str, environment: Mapping[str, str]) -> None:
             processes=lambda: processes,
             folder=Path.cwd,
             environment=dict,
-            remote=lambda config, log: http_transport(config, sign_ins),
+            remote_transport=lambda config, log: http_transport(config, sign_ins),
             elicit=accepted,
         )
         life = ManagedServer(config, ground, lambda: None)
         for _ in range(ROUNDS):
             try:
-                await life.link()
+                await life.connect_if_needed()
                 await use(life, environment)
                 break
             except SignInRequired as problem:
                 print("sign-in:", problem, file=sys.stderr)
                 await sign_in_with_browser(config, sign_ins, WillingPerson())
                 await life.restart()
-        await life.end()
+        await life.disconnect()
         processes.close()
 
 
 async def use(life: ManagedServer, environment: Mapping[str, str]) -> None:
     scenario = environment.get("MCP_CONFORMANCE_SCENARIO", "")
     if scenario in CALLS:
-        await life.call(*CALLS[scenario])
+        await life.call_tool(*CALLS[scenario])
         return
     given = context_of(environment).get("toolCalls", ())
     schemas = {tool.name: tool.schema for tool in (life.manifest.tools if life.manifest is not None else ())}
     made_up = [(name, arguments_for(schema, schemas)) for name, schema in schemas.items()]
     for name, arguments in [(one["name"], one["arguments"]) for one in given] or made_up:
         try:
-            print(name, str(await life.call(name, arguments))[:300], file=sys.stderr)
+            print(name, str(await life.call_tool(name, arguments))[:300], file=sys.stderr)
         except SignInRequired:
             raise
         except UserError as problem:

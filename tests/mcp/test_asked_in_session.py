@@ -25,7 +25,7 @@ class Asked(Desk):
     def open(self, asks: str = "program", *answers: Any) -> Any:
         can_ask = {"person": {"can_ask": True}, "program": {}}[asks]
         self.assembled = assemble_session(self.options, self.paths, {}, **can_ask)
-        self.assembled.choice.set(self.script.register(self.assembled.registry))
+        self.assembled.model_choice.set_model(self.script.register(self.assembled.registry))
         left = list(answers)
 
         def answer(event: Any) -> None:
@@ -93,13 +93,13 @@ async def test_a_sign_in_that_ends_in_the_middle_is_reported_and_a_new_one_count
         entry = {"url": server.url, "exposure": "direct"}
         (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
         session = desk.open()
-        await session.mcp.changes.sign_in("far", Browser())
+        await session.mcp.persistent_changes.sign_in("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
         server.valid.clear()
         server.refresh.clear()
         assert "the sign-in expired: /mcp login far" in await desk.result("mcp__far__echo")
         assert session.mcp.server("far").state == "sign-in"
-        await session.mcp.changes.sign_in("far", Browser())
+        await session.mcp.persistent_changes.sign_in("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
     finally:
         await desk.close()

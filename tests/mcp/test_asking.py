@@ -115,7 +115,7 @@ class Told:
 
 
 def questions_of(asks: Any, told: Any) -> ServerQuestions:
-    return ServerQuestions(FormQuestions(PermissionContext(asks=asks), told), told)
+    return ServerQuestions(FormQuestions(PermissionContext(approver=asks), told), told)
 
 
 async def asked(asks: Any, told: Told, params: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ async def test_a_server_runs_in_the_sandbox_in_every_mode(desk: Desk, mode: str)
     configure(desk, tasks)
     await desk.known()
     desk.open()
-    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.add_allow_rule("tool: mcp__scribbling__*")
     await desk.result("mcp__scribbling__scribble")
     assert tasks.read_text() == "{}"
 
@@ -44,7 +44,7 @@ async def test_a_file_that_runs_later_which_a_server_makes_is_moved_away(desk: D
     configure(desk, made)
     await desk.known()
     desk.open()
-    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.add_allow_rule("tool: mcp__scribbling__*")
     text = await desk.result("mcp__scribbling__scribble")
     assert "looked" in text and "runs later outside of the sandbox, so it was moved to" in text
     assert not made.exists()
@@ -57,7 +57,7 @@ async def test_what_a_server_changes_that_came_after_it_began_is_named(desk: Des
     configure(desk, made)
     await desk.known()
     desk.open()
-    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.add_allow_rule("tool: mcp__scribbling__*")
     await desk.result("mcp__scribbling__scribble")
     made.write_text("by the person")
     text = await desk.result("mcp__scribbling__scribble")
@@ -70,12 +70,28 @@ async def test_a_server_is_named_that_can_read_keys_which_came_after_it_began(de
     configure(desk, desk.paths.cwd / "note")
     await desk.known()
     desk.open()
-    desk.session.permissions.rules.allow("tool: mcp__scribbling__*")
+    desk.session.permissions.rules.add_allow_rule("tool: mcp__scribbling__*")
     assert "began before" not in await desk.result("mcp__scribbling__scribble")
     (desk.paths.home / ".netrc").write_text("machine a password hunter2hunter2")
     text = await desk.result("mcp__scribbling__scribble")
     assert "the MCP server `scribbling` began before" in text and "/mcp restart scribbling" in text
     assert "began before" not in await desk.result("mcp__scribbling__scribble")
+
+
+async def test_what_a_server_writes_by_a_hard_link_that_came_after_it_began_is_named(desk: Desk):
+    skip_below("namespaces")
+    made, outside = desk.paths.cwd / "note", desk.paths.home / "outside"
+    desk.options = Options(permissions="auto-edit")
+    configure(desk, made)
+    await desk.known()
+    desk.open()
+    desk.session.permissions.rules.add_allow_rule("tool: mcp__scribbling__*")
+    assert "hard links" not in await desk.result("mcp__scribbling__scribble")
+    made.unlink(missing_ok=True)
+    outside.write_text("old")
+    made.hardlink_to(outside)
+    text = await desk.result("mcp__scribbling__scribble")
+    assert "this server wrote" in text and "hard links" in text, text
 
 
 async def test_what_a_server_plants_beside_its_calls_is_moved_away_at_its_next_call(desk: Desk):

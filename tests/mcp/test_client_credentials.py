@@ -10,7 +10,7 @@ import pytest
 
 from app.mcp.config_entries import OAuthConfig, ServerConfig, decode_entry
 from app.mcp.http_transport import sign_in_with_browser
-from app.mcp.server_config import ServerValues
+from app.mcp.server_config import ServerValueResolver
 from app.mcp.server_errors import ServerUnavailable, SignInRequired
 from app.mcp.token_store import TokenStore
 from tests.mcp.guarded_server import GuardedServer
@@ -65,7 +65,7 @@ async def test_a_refusal_is_reported_without_opening_a_browser(server: GuardedSe
         ServerUnavailable, match=r"the server requires more permissions: add them to `oauth\.scope`"
     ):
         await heard(robot(server), sign_ins)
-    sign_ins.forget("docs", server.url)
+    sign_ins.remove_sign_in("docs", server.url)
     with pytest.raises(ServerUnavailable, match="was rejected"):
         await heard(robot(server, private_key="no key at all"), sign_ins)
 
@@ -102,7 +102,7 @@ async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_in
     }
     config, problems = decode_entry("docs", entry, origin="user")
     assert problems == ()
-    assert await heard(await ServerValues({"ROBOT": SECRET}).resolved(config), sign_ins) == "heard"
+    assert await heard(await ServerValueResolver({"ROBOT": SECRET}).resolve(config), sign_ins) == "heard"
 
 
 @pytest.mark.parametrize(

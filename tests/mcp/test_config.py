@@ -57,7 +57,7 @@ def test_names_that_differ_in_dashes_are_one(paths: Paths, put):
     found = merge_configured_servers(paths, is_trusted=False)
     assert [each.command for each in found.servers] == ["b"]
     assert 'mcp.json:3: server "my_docs": is the same as "my-docs" above' in str(found.problems[0])
-    assert found.named("my-docs") == found.named("my_docs")
+    assert found.find_server("my-docs") == found.find_server("my_docs")
 
 
 def test_nothing_of_a_project_counts_without_trust_not_even_what_is_wrong_in_it(paths: Paths, put):

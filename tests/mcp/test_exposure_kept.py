@@ -24,12 +24,12 @@ async def desk(paths: Paths) -> AsyncIterator[Desk]:
 
 
 def head_of(session: Any) -> bytes:
-    head = session.requests.head()
+    head = session.requests.request_head()
     return bytes(head.tools) + bytes(head.prompt)
 
 
 def declared(session: Any) -> list[str]:
-    return [name for name in session.tools.active() if name.startswith("mcp__")]
+    return [name for name in session.tools.active_tools() if name.startswith("mcp__")]
 
 
 def kept_in(path: Path) -> list[Any]:
@@ -96,16 +96,16 @@ async def test_a_fork_and_the_way_back_have_it_too(desk: Desk):
     await desk.say(say("again"))
     desk.assembled.effective_settings.set("mcp.directTokens", 1)
     await session.branches.fork(session.log.leaf_id, "at")
-    desk.assembled.choice.set(desk.script.model)
+    desk.assembled.model_choice.set_model(desk.script.model)
     await desk.say(say("in the fork"))
     assert session.log.path != path
     assert head_of(session) == head
     await session.branches.open(SessionLog.create(session.log.path.parent, desk.paths.cwd), "new")
-    desk.assembled.choice.set(desk.script.model)
+    desk.assembled.model_choice.set_model(desk.script.model)
     await desk.say(say("in a new one"))
     assert declared(session) == []
     await session.branches.open(SessionLog.open(path), "resume")
-    desk.assembled.choice.set(desk.script.model)
+    desk.assembled.model_choice.set_model(desk.script.model)
     await desk.say(say("back"))
     assert head_of(session) == head
 

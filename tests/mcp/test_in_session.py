@@ -49,7 +49,7 @@ class Desk:
 
     def open(self) -> Any:
         self.assembled = assemble_session(self.options, self.paths, {}, ends_with_answer=True, asks=self.asks)
-        self.assembled.choice.set(self.script.register(self.assembled.registry))
+        self.assembled.model_choice.set_model(self.script.register(self.assembled.registry))
         self.assembled.session.subscribe(self.events.append)
         return self.assembled.session
 
@@ -104,17 +104,17 @@ async def desk(paths: Paths) -> AsyncIterator[Desk]:
 async def test_a_session_without_servers_has_no_tools_for_them(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
-    assert not [name for name in session.tools.active() if name.startswith("mcp")]
+    assert not [name for name in session.tools.active_tools() if name.startswith("mcp")]
     assert "mcp_servers" not in session.requests.sections()
 
 
 async def test_servers_that_are_written_meanwhile_are_there_with_the_next_prompt(desk: Desk):
     desk.open()
     await desk.say(say("none"))
-    assert "mcp_call" not in desk.session.tools.active()
+    assert "mcp_call" not in desk.session.tools.active_tools()
     desk.configure(small={})
     await desk.say(say("some"))
-    assert "mcp_call" in desk.session.tools.active()
+    assert "mcp_call" in desk.session.tools.active_tools()
 
 
 @pytest.mark.parametrize("place", [".mcp.json", ".bayou/mcp.json"])
@@ -139,7 +139,7 @@ async def test_the_window_of_fifty_tools_is_a_few_hundred_tokens(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
     assert sum(len(view.tools) for view in session.mcp.servers()) == 60
-    own = [tool for tool in session.tools.active().values() if tool.name.startswith("mcp_")]
+    own = [tool for tool in session.tools.active_tools().values() if tool.name.startswith("mcp_")]
     assert sorted(tool.name for tool in own) == ["mcp_call", "mcp_resource", "mcp_search"]
     told = [json.dumps([tool.name, tool.description, tool.schema]) for tool in own]
     assert (sum(map(len, told)) + len(session.requests.sections()["mcp_servers"])) // 4 <= 600
@@ -150,7 +150,7 @@ async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
     await desk.known()
     session = desk.open()
     assert await desk.result("mcp__docs__echo", text="hi") == "hi"
-    assert "mcp_call" not in session.tools.active() or "mcp_servers" in session.requests.sections()
+    assert "mcp_call" not in session.tools.active_tools() or "mcp_servers" in session.requests.sections()
 
 
 async def test_what_each_server_takes_of_the_window_is_reported(desk: Desk):
@@ -195,7 +195,7 @@ async def test_hidden_tools_cannot_be_reached(desk: Desk):
     assert "no tool" in await desk.result("mcp_call", server="docs", tool="die")
     assert "not found" in await desk.result("mcp__docs__die")
     assert await desk.result("mcp__docs__echo", text="declared") == "declared"
-    assert [name for name in session.tools.active() if name.startswith("mcp__")] == ["mcp__docs__echo"]
+    assert [name for name in session.tools.active_tools() if name.startswith("mcp__")] == ["mcp__docs__echo"]
 
 
 async def test_the_model_is_told_what_became_of_a_call(desk: Desk):
@@ -226,7 +226,7 @@ async def test_markup_and_escapes_of_a_result_are_words_on_its_card(desk: Desk):
     told = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": hostile})
     assert "[red]not red[/red]" in told
     assert "\x1b" not in told
-    tool = session.tools.active()["mcp_call"]
+    tool = session.tools.active_tools()["mcp_call"]
     card = tool.card(
         {"server": "docs", "tool": "echo\x1b[2J", "arguments": {"text": hostile}}, text_result(hostile)
     )
@@ -249,7 +249,7 @@ async def test_the_list_of_tools_is_the_same_over_thirty_turns(desk: Desk):
             await desk.result("mcp_call", server=server, tool=tool, arguments={"text": "x"})
         else:
             await desk.say(say("on"))
-        head = session.requests.head()
+        head = session.requests.request_head()
         heads.add(bytes(head.tools) + bytes(head.prompt))
     assert len(heads) == 1
     assert session.mcp.server("late").state == "ready"
@@ -259,7 +259,7 @@ async def test_plan_mode_lets_only_trusted_readers_run(desk: Desk):
     desk.configure(docs={"exposure": "search"}, own={"exposure": "search", "trustHints": True})
     await desk.known()
     session = desk.open()
-    session.plan.switch(True)
+    session.plan.set_active(True)
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
     assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"
@@ -272,14 +272,14 @@ async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
     desk.configure(docs={"exposure": "search"}, own={"exposure": "search", "trustHints": True})
     await desk.known()
     session = desk.open()
-    session.plan.switch(True)
+    session.plan.set_active(True)
     assert "note://1" in await desk.result("mcp_resource", server="docs")
     assert session.mcp.server("docs").state == "known", "a list contacts no server"
     refused = await desk.result("mcp_resource", server="docs", uri="note://1")
     assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"
     assert "written down" in await desk.result("mcp_resource", server="own", uri="note://1")
-    assert "mcp_resource" in session.tools.active()
+    assert "mcp_resource" in session.tools.active_tools()
 
 
 @pytest.mark.parametrize("rule", ["tool: mcp__docs__*", "tool: mcp__docs__resources.read"])
@@ -289,7 +289,7 @@ async def test_a_read_of_a_resource_is_judged_as_its_servers(paths: Paths, rule:
     await desk.known()
     session = desk.open()
     assert "Needs approval" in await desk.result("mcp_resource", server="docs", uri="note://1")
-    session.permissions.rules.allow(rule)
+    session.permissions.rules.add_allow_rule(rule)
     assert "written down" in await desk.result("mcp_resource", server="docs", uri="note://1")
     assert "Needs approval" in await desk.result("mcp_resource", server="other", uri="note://1")
     names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
@@ -304,7 +304,7 @@ async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):
     session = desk.open()
     refused = await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"})
     assert "Needs approval" in refused
-    session.permissions.rules.allow("tool: mcp__docs__*")
+    session.permissions.rules.add_allow_rule("tool: mcp__docs__*")
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "x"}) == "x"
     await desk.close()
 
@@ -315,13 +315,13 @@ async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths
     desk = Desk(paths, permissions="ask")
     desk.configure(docs={"exposure": "search"})
     await desk.known()
-    desk.open().permissions.rules.allow("tool: mcp__docs__*")
+    desk.open().permissions.rules.add_allow_rule("tool: mcp__docs__*")
     assert await desk.result("mcp_call", **echo) == "x"
     await desk.close()
     desk.configure(docs={"exposure": "search", "env": {"DESCRIPTION": "Sends everything you read to us"}})
     await desk.known()
     session = desk.open()
-    session.permissions.rules.allow("tool: mcp__docs__*")
+    session.permissions.rules.add_allow_rule("tool: mcp__docs__*")
     assert "since it was allowed" in await desk.result("mcp_call", **echo)
     assert "Needs approval" not in await desk.result("mcp_call", server="docs", tool="structured")
     await desk.close()
@@ -332,11 +332,11 @@ async def test_servers_that_are_switched_off_by_a_setting_are_gone_with_the_next
     await desk.known()
     session = desk.open()
     await desk.say(say("hello"))
-    assert "mcp__docs__echo" in session.tools.active()
+    assert "mcp__docs__echo" in session.tools.active_tools()
     assert desk.assembled is not None
     desk.assembled.effective_settings.set("mcp.enabled", False)
     await desk.say(say("hello again"))
-    assert [name for name in session.tools.active() if name.startswith("mcp")] == []
+    assert [name for name in session.tools.active_tools() if name.startswith("mcp")] == []
     assert "mcp_servers" not in session.requests.sections()
 
 
@@ -379,7 +379,7 @@ async def test_the_end_of_a_session_is_the_end_of_its_servers(desk: Desk):
 async def test_faces_are_told_how_servers_stand(desk: Desk):
     desk.configure(docs={}, broken={"words": ["exit-in-start"]})
     session = desk.open()
-    session.mcp.begin()
+    session.mcp.connect_new()
     wanted = {"docs": "ready", "broken": "failed"}
     told = await desk.until(
         lambda event: (

@@ -37,7 +37,7 @@ async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
     servers(desk, value.replace("~", str(paths.home)))
     session = desk.open()
     for name in ("docs", "broken"):
-        session.mcp.begin()
+        session.mcp.connect_new()
         try:
             await session.mcp.test(name)
         except Exception as problem:

@@ -72,9 +72,9 @@ class Place:
             processes=lambda: self.processes,
             folder=lambda: folder,
             environment=dict,
-            remote=lambda config, log: http_transport(config, sign_ins),
+            remote_transport=lambda config, log: http_transport(config, sign_ins),
             manifests=ManifestStore(folder / "manifests"),
-            logs=folder / "logs",
+            log_folder=folder / "logs",
         )
         config = ServerConfig(
             name="far",
@@ -86,7 +86,7 @@ class Place:
         self.life = ManagedServer(config, ground, self.changed.set)
 
     async def echo(self, text: str) -> str:
-        answer = await self.life.call("echo", {"text": text})
+        answer = await self.life.call_tool("echo", {"text": text})
         return answer["content"][0]["text"]
 
     async def until_state(self, state: str) -> None:
@@ -103,24 +103,24 @@ async def place(kind: Kind, tmp_path: Path) -> AsyncIterator[Place]:
     await served.start()
     made = Place(served, tmp_path)
     yield made
-    await made.life.end()
+    await made.life.disconnect()
     made.processes.close()
     await served.kill()
 
 
 @every_kind
 async def test_it_is_met_called_and_read(place: Place):
-    await place.life.link()
+    await place.life.connect_if_needed()
     manifest = place.life.manifest
     assert manifest is not None
     assert [tool.name for tool in manifest.tools] == ["echo", "slow", "die"]
     assert manifest.instructions == "Served over the network."
     assert await place.echo("hi") == "hi"
     told: list[float] = []
-    answer = await place.life.call("slow", {"steps": 3}, lambda done, total, message: told.append(done))
+    answer = await place.life.call_tool("slow", {"steps": 3}, lambda done, total, message: told.append(done))
     assert answer["content"][0]["text"] == "slowly done"
     assert told == [1, 2, 3]
-    read = await place.life.read("note://1")
+    read = await place.life.read_resource("note://1")
     assert read["contents"][0]["text"] == "written down"
 
 
@@ -138,7 +138,7 @@ async def test_one_that_was_started_anew_between_two_calls_is_met_anew(place: Pl
 async def test_one_that_dies_in_a_call_is_reported_and_the_call_is_not_repeated(place: Place):
     assert await place.echo("one") == "one"
     with pytest.raises(ConnectionLost, match="The call may have been carried out"):
-        await place.life.call("die", {})
+        await place.life.call_tool("die", {})
     with pytest.raises(ServerUnavailable, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
         await place.echo("two")
     await place.life.restart()
@@ -149,26 +149,26 @@ async def test_one_that_dies_in_a_call_is_reported_and_the_call_is_not_repeated(
 
 @pytest.mark.parametrize("kind", ["sse"])
 async def test_a_stream_that_ends_is_noticed_before_anybody_asks(place: Place):
-    await place.life.link()
+    await place.life.connect_if_needed()
     await place.served.kill()
     await place.until_state("known")
 
 
 @every_kind
 async def test_a_call_that_says_nothing_ends_at_its_limit(place: Place):
-    await place.life.link()
+    await place.life.connect_if_needed()
     place.life.config = ServerConfig(
         name="far", type=place.life.config.type, url=place.served.url, timeout=0.1
     )
     with pytest.raises(CallTimedOut, match=r"far failed: no answer or progress for 0\.1 s"):
-        await place.life.call("slow", {"steps": 50})
+        await place.life.call_tool("slow", {"steps": 50})
 
 
 @pytest.mark.parametrize("kind", ["streamable-http"])
 async def test_an_address_that_does_not_speak_sse_is_explained(place: Place):
     place.life.config = ServerConfig(name="far", type="sse", url=place.served.url, start_timeout=20)
     with pytest.raises(ServerUnavailable) as told:
-        await place.life.link()
+        await place.life.connect_if_needed()
     assert str(told.value) == "far is not available: the server answered 400 Bad Request."
 
 
@@ -176,7 +176,7 @@ async def test_an_address_that_does_not_speak_sse_is_explained(place: Place):
 async def test_an_address_that_speaks_sse_alone_is_explained(place: Place):
     place.life.config = ServerConfig(name="far", type="http", url=place.served.url, start_timeout=20)
     with pytest.raises(ServerUnavailable) as told:
-        await place.life.link()
+        await place.life.connect_if_needed()
     assert 'for an old server set "type": "sse"' in str(told.value)
 
 
@@ -187,13 +187,13 @@ async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[Manage
         processes=lambda: processes,
         folder=lambda: folder,
         environment=dict,
-        remote=lambda config, log: http_transport(config, TokenStore(folder / "mcp-auth.json")),
+        remote_transport=lambda config, log: http_transport(config, TokenStore(folder / "mcp-auth.json")),
     )
     life = ManagedServer(ServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
     try:
         yield life
     finally:
-        await life.end()
+        await life.disconnect()
         processes.close()
         server.close()
 
@@ -205,9 +205,9 @@ async def test_a_forgotten_session_is_renewed_and_the_call_is_made_once(
     server = GuardedServer()
     server.needs_sign_in, server.sessions = False, set()
     async with life_with(server, tmp_path) as life:
-        await life.call("echo", {})
+        await life.call_tool("echo", {})
         server.sessions.clear()
-        assert (await life.call("echo", {}))["content"][0]["text"] == "heard"
+        assert (await life.call_tool("echo", {}))["content"][0]["text"] == "heard"
         assert server.calls == 2
         assert len(server.sessions) == 1
 
@@ -221,10 +221,10 @@ async def test_an_answer_without_an_end_is_not_read_to_it(tmp_path: Path, kind_o
     before = most_memory()
     async with life_with(server, tmp_path) as life:
         with pytest.raises(UserError, match="the server sent an answer of more than 64 MB"):
-            await life.call("echo", {})
+            await life.call_tool("echo", {})
         assert most_memory() - before < 400_000_000
         server.flood = ""
-        assert (await life.call("echo", {}))["content"][0]["text"] == "heard"
+        assert (await life.call_tool("echo", {}))["content"][0]["text"] == "heard"
 
 
 def most_memory() -> int:
@@ -236,7 +236,7 @@ async def test_an_answer_in_events_may_be_as_long_as_any_other(tmp_path: Path):
     server = GuardedServer()
     server.needs_sign_in, server.events = False, "long " * 1_000_000
     async with life_with(server, tmp_path) as life:
-        assert (await life.call("echo", {}))["content"][0]["text"] == server.events
+        assert (await life.call_tool("echo", {}))["content"][0]["text"] == server.events
 
 
 async def test_a_stream_of_events_that_ends_without_the_answer_is_reported(tmp_path: Path):
@@ -244,7 +244,7 @@ async def test_a_stream_of_events_that_ends_without_the_answer_is_reported(tmp_p
     server.needs_sign_in, server.events = False, "nothing"
     async with life_with(server, tmp_path) as life:
         with pytest.raises(UserError, match="the event stream ended without an answer"):
-            await life.call("echo", {})
+            await life.call_tool("echo", {})
 
 
 async def test_an_answer_that_is_not_packed_as_it_says_is_reported(tmp_path: Path):
@@ -252,4 +252,4 @@ async def test_an_answer_that_is_not_packed_as_it_says_is_reported(tmp_path: Pat
     server.needs_sign_in, server.mislabelled = False, True
     async with life_with(server, tmp_path) as life:
         with pytest.raises(UserError, match="cannot be decompressed"):
-            await life.call("echo", {})
+            await life.call_tool("echo", {})

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from app.engine.core.prompt_intake import RequestRefused
-from app.engine.mcp.server_prompts import arguments_of, prompt_from_messages
+from app.engine.mcp.server_prompts import parse_arguments, prompt_from_messages
 from app.providers.scripted import say
 from app.resources.paths import Paths
-from app.tui.prompt.mcp_completions import ResourceCompletions, hint_of, prompt_arguments
+from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions, prompt_argument_hint
 from app.values.content import text_of
 from app.values.mcp_servers import PromptView
 from app.values.messages import UserMessage
@@ -63,13 +63,13 @@ async def test_other_words_are_words(desk: Desk, text: str):
 
 def test_arguments_stand_by_name_or_in_order_and_the_last_takes_the_rest():
     prompt = PromptView(server="s", name="p", arguments=("a", "b"), required=("a",))
-    assert arguments_of(prompt, "") == {}
-    assert arguments_of(prompt, 'one "two three" four') == {"a": "one", "b": "two three four"}
-    assert arguments_of(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
-    assert arguments_of(prompt, "it's") == {"a": "it's"}
-    assert hint_of(prompt) == "a [b]"
+    assert parse_arguments(prompt, "") == {}
+    assert parse_arguments(prompt, 'one "two three" four') == {"a": "one", "b": "two three four"}
+    assert parse_arguments(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
+    assert parse_arguments(prompt, "it's") == {"a": "it's"}
+    assert prompt_argument_hint(prompt) == "a [b]"
     with pytest.raises(UserError, match="takes nothing"):
-        arguments_of(PromptView(server="s", name="p"), "too much")
+        parse_arguments(PromptView(server="s", name="p"), "too much")
 
 
 def test_messages_become_one_prompt_and_nonsense_is_reported():
@@ -98,5 +98,5 @@ async def test_resources_and_arguments_are_completed(desk: Desk):
     assert not source.accepts(CompletionRequest(line="see @src:no", column=11, row=0))
     (found,) = [each async for each in source.complete(request)]
     assert (found.start, [item.text for item in found.items]) == (4, ["@docs:note://1"])
-    arguments = prompt_arguments(desk.session.mcp)["docs:greet"]
+    arguments = argument_completions(desk.session.mcp)["docs:greet"]
     assert await arguments("A") == []  # pyright: ignore[reportGeneralTypeIssues]  (that server completes nothing)

@@ -82,12 +82,12 @@ class Bench:
         config = ServerConfig(name=name, command=str(program), args=arguments)
         life = ManagedServer(config, ground, lambda: None)
         self.lives.append(life)
-        await life.link()
+        await life.connect_if_needed()
         return life
 
 
 async def made(life: ManagedServer, tool: str, **arguments: Any) -> ToolResult:
-    answer = await life.call(tool, arguments)
+    answer = await life.call_tool(tool, arguments)
     return AnswerConverter(life.config.name, Artifacts(), reads_images=True).tool_result(answer)
 
 
@@ -96,7 +96,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     one = Bench(tmp_path)
     yield one
     for life in one.lives:
-        await life.end()
+        await life.disconnect()
     one.processes.close()
 
 
@@ -114,16 +114,16 @@ async def test_everything(bench: Bench, npm_programs: Path):
     assert (await made(life, "get-sum", a="x")).is_error
     told: list[Any] = []
     long = {"duration": 1, "steps": 4}
-    await life.call("trigger-long-running-operation", long, lambda *progress: told.append(progress))
+    await life.call_tool("trigger-long-running-operation", long, lambda *progress: told.append(progress))
     assert told[-1][:2] == (4, 4)
     for bench.action, word in (("accept", "Ada"), ("decline", "declined"), ("cancel", "cancelled")):
         assert word in (await made(life, "trigger-elicitation-request")).text
     assert bench.asked == ["form"] * 3
-    prompt = await life.prompt("simple-prompt", {})
+    prompt = await life.get_prompt("simple-prompt", {})
     assert prompt["messages"][0]["role"] == "user"
-    assert (await life.read(manifest.resources[0].uri))["contents"][0]["text"]
+    assert (await life.read_resource(manifest.resources[0].uri))["contents"][0]["text"]
     ref = {"type": "ref/prompt", "name": "completable-prompt"}
-    found = await life.complete(ref, "department", "E", {})
+    found = await life.complete_argument(ref, "department", "E", {})
     assert found["completion"]["values"] == ["Engineering"]
 
 
@@ -174,4 +174,4 @@ async def test_fetch(bench: Bench, pypi_programs: Path):
     assert (await made(life, "fetch", url="http://127.0.0.1:9/")).is_error
     assert life.manifest is not None and [prompt.name for prompt in life.manifest.prompts] == ["fetch"]
     with pytest.raises(CallRefused):
-        await life.prompt("no-such-prompt", {})
+        await life.get_prompt("no-such-prompt", {})

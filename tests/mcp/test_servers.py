@@ -42,7 +42,7 @@ class Place:
             environment=lambda: server_variables(os.environ),
             elicit=self._elicit,
             manifests=ManifestStore(folder / "manifests"),
-            logs=folder / "logs",
+            log_folder=folder / "logs",
             now=lambda: time.monotonic() if self.now is None else self.now,
         )
 
@@ -69,7 +69,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     made = Place(tmp_path)
     yield made
     for life in made.lives:
-        await life.end()
+        await life.disconnect()
     made.processes.close()
 
 
@@ -94,7 +94,7 @@ async def ended_within(seconds: float, *pids: int) -> AsyncIterator[None]:
 async def test_what_a_server_offers_is_known_the_next_time_without_asking(place: Place):
     life = place.life()
     assert life.state == "new"
-    await life.link()
+    await life.connect_if_needed()
     assert life.state == "ready"
     again = place.life()
     assert again.state == "known"
@@ -107,30 +107,30 @@ async def test_what_a_server_offers_is_known_the_next_time_without_asking(place:
 
 async def test_one_start_for_all_who_ask_at_the_same_time(place: Place):
     life = place.life()
-    links = await asyncio.gather(*(life.link() for _ in range(5)))
+    links = await asyncio.gather(*(life.connect_if_needed() for _ in range(5)))
     assert len({id(link) for link in links}) == 1
 
 
 async def test_calls_go_and_come_back(place: Place):
     life = place.life()
-    answer = await life.call("echo", {"text": "hello"})
+    answer = await life.call_tool("echo", {"text": "hello"})
     assert answer["content"] == [{"type": "text", "text": "hello"}]
-    assert (await life.call("structured", {}))["structuredContent"] == {"degrees": 21}
-    assert (await life.read("note://1"))["contents"][0]["text"] == "written down"
-    assert (await life.prompt("greet", {"who": "Ada"}))["messages"][0]["content"]["text"] == "Greet Ada"
+    assert (await life.call_tool("structured", {}))["structuredContent"] == {"degrees": 21}
+    assert (await life.read_resource("note://1"))["contents"][0]["text"] == "written down"
+    assert (await life.get_prompt("greet", {"who": "Ada"}))["messages"][0]["content"]["text"] == "Greet Ada"
 
 
 async def test_a_server_is_told_the_folder_and_may_ask_the_person(place: Place):
     life = place.life()
-    assert place.folder.as_uri() in (await life.call("roots", {}))["content"][0]["text"]
-    assert "Ada" in (await life.call("ask", {}))["content"][0]["text"]
+    assert place.folder.as_uri() in (await life.call_tool("roots", {}))["content"][0]["text"]
+    assert "Ada" in (await life.call_tool("ask", {}))["content"][0]["text"]
     assert place.asked == [("docs", "Who?")]
 
 
 async def test_progress_is_a_sign_of_life(place: Place):
     told: list[Any] = []
     life = place.life(timeout=1.0)
-    answer = await life.call("slow", {"count": 6}, lambda *progress: told.append(progress))
+    answer = await life.call_tool("slow", {"count": 6}, lambda *progress: told.append(progress))
     assert answer["content"][0]["text"] == "slowly done"
     assert told[0] == (1, 6, "on it")
 
@@ -138,33 +138,33 @@ async def test_progress_is_a_sign_of_life(place: Place):
 async def test_a_call_without_any_ends_at_its_limit(place: Place):
     life = place.life(timeout=0.3)
     with pytest.raises(CallTimedOut, match=r"no answer or progress for 0\.3 s"):
-        await life.call("slow", {"count": 3})
+        await life.call_tool("slow", {"count": 3})
 
 
 async def test_a_call_that_is_cancelled_is_told_to_the_server(place: Place):
     life = place.life()
-    await life.link()
+    await life.connect_if_needed()
     begun = asyncio.Event()
-    task = asyncio.ensure_future(life.call("slow", {"count": 50}, lambda *_: begun.set()))
+    task = asyncio.ensure_future(life.call_tool("slow", {"count": 50}, lambda *_: begun.set()))
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.call("echo", {"text": "what was said before it has been heard"})
+    await life.call_tool("echo", {"text": "what was said before it has been heard"})
     assert "was cancelled" in life.log.last_lines()
     assert life.state == "ready"
 
 
 async def test_lists_that_change_in_a_burst_are_read_once_more(place: Place):
     life = place.life()
-    await life.call("rename", {})
+    await life.call_tool("rename", {})
     await place.until(lambda: life.manifest is not None and life.manifest.tools[0].name == "repeat")
 
 
 async def test_a_flood_on_standard_error_is_cut_and_no_log_grows_for_ever(place: Place):
     life = place.life("flood")
-    assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
-    await life.end()
+    assert (await life.call_tool("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
+    await life.disconnect()
     assert life.log.path is not None
     written = [*life.log.path.parent.iterdir()]
     assert sum(path.stat().st_size for path in written) < 3_500_000
@@ -175,22 +175,22 @@ async def test_a_flood_on_standard_error_is_cut_and_no_log_grows_for_ever(place:
 async def test_a_log_is_named_once_something_stands_in_it(place: Place):
     life = place.life("flood")
     assert life.log.file is None
-    await life.call("echo", {"text": "fine"})
-    await life.end()
+    await life.call_tool("echo", {"text": "fine"})
+    await life.disconnect()
     assert life.log.file is not None and life.log.file.read_bytes()
 
 
 def test_a_log_that_is_full_makes_room_before_it_goes_on(tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "docs.log")
     (tmp_path / "docs.log").write_bytes(b"x" * (MAX_LOG_FILE_BYTES + 1))
-    log.note("late")
+    log.write_note("late")
     assert log.file is not None and log.file.read_text() == "late\n"
     assert (tmp_path / "docs.log.1").stat().st_size == MAX_LOG_FILE_BYTES + 1
 
 
 async def test_noise_is_kept_apart(place: Place):
     life = place.life("noise")
-    assert (await life.call("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
+    assert (await life.call_tool("echo", {"text": "fine"}))["content"][0]["text"] == "fine"
     lines = "\n".join(life.log.last_lines())
     assert "Hello from a chatty  library" in lines and "\x1b" not in lines
 
@@ -200,7 +200,7 @@ async def test_a_server_that_exits_says_why(place: Place):
     with pytest.raises(
         ServerUnavailable, match=r'docs is not available: the program exited with code 3 \("no config"\)\.'
     ):
-        await life.link()
+        await life.connect_if_needed()
     assert life.state == "failed"
 
 
@@ -208,13 +208,13 @@ async def test_a_program_that_is_not_there(place: Place):
     config = ServerConfig(name="docs", command="no-such-program")
     life = ManagedServer(config, place.ground, place.changed.set)
     with pytest.raises(ServerUnavailable, match="no-such-program: No such file or directory"):
-        await life.link()
+        await life.connect_if_needed()
 
 
 async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(place: Place):
     life = place.life("hang-in-start", start_timeout=0.8)
     with pytest.raises(ServerUnavailable, match=r"did not answer within 0\.8 s"):
-        await life.link()
+        await life.connect_if_needed()
     assert life.pid is None
 
 
@@ -224,17 +224,17 @@ async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_
         ConnectionLost,
         match=r'the program exited with code 7 \("out of memory"\).*check before you call again',
     ):
-        await life.call("die", {})
+        await life.call_tool("die", {})
     assert life.state == "known"
-    assert (await life.call("echo", {"text": "again"}))["content"][0]["text"] == "again"
+    assert (await life.call_tool("echo", {"text": "again"}))["content"][0]["text"] == "again"
 
 
 async def test_a_server_that_is_killed_in_a_call_is_reported(place: Place):
     life = place.life()
-    await life.link()
+    await life.connect_if_needed()
     heard = asyncio.Event()
     calling = asyncio.ensure_future(
-        life.call("slow", {"count": 50}, lambda done, total, message: heard.set())
+        life.call_tool("slow", {"count": 50}, lambda done, total, message: heard.set())
     )
     await heard.wait()
     assert life.pid is not None
@@ -243,7 +243,7 @@ async def test_a_server_that_is_killed_in_a_call_is_reported(place: Place):
         ConnectionLost, match=r"the program was killed by signal 9.*The call may have been carried out"
     ):
         await calling
-    assert (await life.call("echo", {"text": "on"}))["content"][0]["text"] == "on"
+    assert (await life.call_tool("echo", {"text": "on"}))["content"][0]["text"] == "on"
 
 
 async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place: Place):
@@ -251,23 +251,23 @@ async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place
     life = place.life("exit-in-start")
     for _ in range(3):
         with pytest.raises(ServerUnavailable):
-            await life.link()
+            await life.connect_if_needed()
     with pytest.raises(ServerUnavailable, match=r"Next attempt in 30 s\.$"):
-        await life.link()
+        await life.connect_if_needed()
     place.now = 131.0
     with pytest.raises(ServerUnavailable, match=r"Next attempt in 60 s\.$"):
-        await life.link()
+        await life.connect_if_needed()
     await life.restart()
     assert life.wait_seconds == 0
 
 
 async def test_nothing_is_left_of_a_server_that_does_not_want_to_end(place: Place):
     life = place.life("hang-at-end")
-    await life.link()
+    await life.connect_if_needed()
     pid = life.pid
     assert pid is not None
     async with ended_within(1.2, pid, *children_of(pid)):
-        await life.end()
+        await life.disconnect()
 
 
 HOLDS = """
@@ -288,7 +288,7 @@ async def hold():
     )
     config = ServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
     life = ManagedServer(config, ground, lambda: None)
-    await life.link()
+    await life.connect_if_needed()
     print(life.pid, flush=True)
     await asyncio.sleep(1000)
 
@@ -312,23 +312,23 @@ async def test_no_server_outlives_a_bayou_that_was_killed(tmp_path: Path):
 
 async def test_a_line_of_twenty_megabytes_is_an_answer_and_one_of_65_is_none(place: Place):
     life = place.life()
-    assert len((await life.call("big", {"count": 20_000_000}))["content"][0]["text"]) == 20_000_000
+    assert len((await life.call_tool("big", {"count": 20_000_000}))["content"][0]["text"]) == 20_000_000
     with pytest.raises(ConnectionLost, match="a line of more than 64 MB"):
-        await life.call("big", {"count": 68_000_000})
-    assert (await life.call("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
+        await life.call_tool("big", {"count": 68_000_000})
+    assert (await life.call_tool("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
 
 
 async def test_an_answer_that_is_nested_too_deeply_fails_the_call_at_once(place: Place):
     life = place.life()
     with pytest.raises(CallRefused, match="its answer cannot be read: Invalid JSON: recursion limit"):
-        await life.call("deep", {"count": 50_000})
-    assert (await life.call("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
+        await life.call_tool("deep", {"count": 50_000})
+    assert (await life.call_tool("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
 
 
 async def test_a_refusal_is_in_the_servers_words(place: Place):
     life = place.life()
     with pytest.raises(CallRefused, match="docs: no such method"):
-        await life.complete({"type": "ref/prompt", "name": "greet"}, "who", "", {})
+        await life.complete_argument({"type": "ref/prompt", "name": "greet"}, "who", "", {})
 
 
 async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Place):
@@ -336,7 +336,7 @@ async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Pl
     with pytest.raises(
         ServerUnavailable, match=r"does not follow the protocol: tools\.0\.inputSchema\.properties"
     ):
-        await life.link()
+        await life.connect_if_needed()
     assert life.pid is None
 
 
@@ -344,17 +344,17 @@ async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Pl
 async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...]):
     life = place.life(*words)
     hub = ServerRegistry(place.ground)
-    hub.use([life.config])
-    view = await hub.test("docs")
+    hub.set_servers([life.config])
+    view = await hub.test_server("docs")
     for tool in view.tools:
         assert tool.full_name.replace("_", "a").replace("-", "a").isalnum() and len(tool.full_name) <= 64
         assert "\x1b" not in tool.description and "\u202e" not in tool.description
     for tool in view.tools[:3]:
-        shown = hub.entry("docs", tool.name)
-        assert shown is not None and shown is hub.entry("docs", shown.tool.shown_name)
+        shown = hub.find_tool("docs", tool.name)
+        assert shown is not None and shown is hub.find_tool("docs", shown.tool.shown_name)
         assert not set("\x1b\u202e") & set(shown.tool.shown_name)
-    assert len({tool.full_name for tool in view.tools}) == len(view.tools) == len(hub.entries())
-    for entry in hub.entries().values():
+    assert len({tool.full_name for tool in view.tools}) == len(view.tools) == len(hub.all_tools())
+    for entry in hub.all_tools().values():
         assert entry.tool.schema["type"] == "object" and isinstance(entry.tool.schema["properties"], dict)
     await hub.end()
 
@@ -362,12 +362,12 @@ async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...
 async def test_servers_that_did_not_change_keep_their_connection(place: Place):
     config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY,))
     hub = ServerRegistry(place.ground)
-    hub.use([config])
-    await hub.server("docs").link()
+    hub.set_servers([config])
+    await hub.server("docs").connect_if_needed()
     pid = hub.server("docs").pid
-    hub.use([msgspec.structs.replace(config, exposure="direct")])
+    hub.set_servers([msgspec.structs.replace(config, exposure="direct")])
     assert hub.server("docs").pid == pid
-    hub.use([msgspec.structs.replace(config, args=(FAULTY, "noise"))])
+    hub.set_servers([msgspec.structs.replace(config, args=(FAULTY, "noise"))])
     assert hub.server("docs").pid is None
     await hub.end()
     assert pid is not None and not is_alive(pid)
@@ -376,9 +376,9 @@ async def test_servers_that_did_not_change_keep_their_connection(place: Place):
 async def test_servers_of_a_folder_without_trust_are_neither_started_nor_named(place: Place):
     config = ServerConfig(name="theirs", command=sys.executable, args=(FAULTY,), origin="project")
     hub = ServerRegistry(place.ground)
-    hub.use([], [config])
+    hub.set_servers([], [config])
     hub.connect_new_servers()
     assert [life.state for life in hub.servers] == ["untrusted"]
-    assert hub.usable == () and hub.entries() == {} and hub.server("theirs").pid is None
+    assert hub.usable_servers == () and hub.all_tools() == {} and hub.server("theirs").pid is None
     with pytest.raises(ServerUnavailable, match="not trusted"):
-        await hub.server("theirs").link()
+        await hub.server("theirs").connect_if_needed()

@@ -16,7 +16,7 @@ from mcp.client.session import ClientSession
 
 from app.mcp.config_entries import OAuthConfig, ServerConfig
 from app.mcp.http_transport import http_clients_for, http_transport, sign_in_with_browser
-from app.mcp.oauth import StoredAuth, forbidden_address_reason, is_private_address
+from app.mcp.oauth import StoredTokenAuth, forbidden_address_reason, is_private_address
 from app.mcp.server_errors import ServerUnavailable, SignInRequired
 from app.mcp.token_store import TokenStore
 from app.values.user_errors import FileError
@@ -106,7 +106,7 @@ async def test_a_person_signs_in_once_and_it_counts_from_then_on(server: Guarded
     assert await heard(config, sign_ins) == "heard"
     (client,) = server.clients.values()
     assert client["client_name"] == "bayou"
-    assert sign_ins.forget("docs", server.url)
+    assert sign_ins.remove_sign_in("docs", server.url)
     with pytest.raises(SignInRequired):
         await heard(config, sign_ins)
 
@@ -201,7 +201,7 @@ async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedSer
         may_answer.wait(20)
 
     server.at_token = hold
-    auth = StoredAuth(config, sign_ins, http_clients_for(config, None))
+    auth = StoredTokenAuth(config, sign_ins, http_clients_for(config, None))
     request = httpx2.Request("POST", server.url)
     flow = auth.async_auth_flow(request)
     await flow.asend(None)  # type: ignore[arg-type]
@@ -209,10 +209,10 @@ async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedSer
     await asked.wait()
     giving_up.cancel()
     await asyncio.wait({giving_up})
-    before = sign_ins.of("docs", server.url)
+    before = sign_ins.load_sign_in("docs", server.url)
     may_answer.set()
     assert await heard(config, sign_ins) == "heard"
-    after = sign_ins.of("docs", server.url)
+    after = sign_ins.load_sign_in("docs", server.url)
     assert before is not None and after is not None and before.tokens != after.tokens
     assert (server.refreshes, len(server.presented)) == (1, 1)
 
@@ -229,10 +229,10 @@ async def test_two_bayous_that_need_a_fresh_token_ask_for_one(
     (agent / "mcp.json").write_text(json.dumps({"mcpServers": {"docs": {"url": server.url}}}))
     server.valid.clear()
     if how == "run out":
-        known = sign_ins.of("docs", server.url)
+        known = sign_ins.load_sign_in("docs", server.url)
         assert known is not None
         known.expires_at = 1.0
-        sign_ins.keep("docs", server.url, known)
+        sign_ins.store_sign_in("docs", server.url, known)
     server.refused, first, both = threading.Semaphore(0), threading.Lock(), threading.Barrier(2)
 
     def hold() -> None:
@@ -290,7 +290,7 @@ async def test_a_sign_in_that_names_another_issuer_or_no_proof_is_refused(
     server.overrides = {"issuer": "https://elsewhere.example"}
     with pytest.raises(ServerUnavailable, match='The sign-in to "docs" failed'):
         await sign_in_with_browser(config_of(server), sign_ins, Browser())
-    assert sign_ins.of("docs", server.url) is None
+    assert sign_ins.load_sign_in("docs", server.url) is None
 
 
 async def test_a_server_for_everybody_needs_none(server: GuardedServer, sign_ins: TokenStore):
@@ -333,7 +333,7 @@ async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign
     sign_ins.path.parent.mkdir(parents=True)
     sign_ins.path.write_text("{")
     with pytest.raises(FileError, match="is damaged and was not changed"):
-        sign_ins.of("docs", server.url)
+        sign_ins.load_sign_in("docs", server.url)
     with pytest.raises(ServerUnavailable):
         await heard(config_of(server), sign_ins)
     assert sign_ins.path.read_text() == "{"

@@ -37,5 +37,7 @@ async def test_a_client_answers_question_by_question(tmp_path: Path) -> None:
 async def test_a_script_is_refused_in_words_that_the_model_can_act_on(tmp_path: Path) -> None:
     done = await bayou("-e", CALLS, "--mode", "json", "-p", json.dumps([CALL]), cwd=tmp_path)
     (ended,) = [line for line in done.lines if line["type"] == "tool_execution_end"]
-    assert ended["isError"] and "Nobody can be asked in this run" in ended["result"]["content"][0]["text"]
+    assert (
+        ended["isError"] and "The user cannot be asked in this run" in ended["result"]["content"][0]["text"]
+    )
     assert done.code == 0

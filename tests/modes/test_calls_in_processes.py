@@ -79,7 +79,7 @@ async def test_what_a_command_did_to_folders_is_taken_back(repository: Path, com
         (
             "edit",
             {"path": "a.sh", "edits": [{"oldText": "x=1", "newText": f"x=1\n{NOTE}"}]},
-            "which is a note of a result",
+            "which is a note of a tool result",
         ),
         (
             "edit",

@@ -8,7 +8,7 @@ import pytest
 
 from app.assembly.options import UsageError
 from app.cli.options import options_from, reject_misspelled_command
-from app.exit_codes import BLOCKED, DONE, LIMIT, MISFIT, REFUSED, USAGE
+from app.exit_codes import BLOCKED, DONE, LIMIT_REACHED, PERMISSION_REFUSED, SCHEMA_MISMATCH, USAGE_ERROR
 from app.modes.answer_schema import read_schema, strip_code_fence
 from bayou.client import RpcClient
 from tests.modes.processes import STAGE
@@ -22,18 +22,38 @@ FAULTY = '{"if": {"const": 42}, "then": {"$ref": "#/nowhere"}}'
 @pytest.mark.parametrize(
     ("words", "code", "out", "err"),
     [
-        (["--max-turns", "1", "call read"], LIMIT, "", "The limit of 1 turn is reached."),
-        (["--mode", "json", "--max-tokens", "1", "call read"], LIMIT, None, "The limit of 1 token ("),
-        (["--permissions", "read-only", "outside touch x"], REFUSED, "Done.\n", "bash was refused: touch x."),
+        (["--max-turns", "1", "call read"], LIMIT_REACHED, "", "The limit of 1 turn is reached."),
+        (["--mode", "json", "--max-tokens", "1", "call read"], LIMIT_REACHED, None, "The limit of 1 token ("),
+        (
+            ["--permissions", "read-only", "outside touch x"],
+            PERMISSION_REFUSED,
+            "Done.\n",
+            "bash was refused: touch x.",
+        ),
         (["BLOCKED: a key"], BLOCKED, "BLOCKED: a key\n", "The agent is blocked: a key"),
         (["--goal-check", "test -e number", "hello"], DONE, "hello\n", "Goal met.\n✓ test -e number (exit 0"),
-        (["--goal-check", "false", "hello"], LIMIT, "Done.\n", "The goal is not met: the agent stopped 3"),
+        (
+            ["--goal-check", "false", "hello"],
+            LIMIT_REACHED,
+            "Done.\n",
+            "The run ended before the goal was met: the agent stopped 3",
+        ),
         (["--goal-check", "false", "BLOCKED: a key"], BLOCKED, "BLOCKED: a key\n", "The agent is blocked"),
-        (["--goal-check", " ", "hello"], USAGE, "", "--goal-check needs a command"),
+        (["--goal-check", " ", "hello"], USAGE_ERROR, "", "--goal-check needs a command"),
         (["--output-schema", "number", "hello"], DONE, "42\n", ""),
-        (["--output-schema", "object", "hello"], MISFIT, "", "does not fit the schema: $: 42 is not of type"),
-        (["--output-schema", "faulty", "hello"], USAGE, "", "it has a $ref to something outside the schema"),
-        (["--output-schema", "nowhere", "hello"], USAGE, "", "nowhere: No such file or directory."),
+        (
+            ["--output-schema", "object", "hello"],
+            SCHEMA_MISMATCH,
+            "",
+            "does not match the schema: $: 42 is not of type",
+        ),
+        (
+            ["--output-schema", "faulty", "hello"],
+            USAGE_ERROR,
+            "",
+            "it has a $ref to something outside the schema",
+        ),
+        (["--output-schema", "nowhere", "hello"], USAGE_ERROR, "", "nowhere: No such file or directory."),
     ],
 )
 async def test_the_exit_code_says_how_a_run_ended(
@@ -95,7 +115,7 @@ WITHOUT_END = '{"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$re
         ('{"type": "nope"}', "it is not a valid schema: $.type"),
         ('{"$ref": "#"}', "it refers to itself without end"),
         ('{"$ref": "http://127.0.0.1:9/schema"}', "it has a $ref to something outside the schema"),
-        ('{"x": "' + "y" * 300_000 + '"}', "it is larger than 256 KB"),
+        ('{"x": "' + "y" * 300_000 + '"}', "the schema is larger than 256 KB"),
         ('{"not": ' * 5_000 + "{}" + "}" * 5_000, ""),
     ],
     ids=range(8),
@@ -144,4 +164,4 @@ def test_other_words_are_prompts(words: list[str]) -> None:
 
 async def test_a_slip_is_refused_by_the_program(tmp_path: Path) -> None:
     done = await bayou("sesions", cwd=tmp_path)
-    assert (done.code, done.out) == (USAGE, "") and "bayou -- sesions" in done.err
+    assert (done.code, done.out) == (USAGE_ERROR, "") and "bayou -- sesions" in done.err

@@ -65,7 +65,7 @@ async def test_an_extension_that_ends_print_mode_does_not_lose_the_answer(tmp_pa
 async def test_prompts_behind_the_end_are_not_sent_and_that_is_reported(tmp_path: Path) -> None:
     code, out, said = await ran(tmp_path, *printed(tmp_path, "one", "two"))
     assert (code, out) == (0, "Done.\n")
-    assert "An extension ended bayou: a further prompt was not sent." in said
+    assert "An extension ended bayou. Prompts that were not sent: 1." in said
     assert (tmp_path / "one").exists() and not (tmp_path / "two").exists()
 
 
@@ -162,7 +162,7 @@ async def test_a_request_whose_change_cannot_be_read_is_not_sent(tmp_path: Path,
     assert not server.requests
 
 
-async def test_what_cannot_be_read_as_yes_or_no_cancels(tmp_path: Path) -> None:
+async def test_an_invalid_yes_or_no_answer_cancels(tmp_path: Path) -> None:
     text = "".join(
         f"    @api.on({hook!r})\n    async def on_{hook}(event, context):\n        return 'no'\n"
         for hook in ("session_before_switch", "session_before_fork", "session_before_tree")

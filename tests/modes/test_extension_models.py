@@ -44,7 +44,7 @@ async def said(cwd: Path, *arguments: str) -> str:
         ["--model", "guild/smith", "--api-key", "mine"],
     ],
 )
-async def test_it_can_be_named_at_the_start(tmp_path: Path, named: list[str]) -> None:
+async def test_an_extension_model_can_be_named_at_the_start(tmp_path: Path, named: list[str]) -> None:
     assert await said(tmp_path, *named, "hello") == "smith of None: hello\n"
 
 
@@ -80,7 +80,7 @@ async def test_it_is_listed(tmp_path: Path) -> None:
     ).out == "No model matches 'guild'.\n"
 
 
-async def test_it_is_restored_with_its_session(tmp_path: Path) -> None:
+async def test_an_extension_model_is_restored_with_its_session(tmp_path: Path) -> None:
     await said(tmp_path, "--model", "guild/mason", "one")
     assert await said(tmp_path, "-c", "two") == "mason of None: two\n"
     assert await said(tmp_path, "-c", "--model", "smith", "three") == "smith of None: three\n"

@@ -175,7 +175,7 @@ async def test_a_text_is_told_as_it_grows_and_once_more_whole(tmp_path: Path) ->
         assert (ended["message"]["stopReason"], ended["message"]["content"]) == ("stop", [])
 
 
-async def test_what_a_tool_found_is_told_whole_once_more(tmp_path: Path) -> None:
+async def test_json_mode_sends_each_result_in_full_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 41\n")
     done = await bayou("--mode", "json", "read a.py", cwd=tmp_path)
     told = [line for line in done.lines if line["type"] != "message_update" and "x = 41" in json.dumps(line)]

@@ -58,7 +58,7 @@ async def test_a_client_that_answers(tmp_path: Path) -> None:
     async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
         await result_of(client, "touch one")
         assert (tmp_path / "one").exists()
-        assert "The user said no" in await result_of(client, "touch two")
+        assert "The user denied it" in await result_of(client, "touch two")
         await result_of(client, "touch three")
         await result_of(client, "touch four")
     assert not (tmp_path / "two").exists()
@@ -70,15 +70,29 @@ async def test_a_client_that_answers(tmp_path: Path) -> None:
     assert person.asked[1]["timeout"] == 600_000, "it answers"
 
 
+async def test_without_a_sandbox_only_a_plain_line_runs_unasked(tmp_path: Path) -> None:
+    write_settings({"sandbox": {"mode": "off"}})
+    (tmp_path / ".env").write_text("PORT=31337\n")
+    (tmp_path / "README.md").write_text("how to begin\n")
+    (tmp_path / "empty").mkdir()
+    person = Person(*["Deny"] * 3)
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
+        assert "how to begin" in await result_of(client, "cat README.md | head -3")
+        assert person.asked == []
+        for line in ("cat .e[[:alpha:]]v", "diff -N . empty", "grep -d recurse PORT ."):
+            assert "31337" not in await result_of(client, line)
+    assert len(person.asked) == 3
+
+
 async def test_a_rule_for_the_project_counts_there_and_later(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     one.mkdir()
     other.mkdir()
     await ran(one, Person("Always in this project: bash: touch **"), "touch a")
     person = Person("Deny")
-    assert "said no" not in await ran(one, person, "touch b") and (one / "b").exists()
+    assert "user denied it" not in await ran(one, person, "touch b") and (one / "b").exists()
     assert person.asked == []
-    assert "said no" in await ran(other, person, "touch c")
+    assert "user denied it" in await ran(other, person, "touch c")
     settings = json.loads((Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json").read_text())
     assert settings["permissions"]["allowIn"] == {str(one): ["bash: touch **"]}
 
@@ -106,6 +120,25 @@ async def test_a_deny_rule_written_while_a_host_is_asked_about_refuses_after_a_y
     async with RpcClient(cwd=tmp_path, arguments=arguments, answer_question=yes_after_the_rule) as client:
         fetch = "python3 -c 'import urllib.request as u; u.urlopen(\"http://late.example.invalid/\")' 2>&1"
         assert "late.example.invalid:80 was refused" in await result_of(client, fetch)
+
+
+async def test_a_net_rule_answers_a_plain_request_and_no_option_that_does_more(tmp_path: Path) -> None:
+    host = "one.example.invalid"
+    write_settings({"permissions": {"allow": [f"net: {host}:443", f"net: {host}:22"]}})
+    more = (
+        f"curl -s -x http://other.example.invalid https://{host}/",
+        f"ssh -o ProxyCommand='touch there' {host}",
+        f"git -c core.sshCommand='touch there' fetch git@{host}:x",
+    )
+    person = Person(*["Deny"] * len(more))
+    async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
+        assert "denied" not in await result_of(client, f"curl -s -m 5 https://{host}/")
+        assert person.asked == []
+        for command in more:
+            assert "The user denied it" in await result_of(client, command)
+    assert len(person.asked) == len(more)
+    assert not any("net: " in option for data in person.asked for option in data["options"])
+    assert not (tmp_path / "there").exists()
 
 
 async def test_any_words_are_offered_only_behind_programs_that_run_nothing(tmp_path: Path) -> None:
@@ -165,7 +198,7 @@ async def test_leaving_the_sandbox_is_a_question_with_its_reason(tmp_path: Path)
     mode = ("--permissions", "auto-edit", "--no-session")
     async with scripted_client(tmp_path, *mode, answer_question=person) as client:
         boxed = await after(client, "outside readlink /proc/self/ns/mnt")
-        assert "The user said no" in boxed and here not in boxed
+        assert "The user denied it" in boxed and here not in boxed
         assert here in await after(client, "outside readlink /proc/self/ns/mnt")
     assert [data["approval"]["why"] for data in person.asked] == ["outside the sandbox: it has to be"] * 2
 
@@ -175,7 +208,7 @@ async def test_the_floor_wants_its_word_typed(tmp_path: Path) -> None:
     person = Person("Allow once", "yes", "Allow once", "stash", "stash", "Allow once", None, None)
     async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
         for is_let in (False, True, True, False, False):
-            word = "said no" if not is_let else "not a git repository"
+            word = "user denied it" if not is_let else "not a git repository"
             text = await result_of(client, "git stash drop stash")
             assert word in text or "no answer came" in text, text
     assert [data["method"] for data in person.asked] == [
@@ -194,7 +227,7 @@ async def test_a_silent_client_is_a_no_after_its_time(tmp_path: Path) -> None:
 
     async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=silent) as client:
         text = await result_of(client, "touch there")
-    assert "no answer came" in text or "said no" in text
+    assert "no answer came" in text or "user denied it" in text
     assert not (tmp_path / "there").exists()
 
 
@@ -212,7 +245,7 @@ async def test_a_client_that_wants_no_questions_gets_none(tmp_path: Path) -> Non
     person = Person()
     async with RpcClient(cwd=tmp_path, arguments=list(ASK), answer_question=person) as client:
         await client.set_approvals("deny")
-        assert "Needs approval and nobody can give it" in await result_of(client, "touch there")
+        assert "Needs approval, and no user can give it" in await result_of(client, "touch there")
         assert person.asked == []
         await client.set_approvals("ask")
         person.answers.append("Allow once")

@@ -165,7 +165,7 @@ async def test_an_extension_can_keep_the_session_where_it_is(bayou: RpcClient) -
     assert await bayou.get_state() == before
 
 
-async def test_what_there_is_not_is_told_as_nothing(bayou: RpcClient) -> None:
+async def test_requests_without_a_result_answer_with_empty_data(bayou: RpcClient) -> None:
     assert await bayou.request("get_last_assistant_text") == {}
     assert await bayou.get_context_usage() is not None
     assert await bayou.request("clear_queue") == {"steering": [], "followUp": []}
@@ -179,3 +179,24 @@ async def test_host_tools_that_cannot_be(bayou: RpcClient) -> None:
     assert await refused(bayou, "set_host_tools", tools=tools) == error
     twice = await refused(bayou, "set_host_tools", tools=[{"name": "one"}, {"name": "one"}])
     assert twice == "Two host tools have the same name: one"
+
+
+async def test_text_that_is_not_unicode_is_refused_like_any_other_value(bayou: RpcClient) -> None:
+    for type, field in (
+        ("set_permission_mode", "mode"),
+        ("get_diff", "patch"),
+        ("set_thinking_level", "level"),
+    ):
+        error = await refused(bayou, type, **{field: "\ud800"})
+        assert "not valid Unicode" in error and "Error:" not in error
+
+
+@pytest.mark.parametrize("type", ["run_notebook", "add_folder", "remove_folder"])
+@pytest.mark.parametrize(
+    ("path", "reason"), [("a\ud800", "half a surrogate pair"), ("a\0b", "a NUL character")]
+)
+async def test_a_path_that_no_system_accepts_is_refused(
+    bayou: RpcClient, type: str, path: str, reason: str
+) -> None:
+    error = await refused(bayou, type, path=path)
+    assert error.startswith("path ") and reason in error

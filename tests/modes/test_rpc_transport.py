@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.modes.stdout_writer import LineWriter
-from app.modes.wire_events import EventLines
+from app.modes.wire_events import EventLineWriter
 from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json
 from app.values.entries import MessageEntry
@@ -222,10 +222,10 @@ async def test_held_deltas_are_written_although_nothing_follows() -> None:
         if len(written) == 2:
             come.set()
 
-    lines = EventLines(write)
+    lines = EventLineWriter(write)
     for word in ("a", "b", "c"):
         update = TextDelta(content_index=0, delta=word)
-        lines.tell(MessageUpdate(usage=Usage(), assistant_message_event=update))
+        lines.handle_event(MessageUpdate(usage=Usage(), assistant_message_event=update))
     await asyncio.wait_for(come.wait(), 10)
     assert [decode_json(line)["assistantMessageEvent"]["delta"] for line in written] == ["a", "bc"]
 
@@ -234,10 +234,29 @@ async def test_a_reader_that_takes_nothing_is_given_up() -> None:
     read_end, write_end = os.pipe()
     try:
         writer = LineWriter(write_end)
-        writer.put(b"x" * 5_000_000)
+        writer.put_line(b"x" * 5_000_000)
         assert not writer.has_room
         assert await writer.flush(0.1) is False
         assert writer.is_broken and writer.has_room
     finally:
         os.close(read_end)
+        os.close(write_end)
+
+
+async def test_a_reader_that_goes_ends_the_work_although_nothing_is_written() -> None:
+    read_end, write_end = os.pipe()
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    try:
+        writer = LineWriter(write_end)
+        working = asyncio.ensure_future(writer.await_while_read(work()))
+        await begun.wait()
+        os.close(read_end)
+        assert await asyncio.wait_for(working, 20) is None
+        assert writer.is_broken
+    finally:
         os.close(write_end)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.exit_codes import DONE, LIMIT, USAGE
+from app.exit_codes import DONE, LIMIT_REACHED, USAGE_ERROR
 from app.sessions.session_log import SessionLog
 from tests.modes.test_print_and_json import bayou
 
@@ -50,9 +50,11 @@ async def test_a_run_leaves_its_answer_patch_usage_trajectory_and_session(tmp_pa
 async def test_a_time_limit_stops_a_running_tool_and_the_result_is_written(tmp_path: Path) -> None:
     (tmp_path / "slow").touch()
     done = await bayou(*RUN, "--time-limit", "4", "--result", "r", "write it", cwd=tmp_path)
-    assert (done.code, done.out) == (LIMIT, ""), done.err
-    assert "The limit of 4 seconds is reached. The work was stopped." in done.err
-    assert read(tmp_path / "r" / "usage.json")["exitCode"] == LIMIT
+    assert (done.code, done.out) == (LIMIT_REACHED, ""), done.err
+    assert (
+        "The limit of 4 seconds was reached, and the run was stopped. Raise it with --time-limit." in done.err
+    )
+    assert read(tmp_path / "r" / "usage.json")["exitCode"] == LIMIT_REACHED
     assert (tmp_path / "r" / "changes.patch").exists()
 
 
@@ -72,7 +74,7 @@ async def test_what_cannot_be_kept_is_refused_before_anything_is_sent(
 ) -> None:
     (tmp_path / "file").touch()
     done = await bayou(*RUN, *words, "write it", cwd=tmp_path)
-    assert done.code == USAGE and told in done.err, done.err
+    assert done.code == USAGE_ERROR and told in done.err, done.err
     assert not (tmp_path / "new.txt").exists()
 
 

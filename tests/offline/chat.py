@@ -8,9 +8,9 @@ from app.agent.loop import run_loop
 from app.agent.loop_ports import LoopPorts
 from app.agent.queues import Queues
 from app.engine.core.toolbox import Toolbox, ToolChoice, tool_declarations
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
-from app.providers.registry import Registry
 from app.values.content import ToolCall
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
@@ -26,14 +26,14 @@ class Chat:
     def __init__(self, folder: Path, *, tools: str | None = None) -> None:
         self.folder = folder
         self.messages: list[Message] = []
-        self._registry = Registry()
+        self._registry = AdapterRegistry()
         own = tuple(builtin_tools())
         self._toolbox = Toolbox(lambda toolbox: own, Workspace(folder))
         if tools is not None:
-            self._toolbox.choose(ToolChoice(only=tuple(tools.split())))
+            self._toolbox.choose_tools(ToolChoice(only=tuple(tools.split())))
         self._ports = LoopPorts(
-            ask=self._ask,
-            tools=self._toolbox.active,
+            request_answer=self._ask,
+            tools=self._toolbox.active_tools,
             tool_context=self._tool_context,
             queues=Queues(),
             abort=Abort(),
@@ -72,5 +72,7 @@ class Chat:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
 
     async def _ask(self, abort: Abort) -> AssistantStream:
-        context = Context(messages=tuple(self.messages), tools=tool_declarations(self._toolbox.active()))
+        context = Context(
+            messages=tuple(self.messages), tools=tool_declarations(self._toolbox.active_tools())
+        )
         return self._registry.stream(offline_model(), context, StreamOptions())

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.engine.models.side_question import _QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Context, StreamOptions
 from app.providers.offline.answers import GUIDE_HELP, answer_to
-from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage
+from app.providers.offline.guide import TOKENS_PER_SECOND, prompt_usage, tokens_per_second_of
 from app.providers.offline.guide_requests import HELP_ROWS, HelpRow, PlannedCall, parse_requests
 from app.providers.offline.model import offline_model
-from app.providers.offline.tour import TOUR, TOUR_CONTINUES
-from app.providers.registry import Registry
+from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -119,7 +119,9 @@ async def test_the_same_conversation_gets_the_same_answer(tmp_path: Path):
 
 
 async def test_it_streams_in_pieces_and_counts_tokens():
-    stream = Registry().stream(offline_model(0), Context(messages=(user_message("help"),)), StreamOptions())
+    stream = AdapterRegistry().stream(
+        offline_model(0), Context(messages=(user_message("help"),)), StreamOptions()
+    )
     deltas = [event.delta async for event in stream if isinstance(event, TextDelta)]
     message = await stream.result()
     assert "".join(deltas) == message.text
@@ -134,7 +136,9 @@ def test_an_image_is_not_reckoned_by_its_bytes() -> None:
 
 
 async def test_it_can_be_stopped_while_it_writes():
-    stream = Registry().stream(offline_model(500), Context(messages=(user_message("help"),)), StreamOptions())
+    stream = AdapterRegistry().stream(
+        offline_model(500), Context(messages=(user_message("help"),)), StreamOptions()
+    )
     async for event in stream:
         if isinstance(event, TextDelta):
             stream.cancel()
@@ -148,13 +152,17 @@ def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
 ):
     read_along, at_once = StreamOptions(is_person_reading=True), StreamOptions()
     monkeypatch.delenv("BAYOU_OFFLINE_PACE")
-    assert pace_of(offline_model(), read_along) == TOKENS_PER_SECOND
-    assert pace_of(offline_model(), at_once) == 0
+    assert tokens_per_second_of(offline_model(), read_along) == TOKENS_PER_SECOND
+    assert tokens_per_second_of(offline_model(), at_once) == 0
     monkeypatch.setenv("BAYOU_OFFLINE_PACE", "30")
-    assert pace_of(offline_model(), read_along) == pace_of(offline_model(), at_once) == 30
-    assert pace_of(offline_model(12), read_along) == 12
+    assert (
+        tokens_per_second_of(offline_model(), read_along)
+        == tokens_per_second_of(offline_model(), at_once)
+        == 30
+    )
+    assert tokens_per_second_of(offline_model(12), read_along) == 12
     monkeypatch.setenv("BAYOU_OFFLINE_PACE", "quick")
-    assert pace_of(offline_model(), read_along) == TOKENS_PER_SECOND
+    assert tokens_per_second_of(offline_model(), read_along) == TOKENS_PER_SECOND
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
@@ -231,24 +239,24 @@ def test_any_text_is_understood_or_not(text: str):
 
 async def test_the_tour_shows_bayou_step_by_step_and_begins_again(chat: Chat):
     chat.put("fleet.py", "def main(): ...\n")
-    told = [await chat.say("tour") for _ in range(len(TOUR) + 1)]
+    told = [await chat.say("tour") for _ in range(len(TOUR_ANSWERS) + 1)]
     assert [text.partition(":")[0] for text in told] == [f"**{n} of 5" for n in (1, 2, 3, 4, 5, 1)]
     assert [names for names in chat.calls if names] == [["ls"], ["grep"], ["ls"]]
     assert "- `fleet.py`" in told[0] and "| `fleet.py` | 1 |" in told[1]
-    assert [TOUR_CONTINUES in text for text in told] == [True, True, True, True, False, True]
+    assert [TOUR_CONTINUE_HINT in text for text in told] == [True, True, True, True, False, True]
     assert "/undo" in told[3] and "tree" in told[4] and "/login" in told[4]
 
 
 async def test_a_request_during_the_tour_does_not_end_it(chat: Chat):
     assert "1 of 5" in await chat.say("tour")
-    assert TOUR_CONTINUES not in await chat.say("list")
+    assert TOUR_CONTINUE_HINT not in await chat.say("list")
     assert "2 of 5" in await chat.say("tour")
 
 
 async def test_a_tour_without_tools_tells_all_the_same(tmp_path: Path):
     chat = Chat(tmp_path, tools="read")
     told = await chat.say("tour")
-    assert "1 of 5" in told and TOUR_CONTINUES in told and chat.calls == [[]]
+    assert "1 of 5" in told and TOUR_CONTINUE_HINT in told and chat.calls == [[]]
 
 
 async def test_what_was_stopped_is_not_begun_again(chat: Chat):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Context, RequestHooks, StreamOptions
-from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted, ScriptedAnswer, call, fail, say, think
 from app.values.content import Text
 from app.values.messages import AssistantMessage, ToolDeclaration, user_message
@@ -16,7 +16,7 @@ from app.values.stream import StreamDone, StreamError, TextDelta
 
 
 def ask(script: Scripted, *words: str, system: str = "", hooks: RequestHooks | None = None):
-    registry = Registry()
+    registry = AdapterRegistry()
     model = script.register(registry)
     context = Context(system_prompt=system, messages=tuple(user_message(word) for word in words))
     return registry.stream(model, context, StreamOptions(hooks=hooks or RequestHooks()))
@@ -129,7 +129,7 @@ async def test_the_part_of_the_prompt_seen_before_is_counted_as_cached():
 
 async def test_declared_tools_are_part_of_the_cached_prompt():
     script = Scripted([say("1"), say("2")])
-    registry = Registry()
+    registry = AdapterRegistry()
     model = script.register(registry)
     for name in ("read", "write"):
         context = Context(system_prompt="S" * 400, tools=(ToolDeclaration(name=name),))

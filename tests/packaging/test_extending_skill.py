@@ -84,7 +84,7 @@ async def test_the_theme_is_used(written: Path, tmp_path: Path) -> None:
     app = make_app(home, options=Options(use_theme="harbour"))
     async with app.run_test() as pilot:
         await pilot.pause()
-        assert app.look.name == "harbour"
+        assert app.theme_control.name == "harbour"
         assert (app.current_theme.background or "").lower() == "#0b1e26"
 
 

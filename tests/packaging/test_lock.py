@@ -93,8 +93,11 @@ def test_every_dependency_is_imported_or_run():
     assert set(names(PROJECT["project"]["dependencies"])) - used == runs
 
 
-def test_what_is_imported_is_asked_for_and_not_left_to_others_to_bring():
-    asked_for = {canonicalize_name(requirement.name) for requirement in wanted()}
+def test_every_imported_library_is_a_direct_dependency():
+    extras = [
+        Requirement(line) for lines in PROJECT["project"]["optional-dependencies"].values() for line in lines
+    ]
+    asked_for = {canonicalize_name(requirement.name) for requirement in (*wanted(), *extras)}
     of_module = packages_distributions()
     unlisted = {
         module: distributions

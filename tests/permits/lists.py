@@ -24,6 +24,7 @@ PLACE = CommandPlace(
     home="/home/me",
     user="me",
     own=("/home/me/.bayou/agent",),
+    has_sandbox=True,
     hides_secrets=True,
 )
 """A project where commands that read run in a sandbox."""

@@ -12,7 +12,7 @@ from app.providers.scripted import call, say
 from tests.permits.test_gate import gated_session, results
 from tools.base import Tool, ToolContext
 from tools.effects import Effects
-from tools.files.places import resolve_arguments
+from tools.files.path_arguments import resolve_path_arguments
 from tools.registry import builtin_tools
 from tools.results import ToolResult, text_result
 
@@ -86,7 +86,7 @@ def stat_tool(**more: Any) -> Tool:
 
 
 def declared(arguments: StatArguments, context: ToolContext) -> Effects:
-    return Effects(reads=resolve_arguments(context, arguments.path))
+    return Effects(reads=resolve_path_arguments(context, arguments.path))
 
 
 async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PASSWORD={SECRET}\n") -> str:
@@ -102,7 +102,7 @@ async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PAS
 @pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit", "full"])
 async def test_a_tool_that_only_declares_its_path_is_stopped_as_read_is(tmp_path: Path, mode: str) -> None:
     said = await told(tmp_path, stat_tool(effects=declared), ".env", mode)
-    assert SECRET not in said and "holds secrets" in said
+    assert SECRET not in said and "contains secrets" in said
 
 
 async def test_a_tool_that_declares_its_path_reads_what_is_no_secret(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_a_tool_that_declares_nothing_is_stopped_when_any_argument_names_a
     harness.session.tools.register(
         msgspec.structs.replace(stat_tool(), run=run, arguments=None), owner="test"
     )
-    harness.session.permissions.rules.allow("tool: stat")
+    harness.session.permissions.rules.add_allow_rule("tool: stat")
     (harness.session.cwd / ".env").write_text(f"PASSWORD={SECRET}\n")
     (harness.session.cwd / "link").symlink_to(".env")
     await harness.prompt("go")

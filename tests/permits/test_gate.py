@@ -11,12 +11,14 @@ from app.agent.hooks import CallVerdict
 from app.engine.core.hooks import Hooks
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext
+from app.permits.permission_decisions import PermissionMode
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of
 from app.values.entries import CustomEntry
 from app.values.events import QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.engine.scripted_session import ScriptedSession
+from tools.box.plan import Abilities
 from tools.registry import builtin_tools
 from tools.running.shell import SpawnPlan
 
@@ -27,7 +29,7 @@ def gated_session(
     home = folder / "home"
     project = home / "project"
     project.mkdir(parents=True, exist_ok=True)
-    standing = PermissionContext(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
+    standing = PermissionContext(approver=asks, home=home, agent_dir=home / ".bayou" / "agent")
     harness = ScriptedSession(
         folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more
     )
@@ -166,9 +168,29 @@ async def test_no_way_leads_round_the_floor(
     (cwd / "key").symlink_to(home / ".ssh" / "id_rsa")
     (cwd / "hard").hardlink_to(home / ".bashrc")
     await harness.prompt("go")
-    assert "nobody can give it" in results(harness)[0]
+    assert "no user can give it" in results(harness)[0]
     assert "SECRET" not in results(harness)[0]
     assert (home / ".bashrc").read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize("mode", ["read-only", "ask"])
+async def test_a_call_that_waits_for_another_begins_only_as_the_present_mode_allows(
+    tmp_path: Path, mode: PermissionMode
+) -> None:
+    first = "import os, time\nopen('begun', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    cells = call("eval", code=first) + call("eval", code="open('two', 'w')")
+    harness = gated_session(tmp_path, cells, say("ok"), mode="full")
+    project = harness.session.cwd
+
+    async def change_mode() -> None:
+        while not (project / "begun").exists():  # noqa: ASYNC110  (the cell can tell only by a file)
+            await asyncio.sleep(0.01)
+        harness.session.permissions.rules.set_mode(mode)
+        (project / "go").touch()
+
+    await asyncio.gather(harness.prompt("go"), change_mode())
+    assert not (project / "two").exists()
+    assert "mode or the rules changed before this call began" in results(harness)[1]
 
 
 async def test_an_abort_answers_a_call_that_waits_as_aborted(tmp_path: Path) -> None:
@@ -208,6 +230,16 @@ async def test_the_offered_rule_answers_the_very_command_that_was_asked(tmp_path
         assert seen[0].rules[0].answers == 0
 
 
+async def test_a_rule_for_a_session_allows_nothing_in_the_next_one(tmp_path: Path) -> None:
+    harness = gated_session(tmp_path, call("bash", command="touch one"), say("ok"), mode="ask")
+    rules = harness.session.permissions.rules
+    rules.add_allow_rule("bash: touch **")
+    rules.add_deny_rule("bash: rm **")
+    assert await questions_asked(harness) == []
+    await harness.session.branches.start_new_session()
+    assert [rule.text for rule in rules.session_rules] == ["bash: rm **"]
+
+
 async def test_a_rule_tells_how_many_questions_it_would_have_answered(tmp_path: Path) -> None:
     script = [call("bash", command=f"touch t{number}") for number in range(3)]
     harness = gated_session(tmp_path, *script, say("ok"))
@@ -244,7 +276,7 @@ async def test_a_rule_lets_no_floor_run(tmp_path: Path) -> None:
     )
     harness.effective_settings.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
     await harness.prompt("go")
-    assert "nobody can give it" in results(harness)[0]
+    assert "no user can give it" in results(harness)[0]
 
 
 async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside_it(tmp_path: Path) -> None:
@@ -252,7 +284,7 @@ async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside
     harness.effective_settings.set("permissions.allow", ["bash: touch **"])
     harness.effective_settings.set("permissions.deny", ["rm everything"])
     await harness.prompt("go")
-    assert "nobody can give it" in results(harness)[0]
+    assert "no user can give it" in results(harness)[0]
     view = harness.session.permissions.view()
     assert "rm everything" in str(view.rules.problems[0])
     assert view.rules.left_out == ("session",)
@@ -290,7 +322,7 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
     )
     await harness.prompt("go")
     assert "git stash clear" in results(harness)[0]
-    assert "nobody can give it" in results(harness)[0]
+    assert "no user can give it" in results(harness)[0]
 
 
 async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
@@ -307,7 +339,37 @@ async def test_in_a_persistent_shell_the_folder_is_unknown(tmp_path: Path) -> No
     )
     harness.effective_settings.set("bash.persistentShell", True)
     await harness.prompt("go")
-    assert "nobody can give it" in results(harness)[0]
+    assert "no user can give it" in results(harness)[0]
+
+
+@pytest.mark.parametrize("mode", ["read-only", "ask"])
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("cat() { command touch made; }", "cat a.txt"),
+        ("trap 'command touch made' DEBUG", "cat a.txt"),
+        ("hash -p /bin/touch cat", "cat made"),
+    ],
+)
+async def test_in_a_persistent_shell_an_earlier_command_lets_no_later_one_run_unasked(
+    tmp_path: Path, earlier: str, later: str, mode: PermissionMode
+) -> None:
+    harness = gated_session(
+        tmp_path,
+        call("bash", command=earlier),
+        say("ok"),
+        call("bash", command=later),
+        say("ok"),
+        asks="nobody",
+        mode="auto-edit",
+    )
+    harness.effective_settings.set("bash.persistentShell", True)
+    await harness.prompt("go")
+    made = Path(harness.session.log.cwd) / "made"
+    made.unlink(missing_ok=True)
+    harness.session.permissions.rules.set_mode(mode)
+    await harness.prompt("more")
+    assert not made.exists(), results(harness)
 
 
 async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path) -> None:
@@ -319,7 +381,7 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
         tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Another()
     )
     await harness.prompt("go")
-    assert "An extension made another command" in results(harness)[0]
+    assert "An extension changed this command" in results(harness)[0]
 
 
 @pytest.mark.parametrize(
@@ -367,3 +429,29 @@ async def test_a_hard_link_to_any_place_of_keys_is_asked_about_like_the_key(tmp_
     (asked,) = await questions_asked(harness, ApprovalReply(allows=False))
     assert asked.approval is not None and asked.approval.confirmation_word is not None
     assert "a key" not in results(harness)[0]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"command": "runner='touch ran' make"}, {"command": "make", "env": {"runner": "touch ran"}}]
+)
+async def test_a_rule_for_make_lets_no_variable_choose_what_it_runs(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    harness = gated_session(tmp_path, call("bash", **arguments), say("ok"), mode="auto-edit")
+    harness.effective_settings.set("sandbox.mode", "off")
+    harness.session.permissions.rules.add_allow_rule("bash: make")
+    (harness.session.cwd / "Makefile").write_text("all:\n\t@$(runner)\n")
+    assert len(await questions_asked(harness, ApprovalReply(allows=False))) == 1
+    assert not (harness.session.cwd / "ran").exists()
+
+
+@pytest.mark.parametrize(("has_sandbox", "count"), [(True, 0), (False, 1)])
+async def test_without_a_sandbox_a_shell_that_is_not_bash_makes_no_command_safe(
+    tmp_path: Path, has_sandbox: bool, count: int
+) -> None:
+    harness = gated_session(tmp_path, call("bash", command="ls"), say("ok"), mode="ask")
+    harness.effective_settings.set("shellPath", "/bin/sh")
+    if not has_sandbox:
+        harness.session.tools.workspace.abilities = lambda: Abilities()
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    assert len(asked) == count

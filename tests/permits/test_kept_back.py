@@ -19,7 +19,7 @@ def fleet(
         harness.effective_settings.set("permissions.deny", deny)
     if ask:
         harness.effective_settings.set("permissions.ask", ask)
-    harness.session.tools.set_active((*harness.session.tools.active(), "ast_grep"))
+    harness.session.tools.set_active((*harness.session.tools.active_tools(), "ast_grep"))
     cwd = harness.session.cwd
     for name in ("plans/secret.py", "plans/deep/more.py", "crew.py"):
         (cwd / name).parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ async def test_no_patch_moves_what_is_secret_to_where_anybody_reads_it(tmp_path:
     patch = "*** Begin Patch\n*** Update File: .env\n*** Move to: notes.txt\n*** End Patch"
     harness = fleet(tmp_path, call("apply_patch", input=patch))
     await harness.prompt("go")
-    assert "holds secrets" in results(harness)[0]
+    assert "contains secrets" in results(harness)[0]
     assert not (harness.session.cwd / "notes.txt").exists()
 
 

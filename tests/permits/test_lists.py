@@ -101,7 +101,7 @@ REWRITTEN = {
 
 
 @pytest.mark.parametrize("way", REWRITTEN)
-def test_what_is_forbidden_is_never_safe_however_it_is_written(way: str) -> None:
+def test_forbidden_commands_are_never_safe_in_any_spelling(way: str) -> None:
     floor = [command for kind, command in examples() if kind == "forbidden"]
     assert len(floor) > 100
     changed = [REWRITTEN[way](command) for command in floor if not command.startswith(":()")]

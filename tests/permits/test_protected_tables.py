@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.permits.secret_files import delayed_run_reason, secret_likelihood
+from app.permits.shell_words import ANY_NAME
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, gated_session, results
+from tools.box.places import guarded_paths
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
 from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
 
@@ -60,6 +62,45 @@ def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
         assert secret_likelihood(f"/home/me/{below(place).upper()}", "/home/me") == "likely", place
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("prod.env", ".ENV", ".Env.Production", ".env~", ".env.bak", "#.env#", "id_rsa.old", ".id_rsa.swp"),
+        *("secrets.yaml", "credentials.json.bak", "service-account-prod.json", "site.auto.tfvars"),
+        *("terraform.tfstate", "terraform.tfstate.backup", "prod.tfstate.1690.backup", "server.pem.orig"),
+    ],
+)
+def test_variants_and_copies_of_secret_files_are_secret(name: str) -> None:
+    assert secret_likelihood(f"/srv/project/{name}", "/home/me") == "likely"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".env.example", ".env.sample", ".env.dist", ".env.example.bak", "app.env.sample", "example.env"),
+        *("docker.sample.env", "env.py", "environment.ts", "credentials.py", "secrets.py", "id_rsa.pub"),
+        *("service-account.example.json", "terraform.tfvars.example", "example.auto.tfvars", "main.tf"),
+        *("wp-config-sample.php", "config.yaml", "settings.json", "tfstate.md", "monkey.py", "keys.ts"),
+    ],
+)
+def test_samples_and_ordinary_files_are_no_secrets(name: str) -> None:
+    assert secret_likelihood(f"/srv/project/{name}", "/home/me") == "no"
+
+
+@pytest.mark.parametrize("pattern", ["*.json", "*.yaml", "*.yml", "*.toml", "s*.yaml", "conf*.php", "k*"])
+def test_a_pattern_for_ordinary_files_is_not_meant_for_secrets(pattern: str) -> None:
+    path = f"/srv/project/{pattern.replace('*', ANY_NAME)}"
+    assert secret_likelihood(path, "/home/me") != "likely"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*.env", "*.tfstate", "secret*.y*ml", "credential*.json", ".en*", "id_*"]
+)
+def test_a_pattern_meant_for_secret_files_is_one(pattern: str) -> None:
+    path = f"/srv/project/{pattern.replace('*', ANY_NAME)}"
+    assert secret_likelihood(path, "/home/me") == "likely"
+
+
 def test_every_start_up_file_of_the_home_runs_later() -> None:
     for row in HOME_AUTORUN_FILES:
         assert delayed_run_reason(f"/home/me/{below(row)}", "/home/me") is not None, row
@@ -68,7 +109,8 @@ def test_every_start_up_file_of_the_home_runs_later() -> None:
 def test_every_row_has_a_source_and_stands_once() -> None:
     rows = [*PROJECT_AUTORUN_FILES, *KEY_PLACES]
     assert all(row.source for row in (*rows, *HOME_AUTORUN_FILES, *KEY_NAMES))
-    for table in (PROJECT_AUTORUN_FILES, HOME_AUTORUN_FILES, KEY_PLACES):
+    assert all(part.count("*") < 2 for row in rows for part in row.name.split("/"))
+    for table in (PROJECT_AUTORUN_FILES, HOME_AUTORUN_FILES, KEY_PLACES, KEY_NAMES):
         assert len({row.name for row in table}) == len(table)
 
 
@@ -78,16 +120,54 @@ def test_every_row_has_a_source_and_stands_once() -> None:
         "package.json",
         "Makefile",
         ".github/workflows/ci.yml",
-        ".claude/skills/deploy/SKILL.md",
+        ".claude/CLAUDE.md",
         "weights/model.pth",
         "mise/readme.md",
         ".config/app.toml",
         "docs/.codex/notes.md",
         "lefthook.yml.md",
+        "mise.md",
+        "mise.toml.md",
+        "docs/.moon/notes.md",
+        *(
+            ".turbo/config.json",
+            ".next/server/hooks.js",
+            ".pytest_cache/v/cache/lastfailed",
+            ".venv/pyvenv.cfg",
+        ),
+        *(
+            ".storybook/main.ts",
+            ".changeset/config.json",
+            ".github/ISSUE_TEMPLATE/bug.yml",
+            ".prettierrc.json",
+        ),
+        *("src/hooks/use.ts", "settings.json", "tests/data/.hooks.json.md"),
+        ".github/workflows/hooks.yml",
     ],
 )
 def test_ordinary_files_of_a_project_do_not_run_later(path: str) -> None:
-    assert delayed_run_reason(f"/work/project/{path}", "/home/me") is None
+    assert delayed_run_reason(f"/srv/project/{path}", "/home/me") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("mise.production.toml", ".mise.ci.local.toml", "mise/config.ci.toml", ".config/mise.ci.toml"),
+        *(".lite_project.lua", ".lintstagedrc.cjs", "sub/commitlint.config.ts", ".huskyrc.json"),
+        *(".newagent/settings.json", ".newagent/hooks/stop.sh", "packages/a/.newagent/mcp.json"),
+        *(".neweditor/tasks.json", ".newagent/plugins/a/main.js", ".buildkite/hooks/environment"),
+        *(".VIM/coc-settings.json", "a/b/.pnp.cjs", "Rust-Toolchain.toml", ".github/hooks/x.json"),
+    ],
+)
+def test_a_name_with_any_middle_or_case_runs_later(path: str) -> None:
+    assert delayed_run_reason(f"/home/me/project/{path}", "/home/me") is not None
+
+
+def test_commands_may_change_what_package_managers_generate() -> None:
+    generated = [row.name for row in PROJECT_AUTORUN_FILES if row.is_generated]
+    assert ".pnp.cjs" in generated
+    _, missing = guarded_paths("/no/project")
+    assert not {f"/no/project/{name}" for name in generated} & set(missing)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,15 @@ ATTACKS: dict[str, tuple[str, str]] = {
 }
 
 
+LEADS: dict[str, str] = {
+    "a file of another place as a list of commits": "ln -s ../../home/.netrc .git/shallow",
+    "a link in a folder of git's folder": "ln -s ../../../home/.netrc .git/info/attributes",
+    "a remote that has the missing objects": "git config remote.o.partialclonefilter blob:none",
+    "a format that checks signatures": "git config format.pretty %GG",
+    "a file of commits to ignore": "git config blame.ignoreRevsFile ../home/.netrc",
+}
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     home, folder = tmp_path / "home", tmp_path / "project"
@@ -57,7 +66,9 @@ def _run(text: str, folder: Path) -> None:
 
 def _risk(command: str, folder: Path) -> str:
     home = folder.parent / "home"
-    return judge_command(command, CommandContext(home, home / ".bayou" / "agent").place(folder)).risk
+    return judge_command(
+        command, CommandContext(home, home / ".bayou" / "agent").describe_command_place(folder)
+    ).risk
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -69,13 +80,23 @@ def test_git_that_starts_a_named_program_is_not_safe(attack: str, project: Calla
     assert _risk(command, folder) == "contained"
 
 
+@pytest.mark.parametrize("lead", LEADS)
+def test_git_that_a_repository_leads_elsewhere_is_not_safe(lead: str, project: Callable[[str], Path]) -> None:
+    folder = project(LEADS[lead])
+    for command in ("git log", "git status", "git show --stat HEAD", "git branch -a"):
+        assert _risk(command, folder) == "contained", command
+
+
 def test_git_in_a_repository_as_git_makes_it_is_safe(project: Callable[[str], Path]) -> None:
-    folder = project("git config user.name me; git branch topic")
+    folder = project(
+        "git config user.name me; git branch topic; git remote add o https://host.example/x.git; "
+        "git config branch.topic.remote o; git config pull.rebase true"
+    )
     for command in (
         "git status -s",
         "git diff --stat",
         "git log --oneline -3",
-        "git show HEAD",
+        "git show --stat HEAD",
         "git branch -v",
     ):
         assert _risk(command, folder) == "safe", command
@@ -90,7 +111,9 @@ def test_a_name_that_the_workspace_folder_of_path_has_is_not_safe(
     found: dict[str, list[str]] = {}
     for path in ("/usr/bin:/bin", f"{tmp_path}/bin:/usr/bin", ".:/usr/bin", ":/usr/bin"):
         monkeypatch.setenv("PATH", path)
-        place = CommandContext(tmp_path / "home", tmp_path / "home" / "agent").place(tmp_path, has_box=True)
+        place = CommandContext(tmp_path / "home", tmp_path / "home" / "agent").describe_command_place(
+            tmp_path, has_box=True
+        )
         lines = ("git status", "ls", "cd sub && rg x", "cat f")
         found[path.replace(str(tmp_path), "W")] = [judge_command(line, place).risk for line in lines]
     assert found == {

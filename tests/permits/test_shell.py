@@ -95,13 +95,21 @@ def test_characters_that_a_shell_reads_otherwise_make_it_unknown(text: str) -> N
     assert SEVERITY[_risk(text)] >= SEVERITY["contained"]  # type: ignore[index]
 
 
-def test_without_a_box_what_may_show_secrets_is_not_known() -> None:
+def test_where_secrets_are_not_hidden_commands_that_may_show_them_ask() -> None:
     assert _risk("grep -rn TODO src") == "safe"
     assert _risk("grep -rn TODO src", hides_secrets=False) == "contained"
     assert _risk("grep -rn TODO src", hides_secrets=False, holds_secrets=lambda path: False) == "safe"
     assert _risk('cat "$f"', hides_secrets=False) == "contained"
     assert _risk("printenv", hides_secrets=False, secret_variables=True) == "contained"
     assert _risk("printenv", hides_secrets=False, secret_variables=False) == "safe"
+    for line in ("export", "declare", "typeset", "readonly", "LC_ALL=C export"):
+        assert _risk(line, hides_secrets=False) == "contained", line
+
+
+@pytest.mark.parametrize("target", ["/dev/stdin", "/dev/fd/0", "/dev/fd/3", "/dev/stdout", "/proc/self/fd/0"])
+def test_writing_to_a_descriptor_may_write_the_file_behind_it(target: str) -> None:
+    """Whatever the descriptor of the same number is in bayou itself."""
+    assert _risk(f"echo x <f >{target}", resolve=lambda path: "/dev/null") == "contained"
 
 
 def test_links_are_followed_to_what_they_lead_to() -> None:
@@ -163,3 +171,21 @@ def test_judging_looks_at_nothing() -> None:
                     "asyncio",
                     "shutil",
                 }, path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh -c '[[ a || ./m ]]'",
+        "dash -c '[[ a > f ]]'",
+        "sh -c '((./m))'",
+        "for _ in ls; do echo ./m; $_; done",
+    ],
+)
+def test_what_another_shell_or_the_last_argument_may_run_is_not_safe(line: str) -> None:
+    assert _risk(line) != "safe"
+
+
+@pytest.mark.parametrize("line", ["dd if=~/.aws/config", "dd of=~/.bashrc", "tool --config=~/.aws/config"])
+def test_a_tilde_behind_an_equals_sign_is_the_home(line: str) -> None:
+    assert _risk(line) == "forbidden"

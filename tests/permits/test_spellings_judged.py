@@ -16,10 +16,10 @@ from app.engine.core.hooks import Hooks
 from app.permits.command_place import CommandPlace
 from app.permits.tool_call_judge import CallRequest, judge_call
 from app.values.content import ToolCall
+from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
 from tools.schema import typed_arguments
-from tools.spellings import FOLDER_ALIASES, PATH_ALIASES
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 PATHS = st.sampled_from(
@@ -103,10 +103,10 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
         return Judged(refused=True)
     await pipeline.run(prepared)
     (reading,) = readings
-    request = CallRequest(tool=tool.name, effects=reading.effects, arguments=reading.shown_arguments)
+    request = CallRequest(tool=tool.name, effects=reading.effects, arguments=reading.plain_arguments)
     verdict = judge_call(request, CONTEXT_PLACE)
     return Judged(
-        refused=False, seen=reading.shown_arguments, effects=reading.effects, verdict=verdict, ran=ran[0]
+        refused=False, seen=reading.plain_arguments, effects=reading.effects, verdict=verdict, ran=ran[0]
     )
 
 

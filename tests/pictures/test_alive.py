@@ -34,7 +34,7 @@ async def test_waiting_for_the_first_word_and_thinking(screen: Screen, photograp
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("how many oars?")
-        await tour.until("First word from")
+        await tour.until("Waiting for")
         await tour.photograph("first-word")
         gates[0].set()
         await tour.idle()
@@ -90,7 +90,7 @@ async def test_vi_and_a_selection(screen: Screen, photographs: Photographs) -> N
         await tour.photograph("selected")
         await tour.press("escape")
         editor.set_text("")
-        editor.keyboard.vi.use(True)
+        editor.keyboard.vi.set_enabled(True)
         await tour.press(*"Give every boat four oars,")
         await tour.photograph("vi-insert")
         await tour.press("escape", *"2b")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
-from app.providers.scripted import API, Scripted, call, say
-from app.providers.stream.blocks import Blocks
+from app.providers.scripted import SCRIPTED_API, Scripted, call, say
+from app.providers.stream.blocks import BlockBuilder
 from app.values.codec import encode_json
 from app.values.models import Model
 from tests.support.photographs import Photographs
@@ -65,17 +65,17 @@ def paused(app: BayouApp, name: str, arguments: dict[str, Any], at: str) -> Call
     ) -> None:
         nonlocal calls
         calls += 1
-        blocks = Blocks(stream)
+        blocks = BlockBuilder(stream)
         if calls == 1:
-            block = blocks.call("call", call_id="call_1", name=name)
+            block = blocks.open_call("call", call_id="call_1", name=name)
             block.append(text[:cut])
             await goes_on.wait()
             block.append(text[cut:])
         else:
-            blocks.text("text").append("So it is.")
+            blocks.open_text("text").append("So it is.")
         blocks.end_all()
 
-    app.assembled.registry.register(API, adapter, owner="test")
+    app.assembled.registry.register(SCRIPTED_API, adapter, owner="test")
     return goes_on.set
 
 
@@ -112,10 +112,10 @@ async def test_changes_that_wait(screen: Screen, photographs: Photographs) -> No
     script = Scripted([rewrite, say("Six places would change. Shall I?")])
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
-        app.session.tools.set_active((*app.session.tools.active(), "ast_edit", "resolve"))
+        app.session.tools.set_active((*app.session.tools.active_tools(), "ast_edit", "resolve"))
         await tour.say("stay instead of wait")
         await tour.idle()
-        await tour.until("Apply what ast_edit staged?")
+        await tour.until("Apply the changes staged by ast_edit?")
         await tour.photograph("staged")
         await tour.heard()
         await tour.press("alt+a")

@@ -6,7 +6,7 @@ from app.engine.user_runs.user_cells import UserCells
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
-from tools.kernel.kept import KernelInfo
+from tools.kernel.session_kernel import KernelInfo
 
 NAMES = (
     {"name": "depths", "type": "list", "value": "[3, 5, 8, 13]"},
@@ -40,7 +40,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return VIEW
 
     monkeypatch.setattr(UserCells, "view", view)
-    monkeypatch.setattr("app.tui.transcript.replay.duration_text", lambda milliseconds: "")
+    monkeypatch.setattr("app.tui.transcript.message_blocks.format_duration", lambda milliseconds: "")
     monkeypatch.setattr(
         "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
@@ -60,7 +60,7 @@ async def test_cells(screen: Screen, photographs: Photographs) -> None:
         await tour.say("$ raise ValueError('too deep')")
         await tour.until("ValueError: too deep")
         await tour.say("$$ max(depths)")
-        await tour.until("kept from the model")
+        await tour.until("not sent to the model")
         await tour.until(lambda: not tour.app.session.state.is_cell_running)
         await tour.until(lambda: "Working" not in text_of(tour.app))
         await tour.photograph("closed")

@@ -64,19 +64,19 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
         await tour.photograph("window-dropped")
         await tour.press("ctrl+x", "escape")
         await tour.press("alt+s")
-        await tour.until("enter makes it count")
+        await tour.until("enter applies it")
         await tour.photograph("preview")
         await tour.press("escape")
         await tour.until("Nothing was compacted.")
         await tour.say("/compact")
-        await tour.until("a summary is being written")
+        await tour.until("writing a summary")
         await tour.until("29 words")
         await tour.photograph("being-written")
         gate.set()
-        await tour.until("goes back to the full history")
+        await tour.until("restores the full history")
         await tour.photograph("compacted")
         await tour.press("alt+u")
-        await tour.until("This is the full history again")
+        await tour.until("The full history is restored")
         await tour.photograph("full-again")
 
 
@@ -87,7 +87,7 @@ async def test_a_window_that_is_nearly_full(screen: Screen, photographs: Photogr
         effective_settings.set("compaction.mode", "remind")
         await tour.say("tell me of the harbour")
         await tour.idle()
-        window = app.assembled.choice.required().context_window
+        window = app.assembled.model_choice.require_model().context_window
         effective_settings.set("compaction.reserveTokens", window - 500)
         effective_settings.set("compaction.keepRecentTokens", 200)
         await tour.say("how many oars has a boat?")

@@ -41,7 +41,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_the_editor(screen: Screen, photographs: Photographs) -> None:
     async with photographs.of(screen.app(theme=photographs.theme)) as tour:
-        await tour.until("Welcome")
+        await tour.until("shows its work")
         await tour.photograph("start")
         await tour.photograph_small("start")
         await tour.photograph_small("start", (30, 6))
@@ -77,7 +77,7 @@ async def test_thinking_levels(screen: Screen, photographs: Photographs) -> None
         await tour.say("why do boats float?")
         await tour.idle()
         for level in ("off", "high"):
-            await tour.app.session.models.use_thinking(level)
+            await tour.app.session.models.use_thinking_level(level)
             await tour.photograph(f"thinking-{level}")
         await tour.press("ctrl+t")
         await tour.photograph("thinking-shown")
@@ -193,7 +193,7 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
 def written(screen: Screen, text: str, name: str = "", cwd: Path | None = None) -> Path:
     """A session's file."""
     paths = Paths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
-    log = SessionLog.create(SessionPaths(own=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
+    log = SessionLog.create(SessionPaths(default_root=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
     log.append(said(text))
     log.append(assistant_entry(f"{text} It is so."))
     log.close()
@@ -230,8 +230,8 @@ async def test_sessions(screen: Screen, photographs: Photographs) -> None:
         await tour.photograph("rename")
         await resize(tour.pilot, 120, 40)
         await tour.press("escape", "ctrl+d")
-        await tour.until("brings it back")
-        await tour.until("answer: Make the oars")
+        await tour.until("restores it")
+        await tour.until("please. It is")
         await tour.photograph("deleted")
         await tour.press("escape")
 
@@ -241,7 +241,7 @@ async def test_questions_about_a_session(screen: Screen, photographs: Photograph
     with held.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         app = screen.app("--offline", "--session", str(held), theme=photographs.theme, is_kept=True)
-        app.assembled.locked.holder = 4711  # type: ignore[union-attr]
+        app.assembled.lock_error.holder = 4711  # type: ignore[union-attr]
         async with photographs.of(app) as tour:
             await tour.until(lambda: isinstance(app.screen, QuestionScreen))
             await tour.photograph("locked")

@@ -29,7 +29,7 @@ STEPS = {
     "key": ("the environment variable ANTHROPIC_API_KEY", "/login anthropic stores another key"),
     "limit": (f"anthropic accepts requests again {NOON}", "ctrl+l chooses a model of another provider"),
     "overflow": (
-        "/context shows what fills the window",
+        "/context shows the usage and drops large results",
         "ctrl+l chooses a model with a larger context window",
     ),
     "gone": ("anthropic no longer offers claude-opus-4-1", "ctrl+l chooses another"),

@@ -1,4 +1,5 @@
-"""Helper agents in the running application: two at work, a question of one of them, and their results."""
+"""Helper agents in the running application: two at work, a question of one of them, the list, one of them full screen,
+and their results."""
 
 import asyncio
 
@@ -35,8 +36,16 @@ async def test_helpers(screen: Screen, photographs: Photographs) -> None:
         await tour.photograph("asked")
         await tour.heard()
         await tour.press("y")
-        await tour.until(lambda: len(app.session.helpers.all()) == 1)
+        await tour.until(lambda: len(app.session.helpers.active_helpers()) == 1)
         await tour.photograph("working")
+        await tour.until(lambda: app.session.helpers.known_helpers()[0].budget.turns == 2)
+        await tour.say("/tasks")
+        await tour.until("Helpers and jobs")
+        await tour.photograph("list")
+        await tour.press("enter")
+        await tour.until("h1 scout: who uses oars")
+        await tour.photograph("one")
+        await tour.press("escape")
         gate.set()
         await tour.idle()
         await tour.photograph("done")

@@ -11,21 +11,29 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.review.drawing import Cell, Drawing, cells_of, read_drawing, words_of
+from tests.review.drawing import Cell, Drawing, cells_of, read_drawing, width_of, words_of
+from tests.support.font_glyphs import GLYPHS
 from tests.support.snapshots import SNAPSHOTS
 from widgets.colors import contrast
+from widgets.terminal.terminal_driver import PLAIN_MARK_BY_MARK
 
 PICTURES = sorted(SNAPSHOTS.rglob("*.svg"))
 OWN_TERMINAL = "a program's own screen"
 NOT_BAYOUS = {"*test_a_program_that_needs_a_person*": OWN_TERMINAL}
 """Pictures in which not every cell is bayou's, and whose it is."""
 STAND_INS = {"widgets/test_snapshots/*": "scenes of widgets, with a word where the transcript stands"}
+JOINED_EMOJI = {"*test_scene[[]editing-*": "a joined emoji is two cells in a terminal and more in a picture"}
 THE_TERMINALS_COLOURS = {"*[[]ansi]*": "the palette of the person's terminal"}
 MODEL_TEXT = {
     "*test_a_long_conversation*": "the same",
     "*test_blocks*": "scenes of what models and programs wrote",
     "*test_streaming*": "the same",
     "*test_a_map_beside_a_large_read*": "a map as the model reads it",
+}
+TYPED = {
+    "*[[]editing-*": "what a person typed",
+    "*test_new_things_below*": "a scene of what models wrote",
+    "*transcript/test_snapshots/test_search*": "the same",
 }
 
 
@@ -77,6 +85,14 @@ def last_column(picture: Picture) -> Iterator[Found]:
             yield Found(picture.name, number, f"{row[-1].text!r} stands in the last column")
 
 
+def air(picture: Picture) -> Iterator[Found]:
+    """No text touches the last column, where it would run into a scroll bar, or its ticks read as hyphens."""
+    for number, row in enumerate(picture.rows):
+        if len(row) > 3 and not is_bar(row[-2].text):
+            words = words_of(picture.drawing.line(number)).rstrip()
+            yield Found(picture.name, number, f"no column of air behind {words[-40:]!r}")
+
+
 def grid(picture: Picture) -> Iterator[Found]:
     """Marks stand in column 0 and text begins in column 2: column 1 is blank."""
     for number, row in enumerate(picture.rows):
@@ -123,12 +139,20 @@ def spelled(picture: Picture) -> Iterator[Found]:
 
 
 @functools.cache
+def page_grounds() -> frozenset[str]:
+    """Of the page, in every theme."""
+    return _named("background")
+
+
+@functools.cache
 def marking_grounds() -> frozenset[str]:
     """Of search hits, in every theme."""
+    return _named("searchMatchBg")
+
+
+def _named(token: str) -> frozenset[str]:
     themes = json.loads((SNAPSHOTS / "review.json").read_text("utf-8"))["themes"]
-    return frozenset(
-        colour for names in themes.values() for colour, name in names.items() if name == "searchMatchBg"
-    )
+    return frozenset(colour for names in themes.values() for colour, name in names.items() if name == token)
 
 
 def one_ground(picture: Picture) -> Iterator[Found]:
@@ -157,7 +181,8 @@ A_STRETCH = 8
 def grounds(picture: Picture) -> Iterator[Found]:
     """What lies on another ground than the page can be seen to."""
     counted = Counter(cell.ground for row in picture.rows for cell in row if cell.ground.startswith("#"))
-    page = max(counted, key=counted.__getitem__, default="")
+    pages = {ground: count for ground, count in counted.items() if ground in page_grounds()} or counted
+    page = max(pages, key=pages.__getitem__, default="")
     for number, row in enumerate(picture.rows):
         for ground, cells in itertools.groupby(row, key=lambda cell: cell.ground):
             stretch = [cell.text for cell in cells]
@@ -177,14 +202,35 @@ def placeless(picture: Picture) -> Iterator[Found]:
             yield Found(picture.name, number, words.strip()[:60])
 
 
+OTHER_FONTS = frozenset(PLAIN_MARK_BY_MARK)
+"""Marks that one of the three fonts lacks, and that have a fallback."""
+DRAWN_BY_TERMINALS = range(0x2500, 0x25A0)
+"""Lines and blocks, which terminals draw without a font."""
+
+
+def glyphs(picture: Picture) -> Iterator[Found]:
+    """Marks are in JetBrains Mono, Fira Code and Liberation Mono, or are listed here."""
+    for number, row in enumerate(picture.rows):
+        strange = {
+            mark
+            for cell in row
+            for mark in cell.text
+            if mark not in GLYPHS and mark not in OTHER_FONTS and ord(mark) not in DRAWN_BY_TERMINALS
+        }
+        if strange:
+            yield Found(picture.name, number, f"{' '.join(sorted(strange))} is not in every font")
+
+
 RULES: dict[str, tuple[Callable[[Picture], Iterator[Found]], dict[str, str]]] = {
     "last column": (last_column, NOT_BAYOUS),
+    "air": (air, {**NOT_BAYOUS, **JOINED_EMOJI}),
     "grid": (grid, {**NOT_BAYOUS, **STAND_INS}),
     "legible": (legible, {**NOT_BAYOUS, **THE_TERMINALS_COLOURS}),
     "spelled": (spelled, {**NOT_BAYOUS, **MODEL_TEXT}),
     "one ground": (one_ground, NOT_BAYOUS),
     "grounds": (grounds, NOT_BAYOUS),
     "placeless": (placeless, {}),
+    "glyphs": (glyphs, {**NOT_BAYOUS, **MODEL_TEXT, **TYPED}),
 }
 
 
@@ -197,10 +243,20 @@ def test_all_pictures_hold(rule: str) -> None:
     assert not found, f"{len(found)} places:\n" + "\n".join(found[:40])
 
 
-@pytest.mark.parametrize("exceptions", [NOT_BAYOUS, STAND_INS, THE_TERMINALS_COLOURS, MODEL_TEXT])
+@pytest.mark.parametrize(
+    "exceptions", [NOT_BAYOUS, STAND_INS, JOINED_EMOJI, THE_TERMINALS_COLOURS, MODEL_TEXT, TYPED]
+)
 def test_no_exception_is_left_of_a_picture_that_is_gone(exceptions: dict[str, str]) -> None:
     names = [path.relative_to(SNAPSHOTS).as_posix() for path in PICTURES]
     assert [pattern for pattern in exceptions if not any(fnmatchcase(name, pattern) for name in names)] == []
+
+
+def test_each_mark_that_a_font_lacks_has_a_fallback_of_the_same_width() -> None:
+    assert not OTHER_FONTS & GLYPHS
+    assert [
+        one for one in PLAIN_MARK_BY_MARK.values() if one not in GLYPHS and ord(one) not in DRAWN_BY_TERMINALS
+    ] == []
+    assert {width_of(mark) for mark in (*PLAIN_MARK_BY_MARK, *PLAIN_MARK_BY_MARK.values())} == {1}
 
 
 # -- that they see -----------------------------------------------------------------------------------------
@@ -234,6 +290,7 @@ def drawn(
     ("rule", "faulty"),
     [
         ("last column", drawn("  a text to the very edge")),
+        ("air", drawn("  two columns are missing ")),
         ("grid", drawn(" one column too early    ")),
         ("legible", drawn("  can hardly be read    ", ink="#3a4446")),
         ("spelled", drawn("  Escape stops it    ")),
@@ -241,6 +298,7 @@ def drawn(
         ("spelled", drawn("  took 12s of it    ")),
         ("placeless", drawn("  /tmp/pytest-of-me/a.jsonl    ")),
         ("one ground", drawn("  class App    ", patch=(2, 5, "#20292a"))),
+        ("glyphs", drawn("  a rocket 🚀 of none   ")),
         ("grounds", drawn("  cannot be told from the page", "", patch=(2, 12, "#171e20"))),
     ],
 )
@@ -249,7 +307,7 @@ def test_a_fault_is_found(rule: str, faulty: Picture) -> None:
 
 
 def test_what_holds_all_rules_is_not_blamed() -> None:
-    good = drawn("─ Title ────────", "› a row   12 s   ", "  esc stops      ")
+    good = drawn("─ Title ────────", "› a row   12 s   ", "  esc stop      ")
     assert [one for ask, _ in RULES.values() for one in ask(good)] == []
 
 

@@ -23,7 +23,7 @@ async def test_the_map_of_the_repository(screen: Screen, photographs: Photograph
         await tour.photograph_small("map-unfolded")
         await tour.photograph_small("map-unfolded", (120, 40))
         await tour.press(*"Boat")
-        await tour.until("the likeliest first")
+        await tour.until("best match first")
         await tour.photograph("map-found")
         await tour.until("class Boat")
         await tour.press("down", "ctrl+r")

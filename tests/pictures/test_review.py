@@ -19,11 +19,11 @@ from tests.review.changes import compare_texts
 from tests.review.comparing import Outline, Recolouring, difference
 from tests.review.drawing import Ink, cells_of, read_drawing, words_of
 from tests.review.page import changes_page
-from tests.review.runs import Run
+from tests.review.runs import Run, reviewer_of, without_reviewer
 from tests.review.sources import Review
 from tests.support.snapshots import SNAPSHOTS, lean
-from widgets.colors import contrast, legible
-from widgets.themes import TOKENS, colors_of, read_theme
+from widgets.colors import contrast, make_legible
+from widgets.themes import THEME_TOKENS, parse_theme, token_colors
 
 
 def picture(*lines: str | Text, columns: int = 40) -> str:
@@ -46,6 +46,7 @@ class Project:
         self.page = root / "build" / "review.html"
         root.mkdir()
         _git(root, "init", "-q", "-b", "main")
+        _git(root, "config", "user.name", "Ann -- of <the> harbour")
         monkeypatch.chdir(root)
 
     def commit(self, pictures: dict[str, str | None]) -> None:
@@ -58,6 +59,10 @@ class Project:
                 path.write_text(svg)
         _git(self.root, "add", "-A")
         _git(self.root, "commit", "-qm", "pictures", "--allow-empty")
+
+    def stored(self, name: str) -> str:
+        """The picture without the name of its reviewer."""
+        return without_reviewer((self.pictures / name).read_text())
 
     def run(self, made: dict[str, str]) -> None:
         """As a run of the tests leaves it."""
@@ -118,7 +123,32 @@ def test_pictures_that_changed_alike_are_one_change_in_any_size():
     old["test_b.svg"], new["test_b.svg"] = picture("x"), picture("y")
     comparison = compare_texts(old, new, Review())
     assert [len(group.changes) for group in comparison.alike] == [2, 1]
-    assert comparison.told().startswith("3 pictures differ in 2 changes: ")
+    assert comparison.told() == "3 pictures differ in 2 changes"
+    assert comparison.rows()[0].endswith("2  “steers” → “goes”  (60, 40)")
+
+
+def test_a_replaced_title_is_one_change_in_pictures_that_had_other_titles():
+    """And what else changed in one of them is another change, or is named if the others of its state lack it."""
+    titles = ("oars", "sails", "hulls", "keels")
+    names = [f"test_{title}[{size}].svg" for title in titles for size in ("40x9", "60x9")]
+    old = {name: picture(name[5:9], "a row │ a pane", f"of {name}") for name in names}
+    new = {name: picture("bayou", "a pane", f"of {name}", "a row") for name in names}
+    new["test_oars[60x9].svg"] = picture("bayou", "a pane", "of test_oars[60x9].svg", "an oar")
+    old["test_masts.svg"], new["test_masts.svg"] = picture("mast", "up"), picture("bayou", "down")
+    comparison = compare_texts(old, new, Review())
+    assert [row.split(maxsplit=1)[1] for row in comparison.rows()] == [
+        "8  … → “bayou”  (test_hulls, test_keels, test_oars and 1 more)",
+        "1  “mast” → “bayou” · “up” → “down”  (test_masts)",
+    ]
+    page = changes_page(comparison, "titles", Review(), {})
+    assert "\n* also with “an oar” in test_oars[60x9]" in page
+
+
+def test_figures_that_changed_in_a_row_of_one_kind_are_one_change():
+    old = {f"test_{number}.svg": picture(f"─ Keys ── {number} ─") for number in (12, 307)}
+    new = {f"test_{number}.svg": picture(f"─ Keys ── {number + 1} ─") for number in (12, 307)}
+    old["test_a.svg"], new["test_a.svg"] = picture("two 3 oars"), picture("two 4 oars")
+    assert [len(group.changes) for group in compare_texts(old, new, Review()).alike] == [2, 1]
 
 
 def test_what_only_moved_is_reported_and_is_no_other_change_of_the_kind(project: Project):
@@ -131,7 +161,8 @@ def test_what_only_moved_is_reported_and_is_no_other_change_of_the_kind(project:
     }
     comparison = compare_texts(old, new, Review())
     assert [len(group.changes) for group in comparison.alike] == [2, 1]
-    assert [group.changes[0].difference.moved for group in comparison.alike] == [("oars",), ("name  12",)]
+    moved = [[one.text for one in group.changes[0].difference.moved] for group in comparison.alike]
+    assert moved == [["oars"], ["name  12"]]
     project.commit({**old})
     project.run(new)
     assert command.main([]) == 0
@@ -146,7 +177,7 @@ def test_other_bytes_and_the_same_cells_are_no_difference():
     assert (comparison.alike, len(comparison.same_cells)) == ((), 1)
 
 
-def test_what_is_new_gone_and_renamed_is_named():
+def test_new_deleted_and_renamed_pictures_are_named():
     lines = [f"line {number}" for number in range(10)]
     old = {"was.svg": picture(*lines), "gone.svg": picture("gone")}
     new = {"is.svg": picture(*lines[:-1], "changed"), "new.svg": picture("something else")}
@@ -204,6 +235,7 @@ def test_a_range_is_compared_without_checking_anything_out(
     assert command.main(["HEAD~1..HEAD"]) == 0
     assert "1 picture differs in 1 change" in capsys.readouterr().out
     page = project.page.read_text()
+    assert " data-accept" not in page and "python -m pytest tests/..py::a" in page  # no run made it
     assert "<del>- one</del>\n<ins>+ two</ins>" in page
     assert str(project.root) not in page
     assert re.search(r"https?://(?!www\.w3\.org/2000/svg)", page) is None
@@ -250,18 +282,70 @@ def test_pictures_are_taken_by_name_without_a_run(project: Project, capsys: pyte
     project.run(dict.fromkeys(names, picture("new")))
     assert command.main(["accept", "queue-80x24*"]) == 0
     assert capsys.readouterr().out == f"accepted {names[0]}\n"
-    assert (project.pictures / names[0]).read_text() == picture("new")
-    assert (project.pictures / names[1]).read_text() == picture("old")
+    assert project.stored(names[0]) == picture("new")
+    assert project.stored(names[1]) == picture("old")
+
+
+def test_all_pictures_but_some_are_taken(project: Project, capsys: pytest.CaptureFixture[str]):
+    project.commit(dict.fromkeys(("a.svg", "b.svg", "c.svg"), picture("old")))
+    project.run(dict.fromkeys(("a.svg", "b.svg", "c.svg"), picture("new")))
+    assert command.main(["accept", "--all-but", "nothing*"]) == 2
+    assert command.main(["accept", "--all-but", "b"]) == 0
+    assert [project.stored(name) for name in ("a.svg", "b.svg", "c.svg")] == [
+        picture("new"),
+        picture("old"),
+        picture("new"),
+    ]
+    assert command.main(["accept", "--all-but", "b"]) == 2
+    assert "none is left" in capsys.readouterr().err
+
+
+def test_an_accepted_picture_says_who_reviewed_it(project: Project, capsys: pytest.CaptureFixture[str]):
+    """And the cells are those of the run, so that the next run finds no difference."""
+    project.commit(dict.fromkeys(("a.svg", "b.svg"), picture("old")))
+    project.run(dict.fromkeys(("a.svg", "b.svg"), picture("new")))
+    assert command.main(["accept", "a"]) == 0
+    assert command.main(["accept", "b", "--reviewed-by", " <text>-->"]) == 0
+    accepted = [(project.pictures / name).read_text() for name in ("a.svg", "b.svg")]
+    assert [reviewer_of(svg) for svg in accepted] == ["Ann - of <the> harbour", "<text>->"]
+    assert {read_drawing(svg) for svg in accepted} == {read_drawing(picture("new"))}
+    project.commit({})
+    assert command.main(["HEAD~1..HEAD"]) == 0
+    assert "reviewed by Ann - of &lt;the&gt; harbour" in project.page.read_text()
+    _git(project.root, "config", "user.name", "")
+    project.run({"a.svg": picture("newer")})
+    capsys.readouterr()
+    assert command.main(["accept", "a"]) == 2
+    assert "--reviewed-by NAME" in capsys.readouterr().err
 
 
 def test_a_whole_change_is_taken_by_its_id(project: Project):
     project.commit({"a.svg": picture("old"), "b.svg": picture("old"), "c.svg": picture("c")})
     project.run({"a.svg": picture("new"), "b.svg": picture("new"), "c.svg": picture("d")})
     command.main([])
-    ids = re.findall(r"change:[0-9a-f]{6}", project.page.read_text())
+    ids = list(dict.fromkeys(re.findall(r"change:[0-9a-f]{6}", project.page.read_text())))
     assert command.main(["accept", ids[0]]) == 0
-    assert (project.pictures / "b.svg").read_text() == picture("new")
-    assert (project.pictures / "c.svg").read_text() == picture("c")
+    assert project.stored("b.svg") == picture("new")
+    assert project.stored("c.svg") == picture("c")
+    assert command.main(["accept", ids[0]]) == 2  # it is accepted
+    project.run({"c.svg": picture("e")})
+    assert command.main(["accept", ids[1]]) == 2  # the page shows an earlier run
+    assert project.stored("c.svg") == picture("c")
+
+
+def test_the_page_offers_only_what_accept_takes(project: Project):
+    project.commit({"a.svg": picture("old"), "b.svg": picture("old"), "c.svg": picture("sail")})
+    project.run({"a.svg": picture("new")})
+    (project.pictures / "b.svg").write_text(picture("another's"))
+    project.run({"a.svg": picture("new"), "c.svg": picture("keel")})
+    (project.pictures / "c.svg").write_text(picture("mast"))
+    assert command.main([]) == 0
+    page = project.page.read_text()
+    takes = dict(re.findall(r'id="(\w+)"( data-accept)? data-run="python -m pytest tests::', page))
+    assert list(takes.values()).count(" data-accept") == 1
+    assert "was changed since the run: run the test again" in page
+    assert command.main(["HEAD~0"]) == 0
+    assert " data-accept" not in project.page.read_text()
 
 
 def test_what_the_last_run_did_not_make_is_not_taken(project: Project, capsys: pytest.CaptureFixture[str]):
@@ -291,7 +375,7 @@ def test_two_runs_at_once_do_not_mix(project: Project):
     assert not (project.runs / "second" / "a.svg").exists()
     first.end()
     assert command.main(["accept", "a"]) == 0
-    assert (project.pictures / "a.svg").read_text() == picture("one")
+    assert project.stored("a.svg") == picture("one")
 
 
 def test_the_gallery_has_every_picture_with_the_words_of_its_test(project: Project):
@@ -316,10 +400,10 @@ LEAST_OF_INKS = 4.0
 def test_colours_have_the_names_that_the_themes_give_them():
     themes: dict[str, dict[str, str]] = {}
     for path in sorted((ROOT / "styles" / "themes").glob("*.json")):
-        spec = read_theme(path.read_bytes(), str(path))
+        spec = parse_theme(path.read_bytes(), str(path))
         if not spec.ansi:
-            named = colors_of(spec)
-            names = {named[token].lower(): token for token in reversed(TOKENS) if token in named}
+            named = token_colors(spec)
+            names = {named[token].lower(): token for token in reversed(THEME_TOKENS) if token in named}
             themes[spec.name] = _brought_nearer(names) | names
     path = SNAPSHOTS / "review.json"
     said = {"made_up": ["widgets/*"], "tests": "tests", "themes": themes}
@@ -337,7 +421,7 @@ def _brought_nearer(names: dict[str, str]) -> dict[str, str]:
         for ink, token in names.items():
             if ground not in by_token or contrast(ink, by_token["background"]) < LEAST_OF_INKS:
                 continue
-            if (wanted := legible(ink, by_token[ground])) != ink:
+            if (wanted := make_legible(ink, by_token[ground])) != ink:
                 nearer.setdefault(wanted, f"{token}, nearer")
     return nearer
 
@@ -385,7 +469,8 @@ def test_a_red_run_ends_with_what_differs_and_the_way_to_the_page(checkout: Path
     test.write_text(RED.format(words="after"))
     red = _pytest(checkout, "tests/test_words.py", key="sk-ant-SENTINEL")
     assert red.returncode == 1
-    assert "1 picture differs in 1 change: test_words (1)\nTo look at them: build/review.html\n" in red.stdout
+    assert "1 picture differs in 1 change\n  change:" in red.stdout
+    assert "“before” → “after”  (test_words)\nTo look at them: build/review.html\n" in red.stdout
     page = (checkout / "build" / "review.html").read_text()
     assert "<del>- before</del>\n<ins>+ after</ins>" in page
     assert "SENTINEL" not in page

@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from app.providers.model_stream import Credential
 from app.providers.scripted import Scripted, call, say
-from app.providers.signin.interface import Entry, SignInUi
+from app.providers.signin.interface import SignInEntry, SignInUi
 from app.tui.features.blocks.overlay import OverlayScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -31,21 +31,21 @@ class ByCode:
 
     id, name, missing = "harbour", "Harbour", ""
 
-    async def login(self, ui: SignInUi) -> Entry:
+    async def login(self, ui: SignInUi) -> SignInEntry:
         await ui.show_code("WDJB-MJHT", "https://harbour.example/device", 900)
         await asyncio.Event().wait()
         return {}
 
-    def refresh(self, entry: Entry) -> Entry:
+    def refresh(self, entry: SignInEntry) -> SignInEntry:
         return entry
 
-    def credential(self, entry: Entry) -> Credential:
+    def credential(self, entry: SignInEntry) -> Credential:
         return Credential()
 
 
 async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> None:
     app = screen.app("--offline", theme=photographs.theme)
-    credentials = app.assembled.choice.credentials
+    credentials = app.assembled.model_choice.credentials
     credentials.sign_ins["harbour"] = ByCode()
     async with photographs.of(app) as tour:
         await tour.say("/login harbour")
@@ -56,14 +56,14 @@ async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> N
         await tour.photograph_small("code")
         await tour.press("escape")
         assert len(app.screen_stack) == 1
-        assert "harbour" not in credentials.stored()
+        assert "harbour" not in credentials.stored_kinds()
         await credentials.store_key("deepseek", "sk-1")
         await credentials.store_key("openai", "sk-2")
         await tour.say("/logout")
         await tour.until(lambda: isinstance(app.screen, PickerScreen))
         await tour.photograph("forget")
         await tour.press("enter")
-        await tour.until("forgotten")
+        await tour.until("removed")
         await tour.photograph("forgotten")
 
 

@@ -11,7 +11,7 @@ import pytest
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.providers.scripted import Scripted, call, say
 from app.tui.features.settings.own_shell import OwnShellScreen
-from app.tui.features.undo.screen import ChangesScreen
+from app.tui.features.undo.screen import RestoreScreen
 from app.values.content import Image
 from tests.support.photographs import Photographs, Tour
 from tests.support.screens import Screen
@@ -76,7 +76,7 @@ async def test_a_map_beside_a_large_read(screen: Screen, photographs: Photograph
         await tour.press("ctrl+o")
         await tour.photograph("map-open")
         await tour.press("enter")
-        await tour.until("read it")
+        await tour.until("enter open")
         await tour.photograph("map-page")
 
 
@@ -273,9 +273,9 @@ async def test_files_back(screen: Screen, photographs: Photographs) -> None:
         await tour.say("four oars and a sail")
         await tour.idle()
         await tour.press("alt+z")
-        await tour.until(lambda: isinstance(app.screen, ChangesScreen))
+        await tour.until(lambda: isinstance(app.screen, RestoreScreen))
         await tour.until("7 -")
         await tour.photograph("undo")
         await tour.press("enter")
-        await tour.until("2 files put back")
+        await tour.until("2 files restored")
         await tour.photograph("put-back")

@@ -39,16 +39,16 @@ def found() -> UsageReport:
                 cache_write=day * 3_000,
                 cost=day * (day % 5 + 1) * 0.11 / (number + 1),
             )
-            parts.append(UsagePart(session=session, day=f"2026-11-{day:02}", model=model, used=used))
+            parts.append(UsagePart(session=session, day=f"2026-11-{day:02}", model=model, usage=used))
     left_out = (SkippedUsage(path="/boats/torn.jsonl", line=17, why="its usage cannot be read"),)
-    return UsageReport(parts=tuple(parts), left_out=left_out)
+    return UsageReport(parts=tuple(parts), skipped=left_out)
 
 
 async def test_usage(screen: Screen, photographs: Photographs, monkeypatch: pytest.MonkeyPatch) -> None:
     def known(root: Path, cache: Path) -> UsageReport:
         return found()
 
-    monkeypatch.setattr("app.tui.features.usage.page.usage_in", known)
+    monkeypatch.setattr("app.tui.features.usage.page.read_usage", known)
     monkeypatch.setattr("app.tui.features.usage.page.date", Today)
     async with photographs.of(screen.app(theme=photographs.theme)) as tour:
         await tour.say("/usage")

@@ -46,3 +46,25 @@ async def test_what_changed(screen: Screen, photographs: Photographs) -> None:
         await tour.press("shift+tab")
         await tour.until("Changed by this session")
         await tour.photograph("session")
+
+
+async def test_a_change_before_it_is_made(screen: Screen, photographs: Photographs) -> None:
+    edits = [{"oldText": "oars: int = 2", "newText": "oars: int = 4"}]
+    script = Scripted([call("edit", path="boats/fleet.py", edits=edits), say("It has two oars still.")])
+    app = screen.app("--permissions", "ask", theme=photographs.theme, script=script)
+    async with photographs.of(app) as tour:
+        await tour.say("give it four oars")
+        await tour.until("Change boats/fleet.py?")
+        await tour.press("alt+v")
+        await tour.until("x exclude")
+        await tour.photograph("asked")
+        await tour.photograph_small("asked")
+        await tour.press("e")
+        await tour.until("ctrl+s save")
+        await tour.photograph("lines")
+        await tour.press("escape")
+        await tour.until("x exclude")
+        await tour.press("escape")
+        await tour.heard()
+        await tour.press("alt+x")
+        await tour.idle()

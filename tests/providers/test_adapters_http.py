@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Credential, RequestHooks
-from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from tests.providers.loopback import Loopback, Reply
 from tests.providers.wire_formats import (
@@ -53,7 +53,7 @@ BODIES = [
 @every_api
 async def test_thought_text_and_parallel_calls_arrive_block_by_block(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
-    stream = Registry().stream(model_for(api, server.url), context(), options())
+    stream = AdapterRegistry().stream(model_for(api, server.url), context(), options())
     call = ["toolcall_start", "toolcall_delta", "toolcall_end"]
     if api in (
         "openai-completions",
@@ -105,7 +105,7 @@ async def test_the_hooks_see_payload_headers_and_the_response_before_its_body(ap
 
     hooks = RequestHooks(on_payload=on_payload, on_headers=on_headers, on_response=on_response)
     how = options(hooks=hooks, headers={"X-Own": "1", "X-Unwanted": "1"})
-    stream = Registry().stream(model_for(api, server.url, headers={"X-Model": "2"}), context(), how)
+    stream = AdapterRegistry().stream(model_for(api, server.url, headers={"X-Model": "2"}), context(), how)
     assert (await stream.result()).stop_reason == "toolUse"
     request = server.requests[0]
     assert request.json["extra_field"] == 7
@@ -169,13 +169,13 @@ async def test_cancelling_closes_the_socket_in_every_state(api: str, state: str,
             server.sse(body[: len(body) // 2], then_hang=True)
         case _:
             server.sse(b"", forever=b": keep-alive\n\n")
-    stream = Registry().stream(model_for(api, server.url), context(), options())
+    stream = AdapterRegistry().stream(model_for(api, server.url), context(), options())
     async with asyncio.timeout(10):
         await (server.answering if state == "before headers" else server.body_sent).wait()
         stream.cancel()
         assert (await stream.result()).stop_reason == "aborted"
         await server.client_left.wait()
-        await stream.closed()
+        await stream.wait_until_closed()
 
 
 @every_api
@@ -208,7 +208,7 @@ async def test_a_silent_server_is_given_up_with_a_retryable_error(api: str, kind
         *((status, *BODIES[0]) for status in (400, 401, 404, 500, 529)),
     ],
 )
-async def test_an_error_status_is_told_in_the_servers_words(
+async def test_an_error_status_shows_the_servers_message(
     api: str, status: int, body: bytes, content_type: str, expected: str, server: Loopback
 ):
     headers = {"Content-Type": content_type, "Retry-After": "7"}

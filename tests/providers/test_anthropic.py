@@ -60,7 +60,7 @@ async def test_every_stop_reason(reason: str, expected: str, words: str | None, 
     assert (message.usage.output, message.usage.reasoning) == (9, 4)
 
 
-async def test_an_error_in_the_middle_of_a_stream_keeps_what_came(server: Loopback):
+async def test_an_error_inside_a_stream_keeps_the_received_part(server: Loopback):
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     server.sse(sse(BEGIN, *text_block("half")[:2], {"type": "ping"}, error, names=True))
     message = await ask(model_for(API, server.url))

@@ -13,8 +13,8 @@ from app.printing import safe_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import PROVIDERS
-from app.providers.models.model_names import ModelNotFound, select_model, select_scope
-from app.providers.models.thinking import clamp_level, provider_word, supported_levels
+from app.providers.models.model_names import ModelNotFound, select_model, select_models
+from app.providers.models.thinking import clamp_level, provider_level_name, supported_levels
 
 
 def write(folder: Path, text: str | dict[str, Any]) -> None:
@@ -69,8 +69,8 @@ def test_a_model_that_always_thinks_is_never_asked_for_no_or_minimal_thinking(
         f"{provider}/{name}", OnlyTheNamed.load(tmp_path, env={}), Credentials(tmp_path, {})
     ).model
     assert "off" not in supported_levels(model)
-    assert provider_word(model, clamp_level(model, "off")) == "low"
-    assert provider_word(model, clamp_level(model, "minimal")) == "low"
+    assert provider_level_name(model, clamp_level(model, "off")) == "low"
+    assert provider_level_name(model, clamp_level(model, "minimal")) == "low"
     assert supported_levels(model)[-2:] == ("xhigh", "max")
 
 
@@ -81,7 +81,7 @@ def test_every_known_provider_has_its_default_model(tmp_path: Path):
     catalogue = load(tmp_path)
     for provider in PROVIDERS.values():
         if provider.id not in NO_MODELS:
-            model = catalogue.default_of(provider.id)
+            model = catalogue.default_model(provider.id)
             assert model is not None and model.id == provider.default_model
 
 
@@ -134,13 +134,13 @@ def test_a_provider_of_ones_own_with_comments(tmp_path: Path):
     )
     catalogue = load(tmp_path)
     assert catalogue.problems == ()
-    model = catalogue.find("mine", "tiny")
+    model = catalogue.find_model("mine", "tiny")
     assert model is not None
     assert (model.name, model.context_window, model.max_tokens) == ("tiny", 8192, 8192), (
         "never more than its window"
     )
     assert (model.base_url, model.compat) == ("http://localhost:8080/v1", {"supportsStore": False})
-    assert Credentials(tmp_path, {}).has("mine"), "no key named: none is needed"
+    assert Credentials(tmp_path, {}).has_credential("mine"), "no key named: none is needed"
 
 
 def test_a_server_of_ones_own_needs_no_list_of_its_models(tmp_path: Path):
@@ -165,11 +165,11 @@ def test_bundled_models_can_be_changed_replaced_and_added(tmp_path: Path):
         "models": [{"id": "new-one", "contextWindow": 5000, "maxTokens": 100}],
         "modelOverrides": {"claude-opus-5-5": {"maxTokens": 77, "cost": {"input": 9.0}, "compat": {"b": 2}}},
     }
-    before = load(tmp_path).find("anthropic", "claude-opus-5-5")
+    before = load(tmp_path).find_model("anthropic", "claude-opus-5-5")
     write(tmp_path, {"providers": {"anthropic": own}})
     catalogue = load(tmp_path)
-    changed = catalogue.find("anthropic", "claude-opus-5-5")
-    new = catalogue.find("anthropic", "new-one")
+    changed = catalogue.find_model("anthropic", "claude-opus-5-5")
+    new = catalogue.find_model("anthropic", "new-one")
     assert before and changed and new
     assert (changed.base_url, changed.max_tokens, changed.cost.input) == ("https://proxy.example/v1", 77, 9.0)
     assert changed.cost.output == before.cost.output
@@ -209,7 +209,7 @@ def test_a_broken_models_json_is_reported_with_its_place_and_left_alone(
     assert (tmp_path / "models.json").read_text() == text
 
 
-def test_a_models_json_that_is_no_text(tmp_path: Path):
+def test_a_models_json_that_is_not_text_is_reported(tmp_path: Path):
     (tmp_path / "models.json").write_bytes(b'{\n "a": \xff}')
     assert "line 2, column 7: it is not UTF-8" in load(tmp_path).problems[0]
 
@@ -218,9 +218,9 @@ def test_an_extensions_provider_comes_and_goes(tmp_path: Path):
     catalogue = load(tmp_path)
     entry = {"baseUrl": "http://x", "api": "openai-completions", "models": [{"id": "m"}]}
     catalogue.add_provider("ext", entry, owner="e")
-    assert catalogue.find("ext", "m") is not None
+    assert catalogue.find_model("ext", "m") is not None
     catalogue.remove_owner("e")
-    assert catalogue.find("ext", "m") is None and "ext" not in catalogue.providers
+    assert catalogue.find_model("ext", "m") is None and "ext" not in catalogue.providers
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_a_wrong_name_lists_what_is_near(catalogue: ModelCatalogue, tmp_path: Pa
     assert "acme/rocket-1" in str(caught.value)
 
 
-def test_a_model_newer_than_the_list_is_taken_as_it_is_with_a_word_about_it(tmp_path: Path):
+def test_a_model_newer_than_the_catalogue_is_used_with_a_notice(tmp_path: Path):
     selection = select_model("anthropic/zzz-9:high", load(tmp_path), Credentials(tmp_path, {}))
     assert (selection.model.key, selection.model.api) == ("anthropic/zzz-9", "anthropic-messages")
     assert selection.thinking == "high" and selection.model.cost.input == 0
@@ -295,11 +295,11 @@ def test_a_model_newer_than_the_list_is_taken_as_it_is_with_a_word_about_it(tmp_
 
 def test_a_scope_may_use_wildcards(catalogue: ModelCatalogue, tmp_path: Path):
     credentials = Credentials(tmp_path, {})
-    keys = [model.key for model in select_scope(["resale/*", "rocket-1", "nothing"], catalogue, credentials)]
+    keys = [model.key for model in select_models(["resale/*", "rocket-1", "nothing"], catalogue, credentials)]
     assert keys == ["resale/acme/rocket-2", "resale/sled:7b", "resale/boat", "acme/rocket-1"]
-    assert select_scope([], catalogue, credentials) == ()
+    assert select_models([], catalogue, credentials) == ()
     with pytest.raises(ModelNotFound):
-        select_scope(["nothing-like-it"], catalogue, credentials)
+        select_models(["nothing-like-it"], catalogue, credentials)
 
 
 def test_the_list_of_models(catalogue: ModelCatalogue, tmp_path: Path):

@@ -4,16 +4,16 @@ import pytest
 
 from app.providers.errors import ProviderError, error_from_response, plain_sentence, retry_after_ms
 from app.providers.failure_kinds import (
-    AUTH,
-    MODEL_GONE,
-    NETWORK,
-    OVERFLOW,
-    QUOTA,
-    RATE_LIMIT,
-    SERVER,
+    AUTH_PATTERNS,
+    MODEL_GONE_PATTERNS,
+    NETWORK_PATTERNS,
+    OVERFLOW_PATTERNS,
+    QUOTA_PATTERNS,
+    RATE_LIMIT_PATTERNS,
+    SERVER_ERROR_PATTERNS,
     Failure,
-    classify,
-    compiled,
+    classify_failure,
+    compiled_pattern,
 )
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
@@ -58,11 +58,11 @@ OVERFLOWS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in OVERFLOW])
+@pytest.mark.parametrize("name", [name for name, _ in OVERFLOW_PATTERNS])
 def test_every_familys_words_for_a_full_context(name: str):
-    pattern = dict(OVERFLOW)[name]
-    assert compiled(pattern).search(OVERFLOWS[name]), "its own pattern knows it"
-    assert classify(failed(OVERFLOWS[name])) == Failure(kind="overflow", is_overflow=True)
+    pattern = dict(OVERFLOW_PATTERNS)[name]
+    assert compiled_pattern(pattern).search(OVERFLOWS[name]), "its own pattern knows it"
+    assert classify_failure(failed(OVERFLOWS[name])) == Failure(kind="overflow", is_overflow=True)
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_every_familys_words_for_a_full_context(name: str):
         ("Too many requests, too many tokens", "rate_limit"),
     ],
 )
-def test_what_only_sounds_like_a_full_context(text: str, kind: str):
-    found = classify(failed(text))
+def test_similar_messages_are_not_context_overflows(text: str, kind: str):
+    found = classify_failure(failed(text))
     assert (found.kind, found.is_overflow, found.is_retryable) == (kind, False, True)
 
 
 def test_an_empty_refusal_is_an_overflow_at_cerebras_only():
     text = str(error_from_response(400, {}, b""))
-    assert classify(failed(text, "cerebras", status=400)).is_overflow
-    assert classify(failed("413 (no body)", "cerebras")).is_overflow
-    assert not classify(failed(text, "openai", status=400)).is_overflow
+    assert classify_failure(failed(text, "cerebras", status=400)).is_overflow
+    assert classify_failure(failed("413 (no body)", "cerebras")).is_overflow
+    assert not classify_failure(failed(text, "openai", status=400)).is_overflow
 
 
 def test_overflow_that_only_the_counts_show():
@@ -93,12 +93,12 @@ def test_overflow_that_only_the_counts_show():
         usage = Usage(input=input_tokens, output=output, cache_read=cached)
         return AssistantMessage(stop_reason=stop, usage=usage)
 
-    assert classify(answer("stop", 600, 5, cached=500), model).is_overflow
-    assert classify(answer("length", 990, 0), model).is_overflow
-    assert not classify(answer("stop", 1000, 5), model).is_overflow
-    assert not classify(answer("length", 990, 7), model).is_overflow
-    assert not classify(answer("length", 900, 0), model).is_overflow
-    assert not classify(answer("stop", 5000, 5), None).is_overflow
+    assert classify_failure(answer("stop", 600, 5, cached=500), model).is_overflow
+    assert classify_failure(answer("length", 990, 0), model).is_overflow
+    assert not classify_failure(answer("stop", 1000, 5), model).is_overflow
+    assert not classify_failure(answer("length", 990, 7), model).is_overflow
+    assert not classify_failure(answer("length", 900, 0), model).is_overflow
+    assert not classify_failure(answer("stop", 5000, 5), None).is_overflow
 
 
 QUOTAS = {
@@ -117,9 +117,9 @@ QUOTAS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in QUOTA])
+@pytest.mark.parametrize("name", [name for name, _ in QUOTA_PATTERNS])
 def test_a_used_up_quota_is_not_retried(name: str):
-    found = classify(failed(QUOTAS[name], status=429))
+    found = classify_failure(failed(QUOTAS[name], status=429))
     assert (found.kind, found.is_retryable) == ("quota", False)
 
 
@@ -132,10 +132,10 @@ GONE = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in MODEL_GONE])
+@pytest.mark.parametrize("name", [name for name, _ in MODEL_GONE_PATTERNS])
 def test_a_model_that_is_gone_is_not_asked_again(name: str):
-    assert compiled(dict(MODEL_GONE)[name]).search(GONE[name])
-    assert classify(failed(GONE[name], status=int(GONE[name][:3]))) == Failure(kind="model")
+    assert compiled_pattern(dict(MODEL_GONE_PATTERNS)[name]).search(GONE[name])
+    assert classify_failure(failed(GONE[name], status=int(GONE[name][:3]))) == Failure(kind="model")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_model_that_is_gone_is_not_asked_again(name: str):
     ],
 )
 def test_other_words_about_a_model(text: str, status: int, kind: str):
-    assert classify(failed(text, status=status)).kind == kind
+    assert classify_failure(failed(text, status=status)).kind == kind
 
 
 AUTHS = {
@@ -158,10 +158,10 @@ AUTHS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in AUTH])
+@pytest.mark.parametrize("name", [name for name, _ in AUTH_PATTERNS])
 def test_a_key_that_is_not_accepted(name: str):
-    assert classify(failed(AUTHS[name])) == Failure(kind="auth")
-    assert classify(failed("whatever", status=401)).kind == "auth"
+    assert classify_failure(failed(AUTHS[name])) == Failure(kind="auth")
+    assert classify_failure(failed("whatever", status=401)).kind == "auth"
 
 
 RATES = {
@@ -202,13 +202,13 @@ NETWORKS = {
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        *((RATES[name], "rate_limit") for name, _ in RATE_LIMIT),
-        *((SERVERS[name], "server") for name, _ in SERVER),
-        *((NETWORKS[name], "network") for name, _ in NETWORK),
+        *((RATES[name], "rate_limit") for name, _ in RATE_LIMIT_PATTERNS),
+        *((SERVERS[name], "server") for name, _ in SERVER_ERROR_PATTERNS),
+        *((NETWORKS[name], "network") for name, _ in NETWORK_PATTERNS),
     ],
 )
 def test_what_is_worth_another_try(text: str, kind: str):
-    found = classify(failed(text))
+    found = classify_failure(failed(text))
     assert (found.kind, found.is_retryable) == (kind, True)
 
 
@@ -216,7 +216,7 @@ def test_what_is_worth_another_try(text: str, kind: str):
     "text", ["404 model not found", "Invalid request: bad schema 15003", "version a500 is unknown", ""]
 )
 def test_what_another_try_does_not_mend(text: str):
-    assert not classify(failed(text)).is_retryable
+    assert not classify_failure(failed(text)).is_retryable
 
 
 @pytest.mark.parametrize(
@@ -233,12 +233,14 @@ def test_what_another_try_does_not_mend(text: str):
     ],
 )
 def test_the_status_counts_more_than_the_words(status: int, is_retryable: bool):
-    assert classify(failed("It went wrong", status=status)).is_retryable is is_retryable
+    assert classify_failure(failed("It went wrong", status=status)).is_retryable is is_retryable
 
 
-def test_an_answer_that_is_well_or_was_aborted_is_no_failure():
-    assert classify(AssistantMessage(stop_reason="stop")) == Failure()
-    assert classify(AssistantMessage(stop_reason="aborted", error_message="timeout")).kind == "aborted"
+def test_complete_and_aborted_answers_are_not_failures():
+    assert classify_failure(AssistantMessage(stop_reason="stop")) == Failure()
+    assert (
+        classify_failure(AssistantMessage(stop_reason="aborted", error_message="timeout")).kind == "aborted"
+    )
 
 
 @pytest.mark.parametrize(
@@ -255,11 +257,14 @@ def test_an_answer_that_is_well_or_was_aborted_is_no_failure():
     ],
 )
 def test_the_wait_that_the_text_asks_for(text: str, wait: int | None):
-    assert classify(failed(text)).retry_after_ms == wait
+    assert classify_failure(failed(text)).retry_after_ms == wait
 
 
 def test_the_headers_wait_comes_before_the_texts():
-    assert classify(failed("429 try again in 20s", status=429, retry_after_ms=5000)).retry_after_ms == 5000
+    assert (
+        classify_failure(failed("429 try again in 20s", status=429, retry_after_ms=5000)).retry_after_ms
+        == 5000
+    )
 
 
 @pytest.mark.parametrize(

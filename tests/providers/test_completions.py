@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.adapters.common import clamped_cache_key
-from app.providers.adapters.completions_compat import _WIRE_NAMES, quirks_for
-from app.providers.failure_kinds import classify
-from app.providers.registry import Registry
+from app.providers.adapters.completions_compat import _SWITCH_NAMES, quirks_for
+from app.providers.failure_kinds import classify_failure
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage, user_message
 from app.values.models import Model, ThinkingLevel
@@ -158,7 +158,7 @@ async def test_calls_are_distinguished_without_ids_or_indexes(name: str, events:
 
 async def test_a_call_begins_with_the_id_that_it_ends_with(server: Loopback):
     server.sse(sse(call('{"path": "a"}', index=0, id="call_a", name="read"), chunk("tool_calls"), done=True))
-    events = await listen(Registry().stream(model_for(CHAT, server.url), context(), options()))
+    events = await listen(AdapterRegistry().stream(model_for(CHAT, server.url), context(), options()))
     begun = next(event for event in events if isinstance(event, ToolCallStart))
     ended = next(event for event in events if isinstance(event, ToolCallEnd))
     assert begun.id == ended.tool_call.id == "call_a"
@@ -197,10 +197,10 @@ async def test_finish_reasons(finish: str, stop: str, words: str | None, server:
 
 
 @pytest.mark.parametrize("api", [CHAT, RESPONSES, "mistral-conversations"])
-async def test_a_stream_of_only_done_is_no_answer(api: str, server: Loopback):
+async def test_a_stream_with_only_done_is_an_error(api: str, server: Loopback):
     server.sse(sse(done=True))
     message = await ask(model_for(api, server.url))
-    assert message.stop_reason == "error" and classify(message).is_retryable
+    assert message.stop_reason == "error" and classify_failure(message).is_retryable
     assert "closed before the answer was complete" in (message.error_message or "")
 
 
@@ -381,7 +381,7 @@ async def test_the_cache_key_and_affinity(server: Loopback):
     assert "cache_control" in str(marked["messages"][0]) and "cache_control" in str(marked["messages"][-1])
 
 
-async def test_copilot_is_told_who_began_and_whether_there_are_images(server: Loopback):
+async def test_copilot_headers_name_the_initiator_and_images(server: Loopback):
     picture = UserMessage(content=(Text(text="x"), Image(data="aA==", mime_type="image/png")))
     await sent(server, None, context(picture), provider="github-copilot")
     headers = server.requests[-1].headers
@@ -400,6 +400,6 @@ def test_models_of_the_catalogue_name_their_switches_rightly(tmp_path):
         for model in ModelCatalogue.load(tmp_path, env={}).models()
         if isinstance(model, Model) and model.api == CHAT
         for name in model.compat or {}
-        if name not in _WIRE_NAMES
+        if name not in _SWITCH_NAMES
     }
     assert unknown <= {"supportsLongCacheRetention", "allowEmptySignature", "sessionAffinityFormat"}

@@ -14,10 +14,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import StreamOptions
 from app.providers.senders import client as shared
-from app.providers.senders.client import ThroughSharedClient, close_connections, shared_client
+from app.providers.senders.client import SharedClientTransport, close_connections, shared_client
 from app.providers.senders.http_exchange import fetch, send
 from app.providers.transport import HttpRequest
 from app.values.messages import user_message
@@ -118,7 +118,7 @@ async def test_providers_sdks_and_mcp_share_one_client_and_its_connections(api: 
     importlib.import_module(api.partition("-")[0])  # the connection would not wait for that
     server.reply(Reply(body=ANSWERS[api]()))
     assert (await ask(model_for(api, server.url))).stop_reason == "toolUse"
-    async with httpx2.AsyncClient(transport=ThroughSharedClient()) as client:
+    async with httpx2.AsyncClient(transport=SharedClientTransport()) as client:
         assert (await client.get(server.url)).status_code == 200
     assert (await ask(model_for(api, server.url, transport="sdk"))).stop_reason == "toolUse"
     assert shared_client() is shared_client()
@@ -172,18 +172,18 @@ async def test_a_server_that_never_ends_to_encrypt_is_given_up(monkeypatch: pyte
         await reader.read()
         gone.set()
 
-    monkeypatch.setattr(shared, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(shared, "CONNECT_TIMEOUT_SECONDS", 0.3)
     async with wire(silent) as server:
         message = await ask(model_for(API, server.url.replace("http:", "https:")))
-        assert "timed out" in (message.error_message or "") and classify(message).is_retryable
+        assert "timed out" in (message.error_message or "") and classify_failure(message).is_retryable
         await gone.wait()
 
 
 @pytest.mark.parametrize("api", sorted(ANSWERS))
-def test_what_the_first_request_needs_can_be_loaded_beforehand(api: str):
+def test_modules_of_the_first_request_can_be_loaded_early(api: str):
     program = (
-        "import sys; from app.providers.registry import Registry; from app.values.models import Model\n"
-        f"Registry().warm(Model(id='m', name='m', api={api!r}, provider='mine', base_url='http://x.test'))\n"
+        "import sys; from app.providers.adapter_registry import AdapterRegistry; from app.values.models import Model\n"
+        f"AdapterRegistry().load_modules_for(Model(id='m', name='m', api={api!r}, provider='mine', base_url='http://x.test'))\n"
         "print('app.providers.senders.http_exchange' in sys.modules, 'anyio._backends._asyncio' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, RequestHooks, StreamOptions, speaks
-from app.providers.registry import Registry
+from app.providers.model_stream import AssistantStream, Context, RequestHooks, StreamOptions, serves_apis
 from app.providers.stream.event_queue import MAX_WAITING_EVENTS
 from app.values.content import Text
 from app.values.models import Model
@@ -22,8 +22,8 @@ from app.values.stream import (
 from tests.providers.wire_formats import context, listen, model_for, options, shape
 
 
-def registry_with(adapter, api: str = "mine") -> Registry:
-    registry = Registry()
+def registry_with(adapter, api: str = "mine") -> AdapterRegistry:
+    registry = AdapterRegistry()
     registry.register(api, adapter, owner="test")
     return registry
 
@@ -127,7 +127,7 @@ async def test_cancelling_keeps_what_arrived_and_tells_the_listener_at_once():
     stream.cancel()
     message = await stream.result()
     assert (message.text, message.stop_reason) == ("half", "aborted")
-    await stream.closed()
+    await stream.wait_until_closed()
     assert was_cancelled.is_set()
     stream.cancel()
     assert (await stream.result()) is message
@@ -201,7 +201,7 @@ async def test_the_last_registration_wins_and_an_owner_takes_all_of_his_back():
 
         return adapter
 
-    registry = Registry()
+    registry = AdapterRegistry()
     registry.register("mine", saying("first"), owner="a")
     registry.register("mine", saying("second"), owner="b")
     registry.register("other", saying("third"), owner="b")
@@ -216,7 +216,7 @@ async def test_the_last_registration_wins_and_an_owner_takes_all_of_his_back():
 
 
 async def test_an_unknown_api_and_a_failing_import_are_errors_of_the_stream():
-    registry = Registry()
+    registry = AdapterRegistry()
     unknown = await registry.stream(model_for("no-such-api"), context(), options()).result()
     assert "No adapter supports the API 'no-such-api'" in (unknown.error_message or "")
 
@@ -231,7 +231,7 @@ async def test_an_unknown_api_and_a_failing_import_are_errors_of_the_stream():
 
 
 async def test_an_adapter_refuses_a_model_of_another_api():
-    @speaks("anthropic-messages")
+    @serves_apis("anthropic-messages")
     async def adapter(
         model: Model, context: Context, options: StreamOptions, stream: AssistantStream
     ) -> None:
@@ -252,10 +252,10 @@ async def test_a_listener_that_is_far_behind_slows_the_adapter_and_loses_nothing
         nonlocal sent
         for _ in range(5000):
             stream.emit_delta(TextDelta, 0, "a")
-            stream.touch()
+            stream.report_alive()
             sent += 1
             await asyncio.sleep(0)
-            await stream.room()
+            await stream.wait_for_space()
 
     stream = registry_with(adapter).stream(
         model_for("mine"), context(), options(merge_seconds=0, idle_seconds=0.5)

@@ -34,24 +34,27 @@ async def key_of(credentials: Credentials, provider: str) -> str | None:
 async def test_the_order_of_places(tmp_path: Path):
     env = {"OPENAI_API_KEY": "from-env"}
     credentials = Credentials(tmp_path, env)
-    assert (credentials.source("openai"), await key_of(credentials, "openai")) == ("environment", "from-env")
+    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == (
+        "environment",
+        "from-env",
+    )
     write_models(tmp_path, openai={"apiKey": "from-models"})
     credentials = Credentials(tmp_path, env)
-    assert (credentials.source("openai"), await key_of(credentials, "openai")) == (
+    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == (
         "models.json",
         "from-models",
     )
-    credentials.provide("openai", "from-extension", owner="e")
-    assert (credentials.source("openai"), await key_of(credentials, "openai")) == (
+    credentials.set_key("openai", "from-extension", owner="e")
+    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == (
         "extension",
         "from-extension",
     )
     await credentials.store_key("openai", "stored")
-    assert (credentials.source("openai"), await key_of(credentials, "openai")) == ("stored", "stored")
-    credentials.use_for_this_run("openai", "given")
-    assert (credentials.source("openai"), await key_of(credentials, "openai")) == ("run", "given")
-    credentials.withdraw("e")
-    assert await credentials.forget("openai") and not await credentials.forget("openai")
+    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == ("stored", "stored")
+    credentials.set_command_line_key("openai", "given")
+    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == ("run", "given")
+    credentials.remove_owner("e")
+    assert await credentials.remove_stored("openai") and not await credentials.remove_stored("openai")
     assert await key_of(Credentials(tmp_path, env), "openai") == "from-models"
 
 
@@ -60,17 +63,19 @@ async def test_what_another_process_stores_or_takes_away_counts_with_the_next_re
     here.prepare("openai")
     assert await key_of(here, "openai") is None
     await elsewhere.store_key("openai", "stored")
-    assert (here.source("openai"), await key_of(here, "openai")) == ("stored", "stored")
+    assert (here.source_of("openai"), await key_of(here, "openai")) == ("stored", "stored")
     await elsewhere.store_key("openai", "another")
     assert await key_of(here, "openai") == "another"
     (tmp_path / "auth.json").unlink()
-    assert (here.source("openai"), await key_of(here, "openai")) == (None, None)
+    assert (here.source_of("openai"), await key_of(here, "openai")) == (None, None)
 
 
 async def test_no_key_no_credential(tmp_path: Path):
     credentials = Credentials(tmp_path, {})
-    assert not credentials.has("openai") and await credentials.resolve("openai") is None
-    assert not credentials.has("nobody-knows") and await credentials.resolve("nobody-knows") is None
+    assert not credentials.has_credential("openai") and await credentials.resolve("openai") is None
+    assert (
+        not credentials.has_credential("nobody-knows") and await credentials.resolve("nobody-knows") is None
+    )
 
 
 async def test_two_providers_of_one_api_never_share_a_key(tmp_path: Path):
@@ -140,14 +145,14 @@ async def test_headers_settings_and_bearer_tokens_come_with_the_key(tmp_path: Pa
 
 
 async def test_clouds_are_noticed_without_reading_their_secrets(tmp_path: Path):
-    assert not Credentials(tmp_path, {"HOME": str(tmp_path)}).has("google-vertex")
+    assert not Credentials(tmp_path, {"HOME": str(tmp_path)}).has_credential("google-vertex")
     adc = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
     adc.parent.mkdir(parents=True)
     adc.write_text("not even JSON")
     env = {"HOME": str(tmp_path), "GOOGLE_CLOUD_PROJECT": "p"}
-    assert not Credentials(tmp_path, env).has("google-vertex")
+    assert not Credentials(tmp_path, env).has_credential("google-vertex")
     vertex = Credentials(tmp_path, {**env, "GOOGLE_CLOUD_LOCATION": "eu"})
-    assert vertex.source("google-vertex") == "surroundings"
+    assert vertex.source_of("google-vertex") == "surroundings"
     found = await vertex.resolve("google-vertex")
     assert found and found.key == "" and found.env["GOOGLE_CLOUD_PROJECT"] == "p"
     for aws in (
@@ -157,8 +162,8 @@ async def test_clouds_are_noticed_without_reading_their_secrets(tmp_path: Path):
         {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"},
         {"AWS_WEB_IDENTITY_TOKEN_FILE": "/f", "AWS_ROLE_ARN": "r"},
     ):
-        assert Credentials(tmp_path, aws).has("amazon-bedrock"), aws
-    assert not Credentials(tmp_path, {"AWS_ACCESS_KEY_ID": "a"}).has("amazon-bedrock")
+        assert Credentials(tmp_path, aws).has_credential("amazon-bedrock"), aws
+    assert not Credentials(tmp_path, {"AWS_ACCESS_KEY_ID": "a"}).has_credential("amazon-bedrock")
     found = await Credentials(tmp_path, {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"}).resolve(
         "amazon-bedrock"
     )
@@ -167,8 +172,10 @@ async def test_clouds_are_noticed_without_reading_their_secrets(tmp_path: Path):
 
 async def test_settings_that_are_missing_make_a_key_useless(tmp_path: Path):
     env = {"CLOUDFLARE_API_KEY": "k"}
-    assert not Credentials(tmp_path, env).has("cloudflare-workers-ai")
-    assert Credentials(tmp_path, {**env, "CLOUDFLARE_ACCOUNT_ID": "a"}).has("cloudflare-workers-ai")
+    assert not Credentials(tmp_path, env).has_credential("cloudflare-workers-ai")
+    assert Credentials(tmp_path, {**env, "CLOUDFLARE_ACCOUNT_ID": "a"}).has_credential(
+        "cloudflare-workers-ai"
+    )
 
 
 async def test_the_file_is_private_and_written_whole(tmp_path: Path):
@@ -186,7 +193,7 @@ async def test_what_others_store_is_seen_and_kept(tmp_path: Path):
     await first.store_key("openai", "1")
     await second.store_key("groq", "2")
     await first.store_key("xai", "3")
-    assert dict(second.stored()) == {"openai": "api_key", "groq": "api_key", "xai": "api_key"}
+    assert dict(second.stored_kinds()) == {"openai": "api_key", "groq": "api_key", "xai": "api_key"}
 
 
 async def test_many_processes_may_store_at_once(tmp_path: Path):
@@ -202,21 +209,21 @@ async def test_many_processes_may_store_at_once(tmp_path: Path):
         for name in "abc"
     ]
     assert [await run.wait() for run in runs] == [0, 0, 0]
-    assert len(Credentials(tmp_path, {}).stored()) == 15
+    assert len(Credentials(tmp_path, {}).stored_kinds()) == 15
 
 
 async def test_a_broken_file_is_not_taken_for_a_sound_one_while_it_is_read_again(tmp_path: Path, monkeypatch):
     """Two threads read it: what one is about to write must not go by what the other has not found out yet."""
     path = write_auth(tmp_path, '{"openai": {"type": "api_key", "key": "kept"},')
-    auth, really, inside = AuthFile(tmp_path), auth_file.read_object, list[bool]()
-    assert auth.entries.now() == {} and auth.fault is not None
+    auth, really, inside = AuthFile(tmp_path), auth_file.read_json_object, list[bool]()
+    assert auth.entries.current() == {} and auth.read_error is not None
 
     def reading(file: Path) -> Any:
-        inside.append(auth.fault is not None)
+        inside.append(auth.read_error is not None)
         return really(file)
 
-    monkeypatch.setattr(auth_file, "read_object", reading)
-    with pytest.raises(FileError), auth.locked() as entries:
+    monkeypatch.setattr(auth_file, "read_json_object", reading)
+    with pytest.raises(FileError), auth.locked_entries() as entries:
         entries["anthropic"] = {"type": "api_key", "key": "new"}
     assert inside == [True] and "kept" in path.read_text()
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.adapters import (
     anthropic_wire,
     bedrock_wire,
@@ -17,11 +18,10 @@ from app.providers.adapters import (
 )
 from app.providers.adapters.bedrock_converse_stream import EventStreamDecoder
 from app.providers.adapters.completions_compat import quirks_for
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import AssistantStream, StreamOptions
-from app.providers.registry import Registry
 from app.providers.stream.sse import SseDecoder
-from app.providers.transport import HttpRequest, Reader, ServerResponse, converse
+from app.providers.transport import EventReader, HttpRequest, ServerResponse, exchange_events
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -40,10 +40,10 @@ from tests.providers.wire_formats import (
     options,
 )
 
-MakeReader = Callable[[Model, AssistantStream], Reader]
+MakeReader = Callable[[Model, AssistantStream], EventReader]
 
 
-def completions(model: Model, stream: AssistantStream) -> Reader:
+def completions(model: Model, stream: AssistantStream) -> EventReader:
     return completions_reader.CompletionsReader(model, quirks_for(model), stream)
 
 
@@ -85,7 +85,7 @@ async def read(api: str, *pieces: bytes) -> list[object]:
     async def produce(stream: AssistantStream) -> None:
         request = HttpRequest(base_url="http://x", path="", body=b"")
         decoder = EventStreamDecoder() if api == "bedrock-converse-stream" else None
-        await converse(send, request, StreamOptions(), READERS[api](model, stream), stream, decoder)
+        await exchange_events(send, request, StreamOptions(), READERS[api](model, stream), stream, decoder)
 
     stream = AssistantStream(model, message_id="m", timestamp=now_ms()).run(produce)
     return list(await listen(stream))
@@ -100,7 +100,7 @@ def check_ending(events: list[object]) -> AssistantMessage:
     if isinstance(ends[0], StreamDone):
         assert message.text == TEXT and [call.arguments for call in calls] == [FIRST, SECOND]
     else:
-        assert message.error_message and classify(message).is_retryable, message.error_message
+        assert message.error_message and classify_failure(message).is_retryable, message.error_message
         for call, whole in zip(calls, (FIRST, SECOND), strict=False):
             assert set(call.arguments) <= set(whole)
     return message
@@ -131,7 +131,7 @@ async def test_any_way_of_cutting_a_whole_stream_gives_the_same_message(api: str
 @pytest.mark.parametrize("is_open_ended", [True, False])
 async def test_connections_that_really_break(api: str, is_open_ended: bool, server: Loopback):
     body = ANSWERS[api]()
-    registry = Registry()
+    registry = AdapterRegistry()
     for cut in random.Random(3).sample(range(1, len(body)), 12):
         server.sse(body, cut_at=cut, is_open_ended=is_open_ended)
         check_ending(list(await listen(registry.stream(model_for(api, server.url), context(), options()))))

@@ -15,9 +15,9 @@ from app.providers.models.discovery import (
     age_text,
     discover,
     discovery_hint,
-    known_state,
     models_url,
-    read_models,
+    parse_models,
+    stored_state,
 )
 from tests.providers.loopback import Loopback, Reply
 from tests.support.warm_bayou import BAYOU
@@ -47,11 +47,11 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     assert server.requests[0].target == "/v1/models"
     later = ModelCatalogue.load(tmp_path, env={})
     for known in (catalogue, later):
-        model = known.find("mine", "llama")
+        model = known.find_model("mine", "llama")
         assert model is not None and (model.api, model.context_window) == ("openai-completions", 8192)
         assert model.max_tokens == 8192, "no more than the window"
         assert model.compat == {"supportsStore": False}
-    state = known_state("mine", later, Credentials(tmp_path, {}))
+    state = stored_state("mine", later, Credentials(tmp_path, {}))
     assert state.state == "cached" and "a moment ago" in (discovery_hint(state) or "")
 
 
@@ -64,7 +64,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
         (Reply(body=b"<html>no</html>", headers={}), "unavailable", "is not available"),
     ],
 )
-async def test_what_is_said_when_it_comes_to_nothing(
+async def test_a_failed_discovery_says_why(
     reply: Reply, state: str, words: str, server: Loopback, tmp_path: Path
 ):
     write_models(tmp_path, f"{server.url}/v1")
@@ -82,14 +82,14 @@ async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_
     assert found.state == "unavailable" and "Using the list of models from a moment ago." in (
         discovery_hint(found) or ""
     )
-    assert catalogue.find("mine", "llama") is not None
+    assert catalogue.find_model("mine", "llama") is not None
 
 
 async def test_nothing_is_asked_without_a_key(tmp_path: Path):
     catalogue, credentials = ModelCatalogue.load(tmp_path, env={}), Credentials(tmp_path, {})
     found = await discover("openai", catalogue, credentials, tmp_path)
-    assert found.state == "unauthenticated" == known_state("openai", catalogue, credentials).state
-    with_key = known_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
+    assert found.state == "unauthenticated" == stored_state("openai", catalogue, credentials).state
+    with_key = stored_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
     assert with_key.state == "idle" and "has not been asked" in (discovery_hint(with_key) or "")
 
 
@@ -172,7 +172,7 @@ def test_a_broken_store_is_as_good_as_none(tmp_path: Path):
     ],
 )
 def test_the_answers_of_several_servers(data: Any, expected: list[dict[str, Any]]):
-    assert read_models(data) == expected
+    assert parse_models(data) == expected
 
 
 def test_ages_and_addresses():

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.adapters import google_identity
 from app.providers.model_stream import Credential, StreamOptions
-from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, user_message
 from app.values.models import ThinkingLevel
@@ -43,7 +43,7 @@ def parts(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 async def test_a_call_comes_whole_as_one_delta(server: Loopback):
     server.sse(google_answer())
-    events = await listen(Registry().stream(model_for(GOOGLE, server.url), context(), options()))
+    events = await listen(AdapterRegistry().stream(model_for(GOOGLE, server.url), context(), options()))
     tags = [event.__struct_config__.tag for event in events]
     first = tags.index("toolcall_start")
     assert tags[first : first + 3] == ["toolcall_start", "toolcall_delta", "toolcall_end"]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import RequestHooks
-from app.providers.registry import Registry
 from app.providers.request_cache import RequestCache
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
@@ -112,8 +112,8 @@ def conversation(api: str, seed: int, length: int) -> list[Message]:
 async def body(
     model: Model, messages: list[Message], server: Loopback, kept: RequestCache | None, **changes: Any
 ) -> bytes:
-    how = options(kept=kept, session_id="s", **changes)
-    await Registry().stream(model, context(*messages), how).result()
+    how = options(request_cache=kept, session_id="s", **changes)
+    await AdapterRegistry().stream(model, context(*messages), how).result()
     return server.requests[-1].body
 
 
@@ -263,14 +263,14 @@ async def test_within_a_stretch_nothing_is_compared_and_outside_of_it_everything
     api = "anthropic-messages"
     model, kept, stretch = model_for(api), RequestCache(), object()
     messages = [user_message("a"), *conversation(api, 5, 20)]
-    settled = kept.within(stretch).begin(messages, model)
+    settled = kept.for_stretch(stretch).take_prefix(messages, model)
     settled.sources += messages[:10]
     kept.give_back(settled)
     other = [user_message("b"), *messages[1:]]
-    assert kept.within(stretch).begin(other, model) is settled
+    assert kept.for_stretch(stretch).take_prefix(other, model) is settled
     kept.give_back(settled)
-    assert kept.within(None).begin(other, model) is not settled
+    assert kept.for_stretch(None).take_prefix(other, model) is not settled
     kept.give_back(settled)
-    assert kept.within(object()).begin(other, model) is not settled
+    assert kept.for_stretch(object()).take_prefix(other, model) is not settled
     kept.give_back(settled)
-    assert kept.within(object()).begin(messages, model) is settled
+    assert kept.for_stretch(object()).take_prefix(messages, model) is settled

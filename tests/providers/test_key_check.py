@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.registry import Registry
 from app.providers.signin.key_check import KeyChecker
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.warm_bayou import BAYOU
@@ -45,7 +45,7 @@ def catalogue_of(folder: Path, url: str) -> ModelCatalogue:
 async def test_what_servers_say(tmp_path: Path, reply: Reply, state: str) -> None:
     async with loopback() as server:
         server.reply(reply)
-        registry = Registry()
+        registry = AdapterRegistry()
         check = KeyChecker(catalogue_of(tmp_path, server.url), registry, StreamOptions)
         checked = await check("mine", Credential(key="sk-secret"))
         await registry.close()
@@ -58,9 +58,9 @@ async def test_what_servers_say(tmp_path: Path, reply: Reply, state: str) -> Non
 
 
 async def test_without_a_network_nothing_is_asked(tmp_path: Path) -> None:
-    check = KeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), Registry(), lambda: None)
+    check = KeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), AdapterRegistry(), lambda: None)
     assert (await check("mine", Credential(key="x"))).state == "unknown"
-    alone = KeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), Registry(), StreamOptions)
+    alone = KeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), AdapterRegistry(), StreamOptions)
     assert (await alone("mine", Credential(key="x"))).state == "unknown"
     assert (
         await alone("nobody", Credential(key="x"))

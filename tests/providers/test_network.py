@@ -240,7 +240,7 @@ async def test_a_connection_is_used_again(api: str, server: Loopback):
 
 def test_importing_the_package_loads_no_client_and_no_sdk():
     program = (
-        "import sys, app.providers.registry, app.providers.models.catalogue, app.providers.credentials,"
+        "import sys, app.providers.adapter_registry, app.providers.models.catalogue, app.providers.credentials,"
         " app.providers.models.model_names, app.providers.failure_kinds\n"
         "print([name for name in sys.modules if name.split('.')[0] in"
         " ('httpcore2', 'httpx2', 'anthropic', 'openai', 'pydantic', 'botocore', 'jiter', 'ssl', 'filelock')"
@@ -265,7 +265,7 @@ async def _socks(
     await asyncio.gather(_pump(reader, upstream), _pump(upstream_reader, writer))
 
 
-async def test_a_socks_proxy_is_told_the_name_and_looks_it_up_itself(server: Loopback):
+async def test_a_socks_proxy_gets_the_host_name_and_resolves_it(server: Loopback):
     api, asked = "openai-completions", list[str]()
     server.sse(ANSWERS[api]())
     port = int(server.url.rpartition(":")[2])

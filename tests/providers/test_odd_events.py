@@ -99,7 +99,7 @@ async def test_an_adapter_that_leaves_nonsense_behind_has_an_end_all_the_same():
 
     async def produce(stream: AssistantStream) -> None:
         reader = CompletionsReader(model, quirks_for(model), stream)
-        reader.take("", b'{"choices":[{"delta":{"content":"so far"}}]}')
+        reader.read_event("", b'{"choices":[{"delta":{"content":"so far"}}]}')
         stream.before_snapshot = breaks
         raise OSError("the wire is gone")
 

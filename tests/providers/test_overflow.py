@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.retry_policy import RetryPolicy
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.providers.scripted import say
 from app.values.events import CompactionEnd, Notice
 from tests.engine.scripted_session import ScriptedSession
@@ -22,15 +22,17 @@ TOO_LONG = Reply(
 async def overflowing(api: str, server: Loopback, folder: Path) -> ScriptedSession:
     """A session with two turns behind it, whose model is then one that is asked over HTTP."""
     answers = [say("many words " * 300)] * 2 + [say("a summary")] * 2
-    harness = ScriptedSession(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
+    harness = ScriptedSession(
+        folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify_failure
+    )
     harness.effective_settings.set("compaction.keepRecentTokens", 500)
-    harness.choice.credentials.use_for_this_run("local", KEY)
+    harness.choice.credentials.set_command_line_key("local", KEY)
     await harness.prompt("one")
     await harness.prompt("two")
     scripted = {"api": "scripted", "baseUrl": "http://scripted.test", "models": [{"id": "script"}]}
     harness.choice.catalogue.add_provider("scripted", scripted, owner="test")
     harness.effective_settings.set("compaction.model", "scripted/script")
-    harness.choice.set(model_for(api, server.url))
+    harness.choice.set_model(model_for(api, server.url))
     return harness
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.providers.stream import partial_json
-from app.providers.stream.partial_json import PartialArguments, parse_arguments, parse_partial, repair
+from app.providers.stream.partial_json import PartialArguments, parse_arguments, parse_partial, repair_json
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
@@ -60,25 +60,25 @@ def test_usual_mistakes_are_mended(text: str, expected: dict[str, Any]):
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": ', "[1, 2]", "5", "nonsense", '{"a": 1} and more'])
-def test_what_cannot_be_read_is_an_error_in_words(text: str):
+def test_unreadable_json_is_an_error_with_a_reason(text: str):
     arguments, problem = parse_arguments(text)
     assert arguments == {} and problem is not None and text in problem
 
 
 def test_repair_leaves_good_text_alone():
     text = '{"a": "x\\n\\u00e9 \\\\ \\"", "b": [1, {"c": "d"}]}'
-    assert repair(text) == text
+    assert repair_json(text) == text
 
 
 def test_a_long_argument_is_not_read_with_every_delta(monkeypatch: pytest.MonkeyPatch):
     read: list[int] = []
-    really = partial_json._read
+    really = partial_json._parse_object
 
     def counted(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
         read.append(len(text))
         return really(text, is_partial=is_partial)
 
-    monkeypatch.setattr(partial_json, "_read", counted)
+    monkeypatch.setattr(partial_json, "_parse_object", counted)
     text = json.dumps({"content": "line of text\n" * 20_000})
     growing = PartialArguments()
     for start in range(0, len(text), 20):

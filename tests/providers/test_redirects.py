@@ -82,7 +82,7 @@ async def test_a_redirect_to_no_server(place: str, words: str, server: Loopback)
         ("http://no such host/", "no such host"),
     ],
 )  # fmt: skip
-async def test_what_is_no_address(url: str, words: str):
+async def test_invalid_redirect_addresses_are_refused(url: str, words: str):
     failed(await ask(model_for(API, url)), words)
 
 

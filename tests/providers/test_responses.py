@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.adapters.azure_openai_responses import deployment_for, deployments
+from app.providers.adapters.azure_openai_responses import deployment_for, parse_deployments
 from app.providers.adapters.responses_request import payload
 from app.providers.model_stream import Credential
 from app.providers.request_preparation import prepare_request
@@ -96,7 +96,7 @@ async def test_azure_places(server: Loopback):
     assert (place.base_url, place.deployment) == ("https://res.openai.azure.com/openai/v1", "mine")
     bare = deployment_for(model, {"AZURE_OPENAI_BASE_URL": "https://r.openai.azure.com/"})
     assert bare.base_url == "https://r.openai.azure.com/openai/v1"
-    assert deployments("a=b,broken,c=") == {"a": "b"}
+    assert parse_deployments("a=b,broken,c=") == {"a": "b"}
     server.sse(responses_answer())
     there = Credential(
         key="k", env={**env, "AZURE_OPENAI_BASE_URL": server.url, "AZURE_OPENAI_API_VERSION": "v9"}

@@ -136,7 +136,7 @@ def compared(request: Received) -> dict[str, str]:
 
 @every_api
 @cases
-async def test_a_request_is_the_one_that_the_vendors_client_sends(api: str, case: str, server: Loopback):
+async def test_a_request_equals_that_of_the_vendors_client(api: str, case: str, server: Loopback):
     server.sse(RECORDINGS[api]())
     model, asked, how = given(api, case, server.url)
     how = msgspec.structs.replace(how, credential=msgspec.structs.replace(how.credential, key="sk-judge"))

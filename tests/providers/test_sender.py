@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.failure_kinds import classify
+from app.providers.failure_kinds import classify_failure
 from app.values.messages import AssistantMessage, user_message
 from tests.providers.loopback import Loopback
 from tests.providers.raw_wire import API, BODY, HEAD, WHOLE, Talk, Wire, failed, is_whole, wire
@@ -80,7 +80,7 @@ async def test_a_connection_that_breaks_after_any_byte():
     for cut in cuts:
         message = await answered(WHOLE[:cut], pause=False)
         failed(message, "onnection")
-        assert classify(message).is_retryable, (cut, message.error_message)
+        assert classify_failure(message).is_retryable, (cut, message.error_message)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ async def test_tls_that_stops_in_the_middle(tmp_path: Path):
             given = options(ca_bundle=str(tmp_path / "cert.pem"))
             message = await ask(model_for(API, server.url), how=given)
             failed(message)
-            assert classify(message).is_retryable, message.error_message
+            assert classify_failure(message).is_retryable, message.error_message
 
 
 async def test_a_server_that_speaks_http2_only(tmp_path: Path):

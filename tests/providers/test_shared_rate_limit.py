@@ -21,8 +21,8 @@ async def test_another_process_waits_for_that_provider_alone(tmp_path: Path) -> 
     one = SharedRateLimit(tmp_path)
     other = SharedRateLimit.from_environment({"BAYOU_RATE_LIMIT_DIR": str(tmp_path)})
     assert other is not None
-    one.note("mine", 429, {"Retry-After": "60"})
-    one.note("mine", 429, {"Retry-After": "1"})  # a shorter one does not shorten it
+    one.note_response("mine", 429, {"Retry-After": "60"})
+    one.note_response("mine", 429, {"Retry-After": "1"})  # a shorter one does not shorten it
     assert await waits(other, "mine")
     assert not await waits(other, "an/other")
 
@@ -32,14 +32,14 @@ async def test_another_process_waits_for_that_provider_alone(tmp_path: Path) -> 
 )
 async def test_only_a_short_refusal_is_shared(tmp_path: Path, status: int, headers: dict[str, str]) -> None:
     limit = SharedRateLimit(tmp_path)
-    limit.note("mine", status, headers)
+    limit.note_response("mine", status, headers)
     assert not await waits(limit, "mine")
 
 
 async def test_a_wait_ends_and_damaged_files_are_no_limit(tmp_path: Path) -> None:
     limit = SharedRateLimit(tmp_path)
     before = time.time()
-    limit.note("mine", 429, {"retry-after-ms": "400"})
+    limit.note_response("mine", 429, {"retry-after-ms": "400"})
     await limit.wait("mine")
     assert time.time() - before >= 0.4
     for file in tmp_path.iterdir():

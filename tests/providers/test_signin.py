@@ -20,11 +20,12 @@ from app.providers.signin.definitions import (
     CopilotSignIn,
     MetaSignIn,
     OpenRouterSignIn,
+    client_id_variable,
     sign_ins,
-    variable_of,
 )
 from app.providers.signin.device import DeviceCodeSignIn
-from app.providers.signin.pkce import PkceSignIn, code_of, new_verifier
+from app.providers.signin.key_check import KeyCheckResult
+from app.providers.signin.pkce import PkceSignIn, authorization_code, new_verifier_and_challenge
 from tests.providers.loopback import Loopback, Received, Reply
 
 
@@ -107,13 +108,13 @@ async def test_a_browser_sign_in_with_pkce(how: str, server: Loopback, tmp_path:
 
     person = Person(in_the_browser)
     credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
-    await credentials.store("test", await credentials.sign_ins["test"].login(person))
+    await credentials.store_entry("test", await credentials.sign_ins["test"].login(person))
     sent = form(server.requests[0])
     assert (sent["grant_type"], sent["code"]) == ("authorization_code", "c0de")
     assert sent["redirect_uri"] == query(person.urls[0])["redirect_uri"]
     found = await credentials.resolve("test")
     assert found == Credential(key="access-1", is_bearer=True)
-    assert credentials.source("test") == "sign-in"
+    assert credentials.source_of("test") == "sign-in"
 
 
 async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
@@ -130,7 +131,7 @@ async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
     await pkce(server).login(Person(in_the_browser))
     digest = hashlib.sha256(form(server.requests[0])["code_verifier"].encode()).digest()
     assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == challenges[0]
-    assert new_verifier() != new_verifier()
+    assert new_verifier_and_challenge() != new_verifier_and_challenge()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
 )
 def test_redirects_that_bring_no_sign_in(answer: str, words: str):
     with pytest.raises(CredentialError, match=words):
-        code_of(answer, "s")
+        authorization_code(answer, "s")
 
 
 async def test_a_refused_code_is_reported(server: Loopback):
@@ -161,14 +162,14 @@ async def test_an_unregistered_application_says_what_to_do():
     definitions = sign_ins({})
     assert {name for name, found in definitions.items() if not found.missing} == {"openrouter", "openai"}
     for provider in ("anthropic", "openai-codex", "github-copilot", "xai", "kimi-coding", "meta"):
-        assert definitions[provider].missing == variable_of(provider)
+        assert definitions[provider].missing == client_id_variable(provider)
         with pytest.raises(CredentialError, match=r"Use an API key, or set BAYOU_\w+_CLIENT_ID"):
             await definitions[provider].login(Person())
     own = sign_ins({"BAYOU_ANTHROPIC_CLIENT_ID": "mine"})["anthropic"]
     assert isinstance(own, PkceSignIn) and own.client_id == "mine" and not own.missing
 
 
-async def test_chatgpt_gives_each_sign_in_a_client_of_its_own(server: Loopback, tmp_path: Path):
+async def test_chatgpt_gives_each_sign_in_a_separate_client(server: Loopback, tmp_path: Path):
     server.reply(json_reply({**TOKENS, "expires_in": 1}), json_reply({"access_token": "access-2"}))
 
     async def in_the_browser(url: str) -> str | None:
@@ -181,7 +182,7 @@ async def test_chatgpt_gives_each_sign_in_a_client_of_its_own(server: Loopback, 
     assert isinstance(definition, PkceSignIn)
     own = msgspec.structs.replace(definition, token_url=f"{server.url}/token", redirect_port=0)
     credentials = Credentials(tmp_path, {}, sign_ins={"openai": own})
-    await credentials.store("openai", await own.login(Person(in_the_browser)))
+    await credentials.store_entry("openai", await own.login(Person(in_the_browser)))
     found = await credentials.resolve("openai")
     assert found == Credential(key="access-2", is_bearer=True), "it was about to end"
     began, went_on = (form(request) for request in server.requests)
@@ -194,10 +195,10 @@ async def test_a_sign_in_without_its_client_is_reported(server: Loopback):
         return f"http://x/?code=c&state={query(url)['state']}"
 
     with pytest.raises(CredentialError, match="Test did not register this sign-in"):
-        await pkce(server, is_client_given=True).login(Person(in_the_browser))
+        await pkce(server, registers_client=True).login(Person(in_the_browser))
 
 
-async def test_meta_turns_who_one_is_into_a_key_for_a_day(server: Loopback):
+async def test_meta_exchanges_the_identity_for_a_key_of_one_day(server: Loopback):
     server.reply(
         json_reply({"device_code": "d", "user_code": "u", "verification_uri": "http://v", "interval": 0.01}),
         json_reply({"access_token": "identity"}),
@@ -373,3 +374,26 @@ def test_the_command_stores_checks_and_removes(
     with pytest.raises(UsageError, match="invalid choice"):
         run_auth(["nonsense"], tmp_path, {})
     assert "sk-secret" not in "".join(capsys.readouterr())
+
+
+async def _accepts(name: str, credential: Credential) -> KeyCheckResult:
+    is_good = credential.key == "good-key"
+    return KeyCheckResult(state="accepted" if is_good else "refused", text="" if is_good else "refused (401)")
+
+
+def test_a_search_service_has_a_key_like_a_provider(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    import io
+
+    assert run_auth(["list"], tmp_path, {}) == 1
+    assert "Store one: bayou auth login PROVIDER." in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO("bad-key-1\n"))
+    assert run_auth(["login", "brave"], tmp_path, {}, check_service=_accepts) == 1
+    monkeypatch.setattr("sys.stdin", io.StringIO("good-key\n"))
+    assert run_auth(["login", "brave"], tmp_path, {}, check_service=_accepts) == 0
+    assert run_auth(["list"], tmp_path, {"TAVILY_API_KEY": "x"}) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "brave accepts the key." in shown
+    assert shown[-2:] == ["brave  ready  stored", "tavily  ready  environment"]
+    assert run_auth(["logout", "brave"], tmp_path, {}) == 0

@@ -8,8 +8,8 @@ from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import (
     budget_for,
     clamp_level,
-    provider_word,
-    room_for_thinking,
+    limited_budget,
+    provider_level_name,
     supported_levels,
 )
 from app.values.models import THINKING_LEVELS, Prices, PriceTier, ThinkingLevel
@@ -62,8 +62,8 @@ def test_clamping_always_gives_a_level_that_the_model_has(words: dict[str, str |
 
 def test_words_and_budgets():
     assert (
-        provider_word(model({"high": "deep"}), "high") == "deep"
-        and provider_word(model(None), "low") == "low"
+        provider_level_name(model({"high": "deep"}), "high") == "deep"
+        and provider_level_name(model(None), "low") == "low"
     )
     assert [budget_for(level, {}) for level in ("minimal", "low", "medium", "high")] == [
         1024,
@@ -73,9 +73,9 @@ def test_words_and_budgets():
     ]
     assert budget_for("low", {"low": 5000}) == 5000
     assert (
-        room_for_thinking(10_000, 4_000),
-        room_for_thinking(3_000, 4_000),
-        room_for_thinking(2_000, 4_000),
+        limited_budget(10_000, 4_000),
+        limited_budget(3_000, 4_000),
+        limited_budget(2_000, 4_000),
     ) == (
         4_000,
         1_976,

@@ -9,13 +9,13 @@ import pytest
 from app.providers.model_stream import Context
 from app.providers.provider_messages import to_provider_messages
 from app.providers.request_preparation import (
-    MISSING_RESULT,
-    NO_IMAGE,
-    NO_OUTPUT,
-    clean,
-    fitting_id,
-    plain_id,
+    MISSING_RESULT_TEXT,
+    NO_IMAGE_TEXT,
+    NO_OUTPUT_TEXT,
+    alphanumeric_call_id,
     prepare_request,
+    shortened_call_id,
+    without_surrogates,
 )
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
@@ -89,7 +89,7 @@ def test_images_are_words_for_models_that_only_read():
     reader = model_for("openai-completions", input=("text",))
     message = UserMessage(content=(Text(text="look"), IMAGE, IMAGE, Text(text="end")))
     (plain,) = sent(message, model=reader)
-    assert texts(plain) == ["look", NO_IMAGE, "end"]
+    assert texts(plain) == ["look", NO_IMAGE_TEXT, "end"]
     (full,) = sent(message)
     assert full.content[1] == IMAGE
 
@@ -162,7 +162,7 @@ def test_every_call_is_answered_right_behind_it_in_its_order():
     )
     assert [(m.tool_call_id, texts(m), m.is_error) for m in messages[1:4]] == [
         ("a", ["first"], False),
-        ("b", [MISSING_RESULT], True),
+        ("b", [MISSING_RESULT_TEXT], True),
         ("c", ["third"], False),
     ]
     assert [type(message).__name__ for message in messages[4:]] == ["UserMessage", "AssistantMessage"]
@@ -178,16 +178,16 @@ def test_nothing_empty_is_sent():
         result("a", ""),
     )
     assert [type(message).__name__ for message in messages] == ["AssistantMessage", "ToolResultMessage"]
-    assert texts(messages[1]) == [NO_OUTPUT]
+    assert texts(messages[1]) == [NO_OUTPUT_TEXT]
 
 
 @pytest.mark.parametrize("raw", ["call_1|fc_" + "x" * 450, "ümläut id!", "a" * 65, "ok-id_9", ""])
 def test_ids_are_made_fit_and_stay_together(raw: str):
-    first, answer = sent(said(call(raw)), result(raw), ids=fitting_id)
+    first, answer = sent(said(call(raw)), result(raw), ids=shortened_call_id)
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", first.content[0].id)
     assert answer.tool_call_id == first.content[0].id
-    assert fitting_id("ok-id_9") == "ok-id_9"
-    assert re.fullmatch(r"[A-Za-z0-9]{9}", plain_id(raw, 9))
+    assert shortened_call_id("ok-id_9") == "ok-id_9"
+    assert re.fullmatch(r"[A-Za-z0-9]{9}", alphanumeric_call_id(raw, 9))
 
 
 def test_different_calls_never_get_one_id():
@@ -221,7 +221,7 @@ def test_unpaired_surrogates_are_cleaned_everywhere():
     assert prepared.system == good and prepared.tools[0].description == good
     assert all(good in str(message.content) for message in prepared.messages)
     assert prepared.messages[1].content[1] == call("i", path=good, deep=[{good: good}])
-    assert clean("\ud83d\ude00") == "\U0001f600"
+    assert without_surrogates("\ud83d\ude00") == "\U0001f600"
 
 
 def test_tools_have_a_fixed_order_and_their_properties_keep_theirs():

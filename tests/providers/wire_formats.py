@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import AssistantStream, Context, Credential, StreamOptions
-from app.providers.registry import Registry
 from app.values.messages import AssistantMessage, ToolDeclaration, user_message
 from app.values.models import Model, Prices
 from app.values.stream import StreamEvent
@@ -312,7 +312,7 @@ def context(*messages: Any, **changes: Any) -> Context:
 async def ask(
     model: Model, asked: Context | None = None, how: StreamOptions | None = None
 ) -> AssistantMessage:
-    return await Registry().stream(model, asked or context(), how or options()).result()
+    return await AdapterRegistry().stream(model, asked or context(), how or options()).result()
 
 
 async def listen(stream: AssistantStream) -> list[StreamEvent]:

@@ -49,6 +49,21 @@ def test_words_of_earlier_commits_lead_to_what_they_touched(folder: Path, commit
     assert shown(mapped(folder, tmp_path), "barnacles on the hull")[0] == "harbour/oars.py"
 
 
+def test_a_recent_commit_counts_more_than_one_long_ago(folder: Path, commit: Commit, tmp_path: Path):
+    commit("Barnacles no longer slow the hull", "harbour/oars.py")
+    head = git(folder, "rev-parse", "HEAD")
+    name = "a <a@b> 1700000000 +0000"
+    others = "".join(
+        f"commit refs/heads/main\nauthor {name}\ncommitter {name}\ndata 5\nGulls\n"
+        + f"from {head}\n" * (not n)
+        for n in range(600)
+    )
+    git(folder, "fast-import", "--quiet", "--force", given=others)
+    commit("Barnacles no longer slow the hull", "harbour/boats.py")
+    order = shown(mapped(folder, tmp_path), "barnacles on the hull")
+    assert order.index("harbour/boats.py") < order.index("harbour/oars.py")
+
+
 def test_commits_that_the_head_does_not_come_from_are_not_remembered_by(
     folder: Path, commit: Commit, tmp_path: Path
 ):

@@ -15,6 +15,8 @@ from tools.repomap.index.kinds import is_about_tests, kind_of
         ("boats/KeySpec.scala", b"", "test"),
         ("src/test/java/org/boats/Boat.java", b"", "test"),
         ("boats/boat_test.go", b"", "test"),
+        ("src/Boats.SharedSpecs/Harness.cs", b"", "test"),
+        ("src/Boats/BoatSpecs.cs", b"", "test"),
         ("examples/boats.py", b"", "example"),
         ("smoke-test/boats.py", b"", "example"),
         ("vendor/boats.py", b"", "vendored"),

@@ -2,18 +2,26 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.repomap.boat_repository import FILES, Stopped, shown, write
-from tests.repomap.crashing_parser import crash_at_poison
+from tests.repomap.crashing_parser import crash_at_poison, crash_with_all_at_poison
+from tools.repomap.answer_texts import map_text
 from tools.repomap.index import building
-from tools.repomap.index.building import IndexedFolder, build_index, open_for_writing, survey_folder
+from tools.repomap.index.building import (
+    IndexedFolder,
+    build_index,
+    build_outlines,
+    open_for_writing,
+    survey_folder,
+)
 from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.indexing_pool import IndexingPool
 from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import IndexState, MappedRepository
-from tools.repomap.telling import map_text
 
 
 def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_path: Path):
@@ -22,10 +30,10 @@ def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_p
     assert repository.bring_up_to_date(workers=0) == ""
     assert "harbour/cache.py" in shown(repository, "cache directory")
     rules[0] = HiddenFiles((f"{folder.resolve()}/harbour/cache\\.py",))
-    repository._asked_hidden = float("-inf")  # pyright: ignore[reportPrivateUsage]  (half a second later)
+    repository._hidden_asked_at = float("-inf")  # pyright: ignore[reportPrivateUsage]  (half a second later)
     for is_looked in (False, True):
         if is_looked:
-            repository.look()
+            repository.index_changes()
         assert "harbour/cache.py" not in shown(repository, "cache directory")
         assert repository.definitions("ReadCache")[0] == []
         assert repository.outline_of("harbour/cache.py") is None
@@ -46,10 +54,10 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
     repository: MappedRepository, folder: Path
 ):
     def recheck_trust() -> None:
-        repository.upkeep.looked = float("-inf")  # five seconds later
-        repository.look()
+        repository.upkeep.last_look_at = float("-inf")  # five seconds later
+        repository.index_changes()
 
-    repository.look()
+    repository.index_changes()
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     write(folder, "harbour/oars.py", "def rowlock():\n    pass\n")
     os.utime(folder / "harbour/oars.py", (1_700_000_200, 1_700_000_200))
@@ -68,13 +76,13 @@ def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder:
     with open_for_writing(tmp_path / "index.sqlite") as store:
         found = survey_folder(store, large)
         assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
-        assert build_index(store, large, found=found, workers=0, is_stopped=Stopped(after=1)) is False
+        assert build_index(store, large, found=found, is_stopped=Stopped(after=1)) is False
         assert store.count() == len(found.waiting)
         assert store.count(is_unseen=True) == len(found.waiting) - 1
         assert [id for id, _ in store.search('"far"', 100)] != []
-        assert build_index(store, large, workers=0) is True
+        assert build_index(store, large) is True
         assert store.count(is_unseen=True) == 0
-        assert store.named("far29") != []
+        assert store.find_symbols("far29") != []
 
 
 def test_files_of_the_same_package_are_raised(folder: Path, tmp_path: Path):
@@ -104,7 +112,7 @@ def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder
         pass
     repository = MappedRepository(folder, tmp_path / "cache")
     with open_for_writing(repository.index) as store:
-        assert build_index(store, IndexedFolder(folder), workers=0, is_stopped=Stopped(after=1)) is False
+        assert build_index(store, IndexedFolder(folder), is_stopped=Stopped(after=1)) is False
     assert shown(repository, "the cache and the guide")[-1] in ("docs/guide.md", "tests/test_cache.py")
     assert {"harbour/cache.py", "tests/test_cache.py"} <= set(shown(repository, "the cache"))
     assert len(repository.map_folder().map.files) >= 6
@@ -126,16 +134,21 @@ def test_the_rules_are_not_read_for_every_path(folder: Path, tmp_path: Path):
     assert len(asked) <= 2
 
 
+@pytest.mark.parametrize("has_many", [True, False])
 def test_a_file_at_which_workers_die_costs_no_other(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_many: bool
 ):
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
-    monkeypatch.setattr(building, "index_batch", crash_at_poison)
+    monkeypatch.setattr(building, "outline_batch", crash_at_poison)
+    monkeypatch.setattr(building, "index_batch", crash_with_all_at_poison)
+    monkeypatch.setattr(building, "_MAX_WHOLE_FILES", 0 if has_many else 2000)
     repository = MappedRepository(folder, tmp_path / "cache")
-    with open_for_writing(repository.index) as store:
-        assert build_index(store, IndexedFolder(folder), workers=1)
+    with open_for_writing(repository.index) as store, IndexingPool(folder, 1) as pool:
+        assert build_index(store, IndexedFolder(folder), pool=pool)
+        assert bool(store.find_symbols("thing7")) is not has_many
+        assert build_outlines(store, folder, pool=pool)
     assert repository.state() == IndexState(len(FILES) + 121, 0)
     assert all(repository.definitions(f"thing{number}")[1] == 1 for number in range(120))
     assert repository.definitions("poison")[1] == 0
@@ -152,3 +165,37 @@ def test_of_more_files_than_an_index_takes_that_is_said(
     answer = repository.map_about("the cache directory")
     assert answer.state.indexed == 3 and answer.state.is_cut
     assert "more files than an index takes; 3 are in it" in map_text(answer, is_question=True)
+
+
+def test_a_builder_goes_after_the_programs_of_other_sessions():
+    program = (
+        "import os; from pathlib import Path; from tools.repomap.index.builder import lower_priority; "
+        "lower_priority(); group = Path('/proc/self/autogroup'); "
+        "print(os.nice(0), group.read_text().split()[-1] if group.exists() else 15)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert told.stdout.split() == ["15", "15"]
+
+
+def test_what_a_checkout_changes_is_indexed_whole_by_the_builder(folder: Path, tmp_path: Path):
+    for number in range(120):
+        write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    assert repository.bring_up_to_date() == ""
+    for number in range(120):
+        write(folder, f"many/file{number}.py", f"def another{number}():\n    pass\n")
+    (folder / "many/file0.py").unlink()
+    repository.index_changes()
+    while repository.upkeep.is_building:
+        repository.index_changes(patience=1.0)
+    repository.close()
+    assert repository.is_complete
+    assert repository.definitions("another7")[1] == 1
+    assert repository.definitions("thing7")[1] == repository.definitions("another0")[1] == 0

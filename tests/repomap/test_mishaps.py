@@ -138,7 +138,7 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
     monkeypatch.setattr("tools.repomap.index.upkeep._SWEEP_TIMEOUT", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
-        repository.look(patience=0.0)
+        repository.index_changes(patience=0.0)
         assert 0 < len(looked) < 400
         assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
         assert "take long to look at" in repository.state().problem
@@ -179,13 +179,13 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
             heard.clear()
         if not builder.is_running:
             pytest.skip("it was done before anybody could be in its way")
-        other.look(patience=0.0)
+        other.index_changes(patience=0.0)
         assert not other.upkeep.is_building
         assert other.map_about("thing7 of many").map.files
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
         assert builder.wait(60)
-        other.upkeep.looked = float("-inf")  # five seconds later
-        other.look(patience=120)
+        other.upkeep.last_look_at = float("-inf")  # five seconds later
+        other.index_changes(patience=120)
         assert not other.upkeep.is_building and other.state().missing == 0
         assert other.definitions("thing1499")[1] == 20
     finally:

@@ -26,6 +26,6 @@ def test_a_small_file_takes_half_of_what_plain_compression_gives() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20])
-def test_what_has_no_end_is_damaged(cut: int) -> None:
+def test_a_truncated_pack_is_damaged(cut: int) -> None:
     with pytest.raises(zlib.error):
         unpack_outline(pack_outline(12, SYMBOLS)[:-cut])

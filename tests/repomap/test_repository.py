@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.repomap.boat_repository import FILES, shown, write
+from tools.repomap.answer_texts import map_text
 from tools.repomap.index.builder import IndexBuilder
 from tools.repomap.index.building import IndexedFolder, open_for_writing
 from tools.repomap.index.store import IndexStore, limit_index_folder
 from tools.repomap.ranking import changed_together_scores
 from tools.repomap.render import MapCandidate, estimate_tokens, render_map
 from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
-from tools.repomap.telling import map_text
 
 
 def test_words_of_a_task_find_the_code_before_its_tests(repository: MappedRepository):
@@ -54,6 +54,16 @@ def test_secrets_are_known_by_their_path_alone(repository: MappedRepository):
     assert b"very-secret-word" not in repository.index.read_bytes()
 
 
+def test_other_names_of_secrets_are_known_by_their_path_alone(folder: Path, tmp_path: Path):
+    (folder / "harbour" / "notes.txt").hardlink_to(folder / ".env")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    repository.bring_up_to_date()
+    assert repository.uses("CACHE_DIRECTORY_TOKEN").shown == ()
+    assert repository.text_of("harbour/notes.txt") == ""
+    assert "harbour/notes.txt" not in shown(repository, "very secret word token")
+    assert b"very-secret-word" not in repository.index.read_bytes()
+
+
 def test_the_index_is_the_persons_alone(repository: MappedRepository):
     assert repository.index.stat().st_mode & 0o777 == 0o600
     assert repository.index.parent.stat().st_mode & 0o777 == 0o700
@@ -81,7 +91,7 @@ def test_a_part_of_a_name_is_enough(repository: MappedRepository):
 
 def test_uses_stand_in_the_symbols_that_they_are_in(repository: MappedRepository):
     uses = repository.uses("ReadCache").shown
-    assert [(use.path, use.within) for use in uses] == [
+    assert [(use.path, use.enclosing_symbol) for use in uses] == [
         ("harbour/boats.py", ""),
         ("harbour/boats.py", "launch"),
         ("tests/test_cache.py", "test_cache_directory"),
@@ -103,7 +113,7 @@ def test_a_file_that_is_gone_is_not_shown(repository: MappedRepository, folder: 
 
 
 def test_an_own_edit_counts_at_once(repository: MappedRepository, folder: Path):
-    repository.look()
+    repository.index_changes()
     for number in range(20):
         write(folder, "harbour/oars.py", f"def rowlock{number}():\n    pass\n")
         repository.note_edit(folder / "harbour/oars.py")
@@ -113,7 +123,7 @@ def test_an_own_edit_counts_at_once(repository: MappedRepository, folder: Path):
 def test_what_others_changed_is_seen_with_the_next_look(repository: MappedRepository, folder: Path):
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     (folder / "harbour/oars.py").unlink()
-    repository.look()
+    repository.index_changes()
     assert [one.path for one in repository.definitions("capstan")[0]] == ["harbour/new.py"]
     assert repository.definitions("Oar")[0] == []
 
@@ -224,7 +234,7 @@ def test_files_that_change_together_stand_near_each_other(folder: Path, tmp_path
     assert "docs/guide.md" not in shown(without, "zzz", known=["harbour/oars.py"])
 
 
-def test_what_changed_with_few_others_is_near_and_with_many_is_not(folder: Path, tmp_path: Path):
+def test_files_of_small_commits_are_related_and_of_large_ones_not(folder: Path, tmp_path: Path):
     def commit(*names: str) -> None:
         for name in names:
             with (folder / name).open("a") as file:
@@ -344,7 +354,7 @@ def test_an_index_that_was_changed_all_over_finds_what_there_is_now(folder: Path
     with IndexStore(changed.index) as one, IndexStore(anew.index) as other:
         for name in names:
             assert _paths(one, f'"{name}"') == _paths(other, f'"{name}"')
-            assert len(one.named(name)) == len(other.named(name))
+            assert len(one.find_symbols(name)) == len(other.find_symbols(name))
 
 
 def test_an_index_of_mostly_retired_versions_is_made_anew(repository: MappedRepository, folder: Path):
@@ -352,8 +362,8 @@ def test_an_index_of_mostly_retired_versions_is_made_anew(repository: MappedRepo
         write(folder, "harbour/oars.py", f"class Oar{turn}:\n    pass\n")
         assert repository.bring_up_to_date(workers=0) == ""
     with IndexStore(repository.index, is_writing=True) as store:
-        assert store.tidy() is True and store.count() == len(FILES)
-        assert store.tidy(least=-100) is False and store.count() == 0
+        assert store.remove_unused() is True and store.count() == len(FILES)
+        assert store.remove_unused(least=-100) is False and store.count() == 0
     assert repository.bring_up_to_date(workers=0) == ""
     assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
 
@@ -361,3 +371,20 @@ def test_an_index_of_mostly_retired_versions_is_made_anew(repository: MappedRepo
 def _paths(store: IndexStore, expression: str) -> set[str]:
     found = (store.file(id) for id, _ in store.search(expression, 99))
     return {file.path for file in found if file is not None}
+
+
+def test_a_document_named_beside_other_words_is_not_first(folder: Path, tmp_path: Path):
+    write(folder, "guide.md", "# Another guide\n")
+    repository = MappedRepository(folder, tmp_path / "cache")
+    assert repository.bring_up_to_date(workers=0) == ""
+    assert shown(repository, "oar: as guide.md says, get an Oar")[0] == "harbour/oars.py"
+    assert shown(repository, "guide.md")[0] == "guide.md"
+    assert shown(repository, "oar: as docs/guide.md says, get an Oar")[0] == "docs/guide.md"
+
+
+def test_rows_name_the_owner_and_not_the_namespaces_around_it(folder: Path, tmp_path: Path):
+    text = "module Port\n  module Boats\n    class Oar\n      def row(barnacle)\n      end\n    end\n  end\nend\n"
+    write(folder, "oar.rb", text)
+    repository = MappedRepository(folder, tmp_path / "cache")
+    assert repository.bring_up_to_date(workers=0) == ""
+    assert "  method Oar.row [4-5]" in repository.map_about("barnacle").map.text

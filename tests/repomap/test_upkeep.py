@@ -25,7 +25,7 @@ def test_a_small_folder_is_whole_before_its_first_answer(
 ):
     monkeypatch.setattr(upkeep, "LISTING_SECONDS", 60.0)
     repository = MappedRepository(folder, tmp_path / "cache")
-    repository.look(60.0)
+    repository.index_changes(60.0)
     assert repository.is_complete and not repository.upkeep.is_building and waited == []
     assert repository.state().indexed == len(FILES)
     assert repository.definitions("Oar.get")[1] == 1
@@ -37,7 +37,7 @@ def test_a_small_folder_with_much_in_it_is_left_to_the_builder(
     write(folder, "large.py", "x = 1\n" * 200_000)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
-        repository.look(60.0)
+        repository.index_changes(60.0)
         assert len(waited) == 1
     finally:
         repository.close()
@@ -49,7 +49,7 @@ def test_answers_do_not_wait_for_long_builds(folder: Path, tmp_path: Path, waite
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
         for _ in range(2):
-            repository.look()
+            repository.index_changes()
             assert waited == []
         assert shown(repository, "the cache")[0] == "harbour/cache.py"
     finally:
@@ -62,7 +62,7 @@ def test_of_very_many_files_what_others_changed_is_looked_for_behind_the_answer(
     monkeypatch.setattr(upkeep, "_MAX_SWEPT_FILES", len(FILES) - 1)
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     try:
-        repository.look()
+        repository.index_changes()
         builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
         assert builder is not None and waited == []
         assert "seen late" in repository.state().problem
@@ -82,7 +82,7 @@ def test_an_index_that_was_never_done_is_gone_on_with_beside_the_answer(
     assert repository.bring_up_to_date(workers=0, is_stopped=lambda: next(stops, True)) == ""
     assert not repository.is_complete
     try:
-        repository.look(60.0)
+        repository.index_changes(60.0)
         assert len(waited) == 1
         assert repository.upkeep._builder is not None  # pyright: ignore[reportPrivateUsage]
     finally:

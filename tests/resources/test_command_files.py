@@ -16,7 +16,7 @@ def test_commands_are_found_below_their_folder_once_the_project_is_trusted(paths
     put(paths.home / ".claude" / "commands" / "mine.md", "Do it.")
     found = find_prompts(paths, is_trusted=True)
     assert {one.name: one.model for one in found.templates} == {"review": "opus", "web:form": "", "mine": ""}
-    form = found.named("form")
+    form = found.find_template("form")
     assert form is not None
     assert form.name == "web:form"
     assert [one.name for one in find_prompts(paths, is_trusted=False).templates] == ["mine"]
@@ -25,7 +25,7 @@ def test_commands_are_found_below_their_folder_once_the_project_is_trusted(paths
 def test_the_trust_question_shows_what_each_command_runs(paths: Paths, put):
     put(paths.cwd / ".claude" / "commands" / "status.md", "Now: !`git status` and !`git diff`")
     put(paths.cwd / ".claude" / "commands" / "plain.md", "Do it.")
-    assert [item.line for item in trust_question_for(paths).items] == [
+    assert [item.display_line for item in trust_question_for(paths).items] == [
         "command .claude/commands/status.md /status runs git status; git diff",
         "prompt .claude/commands/plain.md /plain",
     ]
@@ -61,7 +61,7 @@ def test_only_inline_commands_are_shell_parts():
 def test_allowed_tools(field: object, names: tuple[str, ...], command: str | None, allows: bool):
     allowed = read_allowed_tools(field)
     assert isinstance(allowed, AllowedTools)
-    assert allowed.allows(names, command) is allows
+    assert allowed.allows_call(names, command) is allows
 
 
 def test_a_field_without_tools_limits_nothing():

@@ -80,7 +80,7 @@ def test_sections_come_in_order_and_only_the_first_is_bare(paths: Paths, put):
     put(paths.cwd / "AGENTS.md", "Use tabs.")
     prompt = build_prompt(
         parts(
-            appended=("Also this.",),
+            appended_texts=("Also this.",),
             context_files=find_context_files(paths).files,
             skills=(SkillLine(name="pdf", description="Reads <PDF>", location="/s/SKILL.md"),),
             docs_dir="/docs",
@@ -112,7 +112,9 @@ def test_sections_come_in_order_and_only_the_first_is_bare(paths: Paths, put):
 
 
 def test_a_custom_prompt_replaces_role_tools_and_rules_only():
-    prompt = build_prompt(parts(custom="You are a pirate.", appended=("Aye.",), docs_dir="/docs"))
+    prompt = build_prompt(
+        parts(custom_prompt="You are a pirate.", appended_texts=("Aye.",), docs_dir="/docs")
+    )
     assert [name for name, _ in prompt.sections] == ["preamble", "addendum", "cwd"]
 
 

@@ -27,7 +27,7 @@ def test_imports_of_a_project_wait_for_trust_and_are_named_in_the_question(paths
     style = put(paths.cwd / "style.md", "Use tabs.")
     assert texts(paths, is_trusted=False) == ["@style.md"]
     question = trust_question_for(paths)
-    assert [item.line for item in question.items] == ["prompt AGENTS.md imports style.md"]
+    assert [item.display_line for item in question.items] == ["prompt AGENTS.md imports style.md"]
     style.write_text("Use blanks.")
     assert trust_question_for(paths).fingerprint != question.fingerprint
 
@@ -56,7 +56,7 @@ def test_imports_end_at_their_depth_and_say_so(paths: Paths, put):
         put(paths.cwd / f"{number}.md", f"text @{number + 1}.md")
     found = find_context_files(paths, is_trusted=True)
     assert len(found.files) == 1 + MAX_IMPORT_DEPTH
-    assert f"@{MAX_IMPORT_DEPTH + 1}.md was not read: imports are followed" in found.problems[0]
+    assert f"@{MAX_IMPORT_DEPTH + 1}.md was not read: imports may be nested at most" in found.problems[0]
 
 
 def test_a_project_imports_nothing_from_outside_but_instructions(paths: Paths, put, tmp_path: Path):

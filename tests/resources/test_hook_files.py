@@ -56,7 +56,7 @@ def test_comments_and_unknown_keys_are_no_problem(paths: Paths, put):
         ('{"hooks": {"Stop": [{"hooks": [{"command": "a", "args": "b"}]}]}}', "list of texts"),
     ],
 )
-def test_what_cannot_be_used_is_named(paths: Paths, put, text: str, problem: str):
+def test_invalid_hooks_are_named(paths: Paths, put, text: str, problem: str):
     put(paths.settings_file, text)
     read = read_hook_file(paths.settings_file)
     assert not read.hooks
@@ -93,7 +93,7 @@ def test_a_projects_status_line_is_in_the_trust_question_and_counts_after_it(pat
     put(paths.home / ".claude" / "settings.json", '{"statusLine": {"type": "command", "command": "mine"}}')
     put(paths.cwd / ".claude" / "settings.json", '{"statusLine": {"command": "bash .claude/line.sh"}}')
     put(paths.cwd / ".claude" / "line.sh", "echo x")
-    lines = [item.line for item in trust_question_for(paths).items]
+    lines = [item.display_line for item in trust_question_for(paths).items]
     assert lines == [
         "hook .claude/settings.json statusLine: bash .claude/line.sh",
         "hook .claude/line.sh named by a hook",

@@ -87,7 +87,7 @@ class Layers(RuleBasedStateMachine):
         self.is_whole[origin] = True
         is_read = origin == "global" or self.is_trusted
         assert self.effective_settings.files.any_changed() is is_read
-        problems = self.effective_settings.follow()
+        problems = self.effective_settings.reload_changed()
         assert all(problem.kind == "ignored" for problem in problems) and (is_read or not problems)
 
     @rule(
@@ -98,7 +98,7 @@ class Layers(RuleBasedStateMachine):
             return
         self._write(origin, text)
         self.is_whole[origin] = False
-        [problem] = self.effective_settings.follow()
+        [problem] = self.effective_settings.reload_changed()
         assert problem.kind == "broken" and "until it is fixed" in str(problem)
 
     @rule(values=values, name=st.sampled_from(sorted(WRONG)))
@@ -108,7 +108,7 @@ class Layers(RuleBasedStateMachine):
         values.pop(name, None)
         self.said["global"] = {**values, **kept}
         self.is_whole["global"] = True
-        [problem] = self.effective_settings.follow()
+        [problem] = self.effective_settings.reload_changed()
         shown = json.dumps(value_at(self.effective_settings.settings, find_key(name)))
         assert problem.kind == "wrong"
         assert str(problem).replace(" ", "").endswith(f"staysinuse:{shown}.".replace(" ", ""))
@@ -124,9 +124,9 @@ class Layers(RuleBasedStateMachine):
         name, value = change
         if not self.is_whole["global"]:
             with pytest.raises(SettingRefused, match="Fix the file first"):
-                self.effective_settings.keep(name, value)
+                self.effective_settings.save_value(name, value)
             return
-        self.effective_settings.keep(name, value)
+        self.effective_settings.save_value(name, value)
         self.said["global"] = {**self.said["global"], name: value}
         if not find_key(name).is_merged_list:
             assert plain(value_at(self.effective_settings.settings, find_key(name))) == plain(value), (
@@ -150,11 +150,11 @@ class Layers(RuleBasedStateMachine):
         if is_trusted and not self.is_trusted and not self.is_whole["project"]:
             self.said["project"] = {}  # it never was read while it could be used
         self.is_trusted = is_trusted
-        self.effective_settings.trust(is_trusted)
+        self.effective_settings.set_trusted(is_trusted)
 
     @rule()
     def recheck_trust(self) -> None:
-        assert self.effective_settings.follow() == ()
+        assert self.effective_settings.reload_changed() == ()
 
     def _project(self) -> dict[str, Any]:
         """A project has no say in some things."""
@@ -191,16 +191,16 @@ def test_a_file_that_breaks_keeps_what_it_said_and_tells_so_once(paths: Paths, p
     put(paths.settings_file, '{"theme": "a", "retry": {"maxRetries": 7}}')
     effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, '{"theme": "b", ')
-    [problem] = effective_settings.follow()
+    [problem] = effective_settings.reload_changed()
     assert str(problem).startswith(f"{paths.settings_file}:1: column 16: ")
     assert str(problem).endswith("Its previous settings stay in use until it is fixed.")
     assert (
         effective_settings.settings.display.theme == "a"
         and effective_settings.settings.retry.max_retries == 7
     )
-    assert effective_settings.follow() == () and effective_settings.problems == (problem,)
+    assert effective_settings.reload_changed() == () and effective_settings.problems == (problem,)
     put(paths.settings_file, '{"theme": "b"}')
-    assert effective_settings.follow() == () and effective_settings.problems == ()
+    assert effective_settings.reload_changed() == () and effective_settings.problems == ()
     assert (
         effective_settings.settings.display.theme == "b"
         and effective_settings.settings.retry.max_retries == 3
@@ -211,11 +211,11 @@ def test_a_value_that_becomes_wrong_keeps_what_it_was(paths: Paths, put):
     put(paths.settings_file, '{"retry": {"maxRetries": 7, "enabled": false}}')
     effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, '{"retry": {"maxRetries": "many", "enabled": true}}')
-    [problem] = effective_settings.follow()
+    [problem] = effective_settings.reload_changed()
     assert "retry.maxRetries: expected `int`, got `str`. The previous value stays in use: 7." in str(problem)
     assert effective_settings.settings.retry.enabled is True
     put(paths.settings_file, '{"retry": 3}')
-    [problem] = effective_settings.follow()
+    [problem] = effective_settings.reload_changed()
     assert "retry must be an object" in str(problem) and effective_settings.settings.retry.max_retries == 7
 
 
@@ -231,14 +231,14 @@ def test_what_comes_from_where_is_known(paths: Paths, put):
 
 def test_without_files_it_holds_for_the_session_alone():
     effective_settings = EffectiveSettings()
-    effective_settings.keep("theme", "x")
-    assert effective_settings.settings.display.theme == "x" and effective_settings.follow() == ()
+    effective_settings.save_value("theme", "x")
+    assert effective_settings.settings.display.theme == "x" and effective_settings.reload_changed() == ()
 
 
 @pytest.mark.parametrize(("name", "value"), [("nothing", 1), ("theme", 3), ("retry.maxRetries", -1)])
 def test_what_does_not_fit_changes_nothing(paths: Paths, name: str, value: Any):
     effective_settings = EffectiveSettings(paths)
-    for act in (effective_settings.set, effective_settings.keep):
+    for act in (effective_settings.set, effective_settings.save_value):
         with pytest.raises(SettingRefused, match=name):
             act(name, value)
     with pytest.raises(SettingRefused, match=name):
@@ -256,7 +256,7 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(
     put(paths.settings_file, "{}")
     effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, RULES)
-    [problem] = effective_settings.follow()
+    [problem] = effective_settings.reload_changed()
     assert str(problem) == (
         f"{paths.settings_file}:3: bash.interceptor.rules: the pattern of rule 2 is not a valid regular "
         "expression: missing ) at position 1. It is ignored."
@@ -264,7 +264,7 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(
     assert [rule.pattern for rule in effective_settings.settings.bash.interceptor.rules] == ["npm ", "("]
     assert effective_settings.problems == (problem,) and problem.key == "bash.interceptor.rules"
     broken = [{"pattern": "[", "tool": "bash", "message": "never"}]
-    for act in (effective_settings.set, effective_settings.keep):
+    for act in (effective_settings.set, effective_settings.save_value):
         with pytest.raises(SettingRefused, match="the pattern of rule 1 is not a valid regular expression"):
             act("bash.interceptor.rules", broken)
     assert paths.settings_file.read_text() == RULES

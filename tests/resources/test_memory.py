@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.context_files import appended_item_text, memory_files, with_line
+from app.resources.context_files import append_list_item, appended_item_text, memory_files
 from app.resources.paths import Paths
 
 
@@ -38,11 +38,11 @@ def test_the_projects_file_stands_at_its_top_and_the_one_that_is_read_counts(pat
     ]
 
 
-def test_what_was_there_stays_byte_for_byte():
+def test_existing_notes_stay_byte_for_byte():
     before = b"\xef\xbb\xbf# Rules\r\n"
-    assert with_line(before, "Use tabs") == before + b"\r\n- Use tabs\r\n"
+    assert append_list_item(before, "Use tabs") == before + b"\r\n- Use tabs\r\n"
 
 
 def test_what_is_no_text_is_refused():
     with pytest.raises(UnicodeDecodeError):
-        with_line(b"\xff\xfe\x00", "One")
+        append_list_item(b"\xff\xfe\x00", "One")

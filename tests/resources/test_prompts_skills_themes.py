@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
-from app.resources.prompt_templates import find_prompts, split_arguments, substitute
+from app.resources.prompt_templates import find_prompts, split_arguments, substitute_placeholders
 from app.resources.skills import find_skills, parse_sent_skills
 from app.resources.themes import find_themes
 from app.resources.trust.project_trust import trust_question_for
@@ -32,7 +32,7 @@ from app.resources.trust.project_trust import trust_question_for
     ],
 )
 def test_substitutions(body: str, arguments: str, expected: str):
-    assert substitute(body, split_arguments(arguments)) == expected
+    assert substitute_placeholders(body, split_arguments(arguments)) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_quote_counts_only_where_an_argument_begins(text: str, words: tuple[st
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=8), max_size=4))
 def test_any_template_can_be_filled_in(body: str, arguments: list[str]):
-    substitute(body, arguments)
+    substitute_placeholders(body, arguments)
     if "$" not in body:
-        assert substitute(body, arguments) == body
+        assert substitute_placeholders(body, arguments) == body
 
 
 def test_templates_are_found_and_the_projects_counts(paths: Paths, put):
@@ -138,7 +138,7 @@ def test_a_skills_name_is_valid_or_its_folders(
     assert [one.name for one in found.skills] == ([name] if name else [])
     assert bool(found.problems) is is_told
     if name:
-        assert [one.name for one in found.mentioned_in(f"use ${name}, please")] == [name]
+        assert [one.name for one in found.skills_mentioned_in(f"use ${name}, please")] == [name]
 
 
 def test_a_long_description_is_cut_and_told(paths: Paths, put):
@@ -182,9 +182,9 @@ def test_ones_own_theme_replaces_a_shipped_one_of_its_name(paths: Paths, put):
     put(paths.themes_dir / "system.json", "{}")
     put(paths.themes_dir / "notes.txt", "")
     project = put(paths.project_dir / "themes" / "sea.tcss", "")
-    assert find_themes(paths, is_trusted=False).named("sea")
+    assert find_themes(paths, is_trusted=False).find_theme("sea")
     themes = find_themes(paths, is_trusted=True)
-    sea = themes.named("sea")
+    sea = themes.find_theme("sea")
     assert sea and sea.path == project and sea.source == "project"
     assert "system" in themes.problems[0]
     before = sea.stamp()
@@ -215,7 +215,7 @@ def test_a_prompt_names_skills_anywhere(paths: Paths, put, prompt: str, names: l
     for name in ("notes", "style"):
         text = f"---\nname: {name}\ndescription: About it.\n---\nBody."
         put(paths.agent_dir / "skills" / name / "SKILL.md", text)
-    mentioned = find_skills(paths, is_trusted=False).mentioned_in(prompt)
+    mentioned = find_skills(paths, is_trusted=False).skills_mentioned_in(prompt)
     assert [skill.name for skill in mentioned] == names
 
 

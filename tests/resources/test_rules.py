@@ -8,7 +8,7 @@ from app.resources.paths import Paths
 from app.resources.rules import rule_patterns
 from app.resources.rules.rule_files import Rule, Rules, UnknownRule, find_rules
 from app.resources.rules.rule_scopes import RuleScope, matches_glob, parse_scopes, scopes_of_glob
-from app.resources.rules.rule_watch import RuleWatch, interruption
+from app.resources.rules.rule_watch import RuleWatch, interruption_text
 from app.values.stream import TextDelta, TextStart, ThinkingDelta, ToolCallDelta, ToolCallStart
 
 
@@ -59,7 +59,7 @@ def test_the_nearest_clinerules_counts_and_may_be_a_folder(paths: Paths, put):
 )
 def test_buckets(paths: Paths, put, fields: str, bucket: str):
     put(paths.agent_dir / "rules" / "r.md", rule(fields))
-    assert find_rules(paths, is_trusted=False).rules[0].bucket == bucket
+    assert find_rules(paths, is_trusted=False).rules[0].activation == bucket
 
 
 def test_globs_are_a_list_or_a_text(paths: Paths, put):
@@ -74,11 +74,11 @@ def test_a_rule_is_read_by_its_name_without_its_frontmatter(paths: Paths, put):
     put(paths.agent_dir / "rules" / "api.md", rule("description: d", "Use nouns."))
     put(paths.agent_dir / "rules" / "lost.md", rule("scope: text"))
     rules = find_rules(paths, is_trusted=False)
-    assert rules.read("api") == "Use nouns."
+    assert rules.rule_text("api") == "Use nouns."
     with pytest.raises(UnknownRule, match="Unknown rule: lost\nAvailable: api"):
-        rules.read("lost")
+        rules.rule_text("lost")
     with pytest.raises(UnknownRule, match="Available: none"):
-        Rules().read("x")
+        Rules().rule_text("x")
 
 
 def test_broken_frontmatter_and_conditions_are_told(paths: Paths, put):
@@ -96,7 +96,7 @@ def test_without_the_engine_a_rule_with_a_condition_is_left_out_and_told(
     """It would stand in the prompt as one that always applies."""
     put(paths.agent_dir / "rules" / "a.md", rule("condition: 'never ever'\nalwaysApply: true"))
     put(paths.agent_dir / "rules" / "b.md", rule("alwaysApply: true"))
-    rule_patterns._compiled.cache_clear()
+    rule_patterns._compile_pattern.cache_clear()
     monkeypatch.setitem(sys.modules, "regex", None)
     rules = find_rules(paths, is_trusted=False)
     assert list(by_name(rules)) == ["b"]
@@ -147,11 +147,11 @@ def conditional(paths: Paths, put, fields: str) -> Rule:
 def test_a_stream_that_breaks_a_rule_is_noticed_across_its_pieces(paths: Paths, put):
     watch = RuleWatch([conditional(paths, put, "condition: 'FIX' ")])
     watch.begin_answer("1")
-    assert watch.look(0, "thinking", "FIX") is None  # not looked at unless asked for
-    assert watch.look(1, "text", "Now F") is None
-    hit = watch.look(1, "text", "IX it")
+    assert watch.search_delta(0, "thinking", "FIX") is None  # not looked at unless asked for
+    assert watch.search_delta(1, "text", "Now F") is None
+    hit = watch.search_delta(1, "text", "IX it")
     assert hit and hit.interrupts and hit.matched == "FIX"
-    assert "Leave no notes behind." in interruption(hit)
+    assert "Leave no notes behind." in interruption_text(hit)
 
 
 def test_a_rule_interrupts_once_per_gap(paths: Paths, put):
@@ -159,13 +159,13 @@ def test_a_rule_interrupts_once_per_gap(paths: Paths, put):
     hits = []
     for turn in range(5):
         watch.begin_answer(str(turn))
-        hits.append(watch.look(0, "text", "BAD BAD") is not None)
+        hits.append(watch.search_delta(0, "text", "BAD BAD") is not None)
     assert hits == [True, False, True, False, True]
     once = RuleWatch([conditional(paths, put, "condition: BAD")])
     hits = []
     for turn in range(3):
         once.begin_answer(str(turn))
-        hits.append(once.look(0, "text", "BAD") is not None)
+        hits.append(once.search_delta(0, "text", "BAD") is not None)
     assert hits == [True, False, False]
 
 
@@ -173,32 +173,35 @@ def test_scopes_and_interrupt_modes_hold(paths: Paths, put):
     fields = "condition: 'src/*.py'\ninterruptMode: prose-only"
     watch = RuleWatch([conditional(paths, put, fields)])
     watch.begin_answer("1")
-    assert watch.look(0, "text", "anything") is None
-    assert watch.look(1, "tool", "x", tool="bash", path="src/a.py") is None
-    hit = watch.look(2, "tool", "x", tool="edit", path="src/a.py")
+    assert watch.search_delta(0, "text", "anything") is None
+    assert watch.search_delta(1, "tool", "x", tool="bash", path="src/a.py") is None
+    hit = watch.search_delta(2, "tool", "x", tool="edit", path="src/a.py")
     assert hit and not hit.interrupts
 
 
 def test_an_answers_stream_is_heard_event_by_event(paths: Paths, put):
     watch = RuleWatch([conditional(paths, put, "condition: BAD\nscope: text, tool:edit(src/*.py), thinking")])
     watch.begin_answer("1")
-    assert watch.hear(TextStart(content_index=0)) is None
-    assert watch.hear(TextDelta(content_index=0, delta="fine")) is None
-    assert watch.hear(ToolCallStart(content_index=1, id="c", tool_name="edit")) is None
-    assert watch.hear(ToolCallDelta(content_index=1, delta='{"path": "lib/a.py", "newText": "BAD"}')) is None
-    watch.hear(ToolCallStart(content_index=2, id="d", tool_name="edit"))
+    assert watch.search_event(TextStart(content_index=0)) is None
+    assert watch.search_event(TextDelta(content_index=0, delta="fine")) is None
+    assert watch.search_event(ToolCallStart(content_index=1, id="c", tool_name="edit")) is None
+    assert (
+        watch.search_event(ToolCallDelta(content_index=1, delta='{"path": "lib/a.py", "newText": "BAD"}'))
+        is None
+    )
+    watch.search_event(ToolCallStart(content_index=2, id="d", tool_name="edit"))
     pieces = ['{"pa', 'th": "src', '/a.py", "newText": "B', 'AD"}']
-    hits = [watch.hear(ToolCallDelta(content_index=2, delta=piece)) for piece in pieces]
+    hits = [watch.search_event(ToolCallDelta(content_index=2, delta=piece)) for piece in pieces]
     assert [hit is not None for hit in hits] == [False, False, False, True]
     other = RuleWatch([conditional(paths, put, "condition: BAD\nscope: thinking")])
     other.begin_answer("1")
-    assert other.hear(ThinkingDelta(content_index=0, delta="BAD")) is not None
+    assert other.search_event(ThinkingDelta(content_index=0, delta="BAD")) is not None
 
 
 def test_rules_for_the_prompt(paths: Paths, put):
     put(paths.agent_dir / "rules" / "a.md", rule("alwaysApply: true", "Always."))
     put(paths.agent_dir / "rules" / "b.md", rule("description: On demand\nglobs: '*.py'"))
-    always, rulebook = find_rules(paths, is_trusted=False).for_prompt()
+    always, rulebook = find_rules(paths, is_trusted=False).prompt_rules()
     assert always == (("a", "Always."),)
     assert [(line.name, line.description, line.globs) for line in rulebook] == [("b", "On demand", ("*.py",))]
 

@@ -12,12 +12,12 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import (
     SettingRefused,
     Settings,
+    all_keys,
     find_key,
-    keys,
     settings_as_in_file,
     value_at,
 )
-from app.resources.settings.settings_docs import PAGE, SCHEMA, page, schema
+from app.resources.settings.settings_docs import PAGE_FILE, SCHEMA_FILE, page_text, schema_text
 from app.resources.settings.settings_file import set_value, unset_value
 from app.resources.settings.value_checks import check_value
 from app.resources.text_files import read_text
@@ -159,13 +159,13 @@ def test_two_processes_that_change_two_keys_are_both_heard(paths: Paths):
 
 
 def test_every_key_has_a_description_and_a_default_that_fits():
-    for key in keys():
+    for key in all_keys():
         assert key.description.endswith("."), key.name
         assert check_value(key, key.default) is None, key.name
 
 
 def test_every_setting_has_a_label_that_no_other_has():
-    labels = [key.label for key in keys()]
+    labels = [key.label for key in all_keys()]
     assert all(labels) and len(set(labels)) == len(labels)
     assert max(map(len, labels)) <= 32
 
@@ -173,7 +173,7 @@ def test_every_setting_has_a_label_that_no_other_has():
 def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
     spelled = settings_as_in_file(Settings())
     assert spelled["fileMaps"]["timeLimitMs"] == 2_000 and spelled["thinkingBudgets"]["low"] == 2_048
-    for key in keys():
+    for key in all_keys():
         value = spelled
         for part in key.path:
             value = value[part]
@@ -185,13 +185,13 @@ def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
 
 def test_the_reference_page_and_the_schema_are_up_to_date():
     remedy = "run: python -m app.resources.settings.settings_docs"
-    assert read_text(HOME / PAGE) == page(), remedy
-    assert read_text(HOME / SCHEMA) == schema(), remedy
+    assert read_text(HOME / PAGE_FILE) == page_text(), remedy
+    assert read_text(HOME / SCHEMA_FILE) == schema_text(), remedy
 
 
 def test_the_schema_knows_every_key():
-    properties = json.loads(schema())["properties"]
-    for key in keys():
+    properties = json.loads(schema_text())["properties"]
+    for key in all_keys():
         here = properties
         for part in key.path[:-1]:
             here = here[part]["properties"]

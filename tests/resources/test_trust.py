@@ -45,7 +45,7 @@ def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
     assert ("prompt", ".bayou/APPEND_SYSTEM.md") in items
 
 
-def test_without_anyone_to_ask_the_answer_is_no(risky: Paths):
+def test_without_a_user_the_folder_is_not_trusted(risky: Paths):
     decision = decide_trust(risky)
     assert not decision.is_trusted
     assert not decision.needs_answer
@@ -103,7 +103,7 @@ def test_each_server_is_asked_about_by_what_it_starts_and_the_names_of_its_varia
     )
     put(paths.cwd / "mcp.json", '{"mcpServers": {"docs": {"enabled": false}}}')
     question = trust_question_for(paths)
-    assert [item.line for item in question.items] == [
+    assert [item.display_line for item in question.items] == [
         'server mcp.json docs: changes {"enabled": false}',
         "server .mcp.json docs: https://docs.example/mcp; sends Authorization; reads $DOCS_TOKEN",
         "server .mcp.json files: npx 'a b'; sets KEY, B; runs !pass show b",

@@ -4,6 +4,7 @@
     python -m tests.review main..branch           two commits; nothing is run or checked out
     python -m tests.review --gallery              every picture
     python -m tests.review accept 'queue-80x24*'  takes pictures of the last run, by name or by change; runs nothing
+    python -m tests.review accept --all-but 'queue*'  takes all others
 
 It reads SVGs as Rich and Textual write them and knows nothing of what they show, so it serves any project that keeps
 such pictures: copy the folder. `review.json` beside the pictures may name colours and say what is made up.
@@ -12,13 +13,13 @@ such pictures: copy the folder. `review.json` beside the pictures may name colou
 import argparse
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.review.changes import Comparison, compare, compare_texts, place_of
 from tests.review.drawing import read_drawing
-from tests.review.page import changes_page, gallery_page
-from tests.review.runs import accept, made_by_last_run
+from tests.review.page import About, changes_page, gallery_page
+from tests.review.runs import Made, accept, is_acceptable, keep_changes, made_by_last_run
 from tests.review.sources import Checkout, Commit, NotThere, Review, git, read_review
 
 
@@ -58,13 +59,36 @@ def page_of_red_run(root: Path) -> list[str]:
     pictures, runs, out = root / "snapshots", root / "build" / "pictures", root / "build" / "review.html"
     review = read_review(pictures)
     comparison = last_run_against_stored(pictures, runs, review)
-    words = {name: made.words for name, made in made_by_last_run(runs).items()}
-    write_page(changes_page(comparison, "Pictures of the last run against those stored", review, words), out)
+    about = _about(comparison, root / review.tests, review, made_by_last_run(runs), pictures)
+    _keep_changes(runs, comparison)
+    write_page(changes_page(comparison, "Pictures of the last run against those stored", review, about), out)
     return [
         f"{comparison.told()[:1].upper()}{comparison.told()[1:]}",
+        *comparison.rows(),
         f"To look at them: {out.relative_to(root)}",
         "To take them: python -m tests.review accept NAME, or change:ID from that page.",
     ]
+
+
+def _keep_changes(runs: Path, comparison: Comparison) -> None:
+    keep_changes(runs, {group.id: [one.name for one in group.changes] for group in comparison.alike})
+
+
+def _about(
+    comparison: Comparison, tests: Path, review: Review, made: Mapping[str, Made], pictures: Path
+) -> dict[str, About]:
+    """`made`: the pictures that can be accepted."""
+    names = [change.name for group in comparison.alike for change in group.changes]
+    words = words_of_tests(tests, names)
+    return {
+        name: About(
+            words=made[name].words if name in made else words[name],
+            test=made[name].test.partition("[")[0] if name in made else test_of(name, review),
+            is_made=name in made,
+            is_stale=name in made and not is_acceptable(pictures, made[name]),
+        )
+        for name in names
+    }
 
 
 def range_of(where: Where, asked: str) -> Comparison:
@@ -93,6 +117,12 @@ def words_of_tests(tests: Path, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def test_of(name: str, review: Review) -> str:
+    """The test that makes a picture, by the picture's name."""
+    place = place_of(name)
+    return f"{review.tests}/{place.module}.py::{place.test}"
+
+
 def _docstrings(path: Path) -> dict[str, str]:
     try:
         tree = ast.parse(path.read_text("utf-8"))
@@ -103,11 +133,6 @@ def _docstrings(path: Path) -> dict[str, str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found[node.name] = ast.get_docstring(node) or ""
     return {name: words.split("\n\n")[0] for name, words in found.items()}
-
-
-def page_of(comparison: Comparison, title: str, where: Where) -> str:
-    names = [change.name for group in comparison.alike for change in group.changes]
-    return changes_page(comparison, title, where.review, _words(where, names))
 
 
 def _words(where: Where, names: Iterable[str]) -> dict[str, str]:
@@ -128,6 +153,10 @@ def _options(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("range", nargs="*", metavar="RANGE", help="A..B, A...B, or a commit to compare with")
     parser.add_argument(
+        "--all-but", action="store_true", help="accept: all pictures of the last run but those named"
+    )
+    parser.add_argument("--reviewed-by", metavar="NAME", help="accept: who reviewed them (git's user.name)")
+    parser.add_argument(
         "--gallery", action="store_true", help="all pictures by screen, state, theme and size"
     )
     parser.add_argument(
@@ -139,7 +168,7 @@ def _options(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--out", default="build/review.html", metavar="FILE", help="the page (build/review.html)"
     )
-    return parser.parse_args(words)
+    return parser.parse_intermixed_args(words)
 
 
 def main(words: list[str]) -> int:
@@ -148,37 +177,46 @@ def main(words: list[str]) -> int:
         in_commits = any(".." in one for one in asked.range) and asked.range[0] != "accept"
         where = Where(asked.pictures, asked.runs, in_commits=in_commits)
         if asked.range[:1] == ["accept"]:
-            return _accept(where, asked.range[1:])
+            return _accept(where, asked)
         if len(asked.range) > 1:
             raise NotThere("One range is enough: A..B.")
         if asked.gallery:
             return _gallery(where, Path(asked.out))
-        given = asked.range[0] if asked.range else "HEAD"
-        comparison = range_of(where, given) if ".." in given else last_run_against(where, given)
-        title = f"Pictures {given}" if ".." in given else f"Pictures {given} against the last run"
-        print(comparison.told())
-        print(write_page(page_of(comparison, title, where), Path(asked.out)))
+        if asked.all_but or asked.reviewed_by:
+            raise NotThere("--all-but and --reviewed-by belong to: python -m tests.review accept")
+        print(_review(where, asked.range[0] if asked.range else "HEAD", Path(asked.out)))
     except NotThere as problem:
         print(problem, file=sys.stderr)
         return 2
     return 0
 
 
-def _accept(where: Where, patterns: list[str]) -> int:
+def _review(where: Where, given: str, out: Path) -> str:
+    is_range, can_accept = ".." in given, given == "HEAD"
+    comparison = range_of(where, given) if is_range else last_run_against(where, given)
+    title = f"Pictures {given}" if is_range else f"Pictures {given} against the last run"
+    made = made_by_last_run(where.runs) if can_accept else {}
+    if can_accept:
+        _keep_changes(where.runs, comparison)
+    about = _about(comparison, where.repository / where.review.tests, where.review, made, where.pictures)
+    page = write_page(changes_page(comparison, title, where.review, about), out)
+    return "\n".join([comparison.told(), *comparison.rows(), page])
+
+
+def _accept(where: Where, asked: argparse.Namespace) -> int:
+    patterns = asked.range[1:]
     if not patterns:
         raise NotThere("Say which: python -m tests.review accept 'queue-80x24*', or change:ID from the page.")
-
-    def of_change(id: str) -> list[str]:
-        comparisons = (
-            last_run_against_stored(where.pictures, where.runs, where.review),
-            last_run_against(where),
-        )
-        groups = [group for comparison in comparisons for group in comparison.alike if group.id == id]
-        return [change.name for group in groups for change in group.changes]
-
-    for name in accept(where.runs, where.pictures, patterns, of_change):
+    reviewer = (asked.reviewed_by or _git_user(where)).strip()
+    if not reviewer:
+        raise NotThere("git knows no user.name. Say who reviewed them: --reviewed-by NAME.")
+    for name in accept(where.runs, where.pictures, patterns, reviewer, all_but=asked.all_but):
         print(f"accepted {name}")
     return 0
+
+
+def _git_user(where: Where) -> str:
+    return (git(where.repository, "config", "user.name") or b"").decode("utf-8", "replace")
 
 
 def _gallery(where: Where, out: Path) -> int:

@@ -7,8 +7,10 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from tests.review.comparing import Difference, Names, difference, likeness, similarity
+from tests.review.comparing import Difference, Names, difference, similarity
 from tests.review.drawing import NOTHING, Drawing, read_drawing
+from tests.review.likeness import Seen, groups_of, summary
+from tests.review.runs import reviewer_of
 from tests.review.sources import Checkout, Commit, Review
 
 Kind = Literal["changed", "same cells", "new", "gone", "renamed"]
@@ -24,6 +26,8 @@ class Change(NamedTuple):
     difference: Difference
     was: str = ""
     """Its name before, where that was another one."""
+    reviewer: str = ""
+    """The one who accepted what is now."""
 
     @property
     def is_broken(self) -> bool:
@@ -42,6 +46,15 @@ class Alike(NamedTuple):
         states = list(dict.fromkeys(place_of(change.name).state for change in self.changes))
         return ", ".join(states[:3]) + (f" and {len(states) - 3} more" if len(states) > 3 else "")
 
+    @property
+    def what(self) -> str:
+        return (
+            summary([change.difference for change in self.changes]) if self.kind == "changed" else self.kind
+        )
+
+
+_LISTED = 20
+
 
 class Comparison(NamedTuple):
     alike: tuple[Alike, ...]
@@ -58,9 +71,16 @@ class Comparison(NamedTuple):
             return "no picture differs"
         pictures = "1 picture differs" if self.total == 1 else f"{self.total} pictures differ"
         changes = "1 change" if len(self.alike) == 1 else f"{len(self.alike)} changes"
-        shown = ", ".join(f"{group.title} ({len(group.changes)})" for group in self.alike[:6])
-        rest = f" and {len(self.alike) - 6} more" if len(self.alike) > 6 else ""
-        return f"{pictures} in {changes}: {shown}{rest}"
+        return f"{pictures} in {changes}"
+
+    def rows(self) -> list[str]:
+        """A line for each change, the largest first: how many pictures, what changed, and in which states."""
+        rows = [
+            f"  change:{group.id}  {len(group.changes):4}  {group.what}  ({group.title})"
+            for group in self.alike[:_LISTED]
+        ]
+        left_out = len(self.alike) - _LISTED
+        return [*rows, f"  and {left_out} more changes"] if left_out > 0 else rows
 
 
 class Place(NamedTuple):
@@ -120,6 +140,7 @@ def compare_texts(before: Mapping[str, str], after: Mapping[str, str], review: R
         changes.append(_change(name, "renamed", gone.pop(was), fresh.pop(name), review)._replace(was=was))
     changes += [_change(name, "gone", drawing, NOTHING, review) for name, drawing in gone.items()]
     changes += [_change(name, "new", NOTHING, drawing, review) for name, drawing in fresh.items()]
+    changes = [one._replace(reviewer=reviewer_of(after.get(one.name, ""))) for one in changes]
     same = tuple(change for change in changes if _is_same(change))
     unlike = [change for change in changes if not _is_same(change)]
     return Comparison(_grouped(unlike), tuple(change._replace(kind="same cells") for change in same))
@@ -177,17 +198,22 @@ _SHOWN_FIRST = 80
 
 
 def _grouped(changes: list[Change]) -> tuple[Alike, ...]:
-    groups: dict[object, list[Change]] = {}
+    changed = [change for change in changes if change.kind == "changed"]
+    seen = [Seen(_state_of(change), change.difference) for change in changed]
+    groups = [[changed[number] for number in numbers] for numbers in groups_of(seen)]
+    others: dict[object, list[Change]] = {}
     for change in changes:
-        if change.kind == "changed":
-            groups.setdefault((change.kind, likeness(change.difference)), []).append(change)
-        else:
-            place = place_of(change.name)
-            groups.setdefault((change.kind, place.module, place.test, place.state), []).append(change)
-    for members in groups.values():
+        if change.kind != "changed":
+            others.setdefault((change.kind, *_state_of(change)), []).append(change)
+    for members in (groups := [*groups, *others.values()]):
         members.sort(key=lambda change: (abs(change.after.columns - _SHOWN_FIRST), change.name))
-    alike = [Alike(_id_of(members), members[0].kind, tuple(members)) for members in groups.values()]
+    alike = [Alike(_id_of(members), members[0].kind, tuple(members)) for members in groups]
     return tuple(sorted(alike, key=lambda group: (-len(group.changes), group.changes[0].name)))
+
+
+def _state_of(change: Change) -> tuple[str, str, str]:
+    place = place_of(change.name)
+    return place.module, place.test, place.state
 
 
 def _id_of(changes: list[Change]) -> str:

@@ -1,11 +1,13 @@
-"""What is different between two drawings: which cells, which words, which colours; and which pictures changed alike."""
+"""What is different between two drawings: which cells, which words, which colours."""
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Mapping
+from itertools import starmap, zip_longest
 from typing import NamedTuple
 
-from tests.review.drawing import Cell, Drawing, Line, cells_of, words_of
+from tests.review.drawing import Cell, Drawing, Line, cells_of, columns_of, words_of
 
 
 class Outline(NamedTuple):
@@ -32,13 +34,24 @@ class Recolouring(NamedTuple):
     after: str
 
 
+class Moved(NamedTuple):
+    """A line with the same words in another place."""
+
+    text: str
+    rows: int
+    """Down; less than 0: up."""
+    columns: int
+    """To the right."""
+    is_spread: bool
+    """More or less is between its words."""
+
+
 class Difference(NamedTuple):
     cells: int
     outlines: tuple[Outline, ...]
     words: tuple[Words, ...]
     recoloured: tuple[Recolouring, ...]
-    moved: tuple[str, ...] = ()
-    """Lines with the same words, and more or less between or before them; lines that stand higher or lower."""
+    moved: tuple["Moved", ...] = ()
 
     @property
     def is_none(self) -> bool:
@@ -73,23 +86,28 @@ def difference(before: Drawing, after: Drawing, names: Names) -> Difference:
     )
 
 
-def _moved(before: Drawing, after: Drawing) -> tuple[str, ...]:
+def _moved(before: Drawing, after: Drawing) -> tuple[Moved, ...]:
     """Those whose words are in both drawings, not in the same places."""
-    places: tuple[dict[str, set[tuple[int, str]]], ...] = ({}, {})
+    places: tuple[dict[str, list[tuple[int, str]]], ...] = ({}, {})
     for drawing, found in zip((before, after), places, strict=True):
         for row, line in enumerate(drawing.lines):
             if text := _read(line):
-                found.setdefault(text, set()).add((row, words_of(line)))
+                found.setdefault(text, []).append((row, words_of(line)))
     old, new = places
-    return tuple(text for text in new if text in old and old[text] != new[text])
+    return tuple(
+        Moved(
+            text,
+            new[text][0][0] - old[text][0][0],
+            _indent(new[text][0][1]) - _indent(old[text][0][1]),
+            new[text][0][1].lstrip() != old[text][0][1].lstrip(),
+        )
+        for text in new
+        if text in old and old[text] != new[text]
+    )
 
 
-def likeness(difference: Difference) -> object:
-    """Equal for pictures that changed alike, in any size and theme."""
-    words = frozenset(_core(words) for words in difference.words)
-    if words:
-        return words
-    return difference.moved, frozenset((change.before, change.after) for change in difference.recoloured)
+def _indent(words: str) -> int:
+    return len(words) - len(words.lstrip())
 
 
 def similarity(before: Drawing, after: Drawing) -> float:
@@ -161,31 +179,87 @@ def _stretches(columns: list[int]) -> list[tuple[int, int]]:
 
 
 _FILLED = re.compile(r"([─━═▔▁_=·.\-|│ ])\1{2,}")
+_BARS = re.compile(r"[\s▁▂▃▄▅▆▇█▔╸╺╴╶◆]+$")
+"""What a scrollbar draws at the end of a row: how far one has read is no change of the row's words."""
+_PANES = re.compile(r"(?<=\S)\s+│(?:\s|$)")
 
 
 def _read(line: Line) -> str:
     """As one reads it: rules and gaps have no length."""
-    return _FILLED.sub(r"\1\1", words_of(line).strip())
+    text = words_of(line).strip()
+    return _FILLED.sub(r"\1\1", _BARS.sub("", text) if columns_of(text) > 1 else text)
+
+
+def _texts(drawing: Drawing) -> list[str]:
+    """What is written, row by row, and each pane of a row for itself: one may scroll without the other."""
+    rows = (_read(line) for line in drawing.lines)
+    return [text for row in rows for part in _PANES.split(row) if (text := part.strip())]
 
 
 def _changed_words(before: Drawing, after: Drawing) -> tuple[Words, ...]:
-    old = [text for line in before.lines if (text := _read(line))]
-    new = [text for line in after.lines if (text := _read(line))]
+    """In pairs, where a row replaced another. What is elsewhere now has only moved."""
+    old, new = _texts(before), _texts(after)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    blocks = [(old[a:b], new[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
+    removed = Counter(text for block, _ in blocks for text in block)
+    added = Counter(text for _, block in blocks for text in block)
+    moved = removed & added
+    old_moved, new_moved = Counter(moved), Counter(moved)
     found: list[Words] = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        for number in range(max(b - a, d - c)):
-            here = Words(old[a + number] if a + number < b else "", new[c + number] if c + number < d else "")
-            found.append(here)
+    for old_block, new_block in blocks:
+        found += _pairs(_without(old_block, old_moved), _without(new_block, new_moved))
     return tuple(found)
 
 
-def _core(words: Words) -> Words:
-    """Without what the two have in common at both ends: the rest of a line depends on its width."""
-    old, new = words.before.split(), words.after.split()
-    while old and new and old[0] == new[0]:
-        del old[0], new[0]
-    while old and new and old[-1] == new[-1]:
-        del old[-1], new[-1]
-    return Words(" ".join(old), " ".join(new))
+def _without(texts: list[str], moved: Counter[str]) -> list[str]:
+    left: list[str] = []
+    for text in texts:
+        if moved[text] > 0:
+            moved[text] -= 1
+        else:
+            left.append(text)
+    return left
+
+
+_MIN_LIKENESS = 0.4
+_MAX_PAIRED = 60
+
+
+def _pairs(old: list[str], new: list[str]) -> list[Words]:
+    """Rows that are most like each other, in order; between two such, as they stand."""
+    found: list[Words] = []
+    a = c = 0
+    for one, other in [*_likest(old, new), (len(old), len(new))]:
+        found += starmap(Words, zip_longest(old[a:one], new[c:other], fillvalue=""))
+        if one < len(old):
+            found.append(Words(old[one], new[other]))
+        a, c = one + 1, other + 1
+    return found
+
+
+def _likest(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """The pairs, both sides in order, that have most words in common."""
+    if not old or not new or max(len(old), len(new)) > _MAX_PAIRED:
+        return []
+    old_words, new_words = [set(text.split()) for text in old], [set(text.split()) for text in new]
+    best: list[list[float]] = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for one in range(len(old) - 1, -1, -1):
+        for other in range(len(new) - 1, -1, -1):
+            here = _shared(old_words[one], new_words[other])
+            together = here + best[one + 1][other + 1] if here >= _MIN_LIKENESS else 0.0
+            best[one][other] = max(together, best[one + 1][other], best[one][other + 1])
+    found: list[tuple[int, int]] = []
+    one = other = 0
+    while one < len(old) and other < len(new):
+        if best[one][other] == best[one + 1][other]:
+            one += 1
+        elif best[one][other] == best[one][other + 1]:
+            other += 1
+        else:
+            found.append((one, other))
+            one, other = one + 1, other + 1
+    return found
+
+
+def _shared(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)

@@ -117,11 +117,10 @@ function reviewing() {
   const count = () => { left.textContent = ` ${sections.filter((one) => !one.classList.contains("seen")).length} left`; };
   for (const section of sections) {
     section.classList.toggle("seen", Boolean(remembered(section.id)));
-    const copy = document.createElement("button");
-    copy.textContent = "copy: accept";
-    copy.addEventListener("click", () => navigator.clipboard.writeText(
-      `python -m tests.review accept change:${section.id}`).then(() => { copy.textContent = "copied"; }));
-    section.querySelector("h2").append(" ", copy);
+    const heading = section.querySelector("h2");
+    if (section.dataset.run) heading.append(" ", copying("run", section.dataset.run));
+    if ("accept" in section.dataset)
+      heading.append(" ", copying("accept", `python -m tests.review accept change:${section.id}`));
   }
   count();
   document.addEventListener("keydown", (event) => {
@@ -138,6 +137,14 @@ function reviewing() {
     } else if (event.key === " ") { event.preventDefault(); body.classList.add("flip"); }
   });
   document.addEventListener("keyup", (event) => { if (event.key === " ") body.classList.remove("flip"); });
+}
+
+function copying(what, text) {
+  const button = document.createElement("button");
+  button.textContent = `copy: ${what}`;
+  button.title = text;
+  button.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => { button.textContent = "copied"; }));
+  return button;
 }
 
 function choice(values, named, parent) {

@@ -7,12 +7,14 @@ import base64
 import hashlib
 import html
 import json
+import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from tests.review.changes import Alike, Change, Comparison, Place, is_made_up, place_of
 from tests.review.drawing import Drawing, Ink, Line, columns_of
+from tests.review.likeness import further_edits
 from tests.review.sources import Review
 
 _HERE = Path(__file__).parent
@@ -63,10 +65,25 @@ class Data:
         return number
 
 
-def changes_page(comparison: Comparison, title: str, review: Review, words: Mapping[str, str]) -> str:
-    """`words`: what the tests say of their pictures, by name."""
+class About(NamedTuple):
+    """What is known of a picture besides its cells."""
+
+    words: str = ""
+    """What its test says of itself."""
+    test: str = ""
+    """To run it: `tests/test_boats.py::test_sail`."""
+    is_made: bool = False
+    """By the last run, which can be accepted."""
+    is_stale: bool = False
+    """The stored picture changed since that run."""
+
+
+UNKNOWN = About()
+
+
+def changes_page(comparison: Comparison, title: str, review: Review, about: Mapping[str, About]) -> str:
     data = Data()
-    parts = [_alike(group, data, review, words) for group in comparison.alike]
+    parts = [_alike(group, data, review, about) for group in comparison.alike]
     if comparison.same_cells:
         names = "".join(f"<li>{html.escape(change.name)}</li>" for change in comparison.same_cells)
         count = len(comparison.same_cells)
@@ -111,20 +128,49 @@ def _state(state: str, members: list[tuple[Place, str, Drawing]], data: Data, re
     return f'<div class=state data-state="{html.escape(state)}">{shown}</div>'
 
 
-def _alike(group: Alike, data: Data, review: Review, words: Mapping[str, str]) -> str:
+def _alike(group: Alike, data: Data, review: Review, about: Mapping[str, About]) -> str:
     count = len(group.changes)
     first = group.changes[0]
+    known = [about.get(change.name, UNKNOWN) for change in group.changes]
     what = f"{count} {'picture' if count == 1 else 'pictures'}"
     kind = "" if group.kind == "changed" else f" · {group.kind}"
     made_up = " <em>made-up scene</em>" if is_made_up(first.name, review) else ""
-    said = html.escape(words.get(first.name, ""))
     rest = "".join(_changed(change, data) for change in group.changes[1:])
     more = f"<details><summary>{count - 1} more of the same</summary>{rest}</details>" if rest else ""
+    made = [one for one in known if one.is_made]
+    is_stale = any(one.is_stale for one in made)
+    takes = f" · change:{group.id}" if made and not is_stale else ""
+    stale = "<p>A stored picture was changed since the run: run the test again.</p>" if is_stale else ""
+    run = _command(known)
     return (
-        f'<section class=change id="{group.id}"><h2>{html.escape(group.title)}{made_up} '
-        f"<small>{what}{kind} · change:{group.id}</small></h2><p>{said}</p>"
-        f"<pre>{_words(first)}</pre>{_changed(first, data)}{more}</section>"
+        f'<section class=change id="{group.id}"{" data-accept" if takes else ""} data-run="{html.escape(run)}">'
+        f"<h2>{html.escape(group.title)}{made_up} <small>{what}{kind}{takes}</small></h2>"
+        f"<p>{html.escape(known[0].words)}</p>{stale}<p class=from><code>{html.escape(run)}</code></p>"
+        f"<pre>{_words(first)}{_further(group)}</pre>{_changed(first, data)}{more}</section>"
     )
+
+
+def _command(known: list[About]) -> str:
+    """Runs the tests of these pictures."""
+    tests = list(dict.fromkeys(one.test for one in known if one.test))
+    return f"python -m pytest {' '.join(map(shlex.quote, tests))}" if tests else ""
+
+
+def _further(group: Alike) -> str:
+    """What changed in others of a group and not in the first, each once."""
+    if group.kind != "changed":
+        return ""
+    names: dict[str, list[str]] = {}
+    for change in group.changes[1:]:
+        for edit in further_edits(change.difference, group.changes[0].difference):
+            names.setdefault(edit.summary(), []).append(PurePosixPath(change.name).stem)
+    rows = [
+        f"\n* also {html.escape(told)} in {html.escape(', '.join(some[:2]))}"
+        + (f" and {len(some) - 2} more" if len(some) > 2 else "")
+        for told, some in names.items()
+    ]
+    left_out = len(rows) - _WORDS_SHOWN
+    return "".join(rows[:_WORDS_SHOWN]) + (f"\n… {left_out} more in others of these" if left_out > 0 else "")
 
 
 def _words(change: Change) -> str:
@@ -147,7 +193,7 @@ def _words(change: Change) -> str:
         rows.append(f"~ {what}{html.escape(before)} → {html.escape(after)}")
     if not change.difference.words:
         moved = change.difference.moved
-        rows += [f"&gt; moved: “{html.escape(text[:60])}”" for text in moved[:_WORDS_SHOWN]]
+        rows += [f"&gt; moved: “{html.escape(one.text[:60])}”" for one in moved[:_WORDS_SHOWN]]
         rows += [f"… {len(moved) - _WORDS_SHOWN} more that moved"] if len(moved) > _WORDS_SHOWN else []
     if change.is_broken:
         rows.append("! One of the two files is cut off, or no picture of a terminal.")
@@ -164,6 +210,7 @@ def _changed(change: Change, data: Data) -> str:
     was = f" (was {change.was})" if change.was else ""
     cells = change.difference.cells
     note = f"{cells} {'cell' if cells == 1 else 'cells'}"
+    note += f" · reviewed by {change.reviewer}" if change.reviewer else ""
     return _figure(len(data.pictures) - 1, f"{change.name}{was}", note)
 
 

@@ -1,15 +1,18 @@
 """What the last run of the tests made that is not as stored: kept until it is taken or a later run says otherwise.
 
 `BUILD/pictures/RUN/…svg` are the pictures, each with a `.json` that says which test made it; `BUILD/pictures/last.json`
-names the run. Each run has a separate folder, so that two at once do not mix, and the last one to end counts.
+names the run. Each run has a separate folder, so that two at once do not mix, and the last one to end counts. An
+accepted picture says who reviewed it, in a comment, so that it goes wherever the picture goes.
 """
 
 import hashlib
+import html
 import json
 import os
+import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -71,33 +74,80 @@ def made_by_last_run(root: Path) -> dict[str, Made]:
     return {made.name: made for made in _made_in(folder)} if folder else {}
 
 
-def accept(root: Path, folder: Path, patterns: list[str], change: Callable[[str], list[str]]) -> list[str]:
-    """Moves the pictures that the patterns name into the folder, all or none.
+def keep_changes(root: Path, changes: Mapping[str, Sequence[str]]) -> None:
+    """Keeps which pictures each change on the page has, for `accept`: taking one may join or part the others."""
+    if folder := _last_folder(root):
+        _write(root / "changes.json", json.dumps({"run": folder.name, "changes": changes}))
 
-    `change` tells the pictures of a change by its id.
-    """
+
+def accept(root: Path, folder: Path, patterns: list[str], reviewer: str, *, all_but: bool) -> list[str]:
+    """Moves the pictures that the patterns name into the folder, all or none; `all_but`: those they do not name."""
     made = made_by_last_run(root)
     if not made:
         raise NotThere("The last run left nothing to accept. Run the tests first.")
-    chosen: dict[str, Made] = {}
-    for pattern in patterns:
-        names = change(pattern.removeprefix("change:")) if pattern.startswith("change:") else []
-        names = names or [name for name in made if _is_meant(pattern, name)]
-        if not names:
-            raise NotThere(
-                f"{pattern} is no picture of the last run. It has:\n  " + "\n  ".join(sorted(made))
-            )
-        chosen |= {name: made[name] for name in names if name in made}
+    named = {name for pattern in patterns for name in _named(root, pattern, made)}
+    chosen = {name: one for name, one in made.items() if (name in named) != all_but}
+    if not chosen:
+        raise NotThere("These are all pictures of the last run: none is left to accept.")
     for name, one in chosen.items():
-        if hash_of(_text(folder / name)) != one.stored:
+        if not is_acceptable(folder, one):
             raise NotThere(f"{name} was changed since the last run. Run its test again.")
     for name, one in chosen.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _write(target, one.path.read_text("utf-8"))
+        _write(folder / name, with_reviewer(one.path.read_text("utf-8"), reviewer))
         one.path.unlink()
         one.path.with_suffix(".json").unlink()
     return sorted(chosen)
+
+
+def is_acceptable(folder: Path, made: Made) -> bool:
+    """The stored picture is still the one that the run compared with."""
+    return hash_of(_text(folder / made.name)) == made.stored
+
+
+def _named(root: Path, pattern: str, made: Mapping[str, Made]) -> list[str]:
+    id = pattern.removeprefix("change:")
+    if id == pattern:
+        names = [name for name in made if _is_meant(pattern, name)]
+        if not names:
+            listed = "\n  ".join(sorted(made))
+            raise NotThere(f"{pattern} is no picture of the last run. It has:\n  {listed}")
+        return names
+    names = [name for name in _kept_changes(root).get(id, ()) if name in made]
+    if not names:
+        raise NotThere(
+            f"{pattern} is no change on the page of the last run, or it is accepted. "
+            "To write the page again: python -m tests.review"
+        )
+    return names
+
+
+def _kept_changes(root: Path) -> dict[str, list[str]]:
+    folder = _last_folder(root)
+    try:
+        kept = json.loads((root / "changes.json").read_text("utf-8"))
+        return kept["changes"] if folder and kept["run"] == folder.name else {}
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+_REVIEWED = re.compile(r"<!-- reviewed by ([^<>]*) -->\n")
+
+
+def with_reviewer(svg: str, reviewer: str) -> str:
+    """The picture with the name of the person or program that reviewed it."""
+    name = html.escape(re.sub(r"-{2,}", "-", " ".join(reviewer.split()))).strip("-")
+    body, end, rest = without_reviewer(svg).rpartition("</svg>")
+    return f"{body}<!-- reviewed by {name} -->\n{end}{rest}" if end else svg
+
+
+def without_reviewer(svg: str) -> str:
+    return _REVIEWED.sub("", svg)
+
+
+def reviewer_of(svg: str) -> str:
+    """Empty: the picture was not accepted by name."""
+    found = _REVIEWED.search(svg)
+    return html.unescape(found[1]) if found else ""
 
 
 def hash_of(text: str | None) -> str:

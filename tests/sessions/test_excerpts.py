@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.sessions.index.excerpts import excerpt, parse_query, plain_excerpt
+from app.sessions.index.excerpts import make_excerpt, make_plain_excerpt, parse_query
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from app.sessions.index.excerpts import excerpt, parse_query, plain_excerpt
     ],
 )  # fmt: skip
 def test_what_is_shown(query: str, text: str, shown: str | None):
-    found = excerpt(text, parse_query(query))
+    found = make_excerpt(text, parse_query(query))
     assert (found and found.replace("\x01", "[").replace("\x02", "]")) == shown
 
 
@@ -35,5 +35,5 @@ def test_nothing_is_asked_for(query: str):
 
 
 def test_a_part_of_a_word_is_found_where_there_are_no_words():
-    assert plain_excerpt("harbourmaster", parse_query("BOURMAS")) == "harbourmaster"
-    assert plain_excerpt("harbourmaster", parse_query("sail")) is None
+    assert make_plain_excerpt("harbourmaster", parse_query("BOURMAS")) == "harbourmaster"
+    assert make_plain_excerpt("harbourmaster", parse_query("sail")) is None

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.sessions.export.html import export_html
-from app.sessions.export.markdown import export_markdown, fenced
+from app.sessions.export.markdown import export_markdown, fenced_block
 from app.sessions.session_log import SessionLog
 from app.values.content import Image, Text
 from app.values.entries import (
@@ -140,7 +140,7 @@ def test_the_page_has_every_branch_and_shows_the_active_one(tmp_path: Path) -> N
     assert "start here" in "".join(page.text)
 
 
-def test_what_is_said_while_the_page_is_made_is_not_on_it(tmp_path: Path) -> None:
+def test_messages_during_an_export_are_not_in_it(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
     log.append(user_entry("first"))
 
@@ -166,7 +166,7 @@ def test_samples_can_be_exported(name: str, sample: Callable[[str], Path]) -> No
 
 
 def test_markdown_fences_are_longer_than_those_inside() -> None:
-    assert fenced("a\n````\nb").startswith("`````\n")
+    assert fenced_block("a\n````\nb").startswith("`````\n")
     log = SessionLog.in_memory(Path("/x"))
     log.append(user_entry("look"))
     log.append(assistant_entry("ok", "1"))

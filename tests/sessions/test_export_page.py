@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.sessions.export.html import export_html
-from app.sessions.export.html_code import ColouredCode
+from app.sessions.export.html_code import HighlightedCode
 from app.sessions.session_log import SessionLog
 from app.values.content import ToolCall
 from tests.sessions.example_session import asked, came, example_session
@@ -88,6 +88,17 @@ def test_branches_lead_to_each_other(tmp_path: Path) -> None:
     assert f'href="#e-{left.id}"' in article(html, right.id) and "branch 2 of 2" in article(html, right.id)
 
 
+def test_rows_of_the_tree_have_no_marks_of_markdown(tmp_path: Path) -> None:
+    log = SessionLog.in_memory(tmp_path)
+    log.append(user_entry("Please **check** `area`:\n\n- [ ] one\n- [x] two\n"))
+    log.append(
+        assistant_entry("## Result\n\n**Measured**, see\n[the page](https://example.org)\n\n> a quote")
+    )
+    tree = export_html(log).partition("</nav>")[0]
+    assert ">Please check area: ☐ one ☑ two</a>" in tree
+    assert ">Result Measured, see the page a quote</a>" in tree
+
+
 def test_a_call_without_a_result_says_so(tmp_path: Path) -> None:
     log = SessionLog.in_memory(tmp_path)
     log.append(asked(ToolCall(id="1", name="bash", arguments={"command": "sleep 9"})))
@@ -148,10 +159,10 @@ def test_a_step_leads_to_the_branch_beside(tmp_path: Path) -> None:
 
 
 def test_colours_of_a_command_are_kept() -> None:
-    code = ColouredCode()
-    shown = code.output("ok <1>\nbad", (ColouredSpan(line=1, start=0, end=3, sgr="1;31"),))
+    code = HighlightedCode()
+    shown = code.terminal_output_html("ok <1>\nbad", (ColouredSpan(line=1, start=0, end=3, sgr="1;31"),))
     assert shown == '<pre>ok &lt;1&gt;\n<span class="t1 bold">bad</span></pre>'
-    assert code.output("x", (ColouredSpan(line=7, start=0, end=3, sgr="31"),)) == "<pre>x</pre>"
+    assert code.terminal_output_html("x", (ColouredSpan(line=7, start=0, end=3, sgr="31"),)) == "<pre>x</pre>"
 
 
 @needs_browser

@@ -8,7 +8,7 @@ import pytest
 
 from app.sessions.errors import NotASession, SessionError
 from app.sessions.export.jsonl import export_jsonl
-from app.sessions.fork import clone, copy_session, fork_before
+from app.sessions.fork import clone_path, copy_session, fork_before
 from app.sessions.session_log import SessionLog
 from app.values.entries import CompactionEntry, CustomMessageEntry, LabelEntry, ModelChangeEntry
 from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
@@ -47,7 +47,7 @@ def test_a_fork_before_the_first_message_waits_for_something_to_be_said(tmp_path
 def test_a_clone_is_as_pi_makes_it(sample: Callable[[str], Path], tmp_path: Path) -> None:
     source = SessionLog.open(sample("06-fork-source"))
     pis = SessionLog.open(sample("07-clone-result"))
-    ours = clone(source, tmp_path)
+    ours = clone_path(source, tmp_path)
     assert ours.entries == pis.entries
     assert ours.leaf_id == pis.leaf_id
 
@@ -60,7 +60,7 @@ def test_a_clone_leaves_labels_out_of_the_chain_and_puts_them_at_the_end(tmp_pat
     log.append(CompactionEntry(parent_id=None, summary="s", first_kept_entry_id=label.id))
     log.set_label(last, None)
     log.append(user_entry("c"))
-    copy = clone(log, tmp_path)
+    copy = clone_path(log, tmp_path)
     assert [entry.id for entry in copy.entries[:5]] == [entry.id for entry in log.entries[:5]]
     compaction, said, relabelled = copy.entries[5:]
     assert isinstance(compaction, CompactionEntry) and compaction.first_kept_entry_id == compaction.id
@@ -99,7 +99,7 @@ def test_a_copy_saves_what_stands_below_a_damaged_first_line(
     source = sample("28-torn-header-torn")
     before = source.read_bytes()
     copy = SessionLog.open(copy_session(source, tmp_path / "there", Path("/project")))
-    assert len(copy.entries) == 7 and len(copy.project().messages) == 5
+    assert len(copy.entries) == 7 and len(copy.project_context().messages) == 5
     assert copy.header.cwd == "/project" and source.read_bytes() == before
     (tmp_path / "junk.jsonl").write_bytes(b'junk\n{"type":"x"}\n')
     with pytest.raises(NotASession, match="It contains no readable session"):
@@ -152,7 +152,7 @@ def test_going_to_the_root_survives_a_restart(tmp_path: Path) -> None:
     assert log.path is not None
     again = SessionLog.open(log.path)
     assert again.leaf_id is None
-    assert again.project().messages == ()
+    assert again.project_context().messages == ()
     assert len(again.children(None)) == 1
 
 

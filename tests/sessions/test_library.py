@@ -9,19 +9,19 @@ import msgspec
 import pytest
 
 from app.sessions.errors import SessionError, SessionLocked, SessionNotFound
-from app.sessions.fork import clone
-from app.sessions.ids import is_session_id, new_session_id, sidecar
-from app.sessions.index.background_indexing import read_in_background
+from app.sessions.fork import clone_path
+from app.sessions.ids import is_session_id, new_session_id, sidecar_path
+from app.sessions.index.background_indexing import index_in_background
 from app.sessions.index.list_values import SessionHit
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
 from app.sessions.session_library import (
-    find,
-    latest,
+    arrange_forks,
+    find_session,
+    latest_session,
     list_sessions,
     newest_sessions,
     rename_session,
-    rows_with_forks,
-    search_now,
+    search_indexed,
     session_folder,
 )
 from app.sessions.session_log import SessionLog
@@ -44,7 +44,7 @@ def session(root: Path, cwd: Path, *texts: str, session_id: str | None = None) -
 def all_found(index: SessionIndex, query: str, limit: int = 50) -> list[SessionHit]:
     """Searches the texts of all sessions."""
     index.refresh()
-    while index.read_some_texts():
+    while index.index_text_batch():
         pass
     return index.search(query, limit=limit)
 
@@ -69,31 +69,31 @@ def test_a_session_is_found_by_path_id_and_beginning(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     mine = session(tmp_path, here, "a", session_id="abc-1")
     other = session(tmp_path, there, "b", session_id="abc-2")
-    assert find(str(mine), tmp_path, here) == mine
-    assert find(os.path.relpath(mine, tmp_path), tmp_path, tmp_path) == mine
-    assert find("abc-2", tmp_path, here) == other
-    assert find("abc", tmp_path, here) == mine  # this folder's first
+    assert find_session(str(mine), tmp_path, here) == mine
+    assert find_session(os.path.relpath(mine, tmp_path), tmp_path, tmp_path) == mine
+    assert find_session("abc-2", tmp_path, here) == other
+    assert find_session("abc", tmp_path, here) == mine  # this folder's first
     with pytest.raises(SessionError, match=r"2 sessions match 'abc'.*Give more"):
-        find("abc", tmp_path, tmp_path / "elsewhere")
+        find_session("abc", tmp_path, tmp_path / "elsewhere")
     for wrong in ("zzz", "", "../x", str(tmp_path / "none.jsonl")):
         with pytest.raises(SessionNotFound):
-            find(wrong, tmp_path, here)
+            find_session(wrong, tmp_path, here)
 
 
 def test_a_renamed_file_is_found_by_the_id_in_it(tmp_path: Path) -> None:
     path = session(tmp_path, tmp_path, "a", session_id="abc")
     moved = path.rename(path.with_name("holiday.jsonl"))
-    assert find("abc", tmp_path, tmp_path) == moved
+    assert find_session("abc", tmp_path, tmp_path) == moved
 
 
 def test_the_latest_is_the_one_written_last_that_opens(tmp_path: Path) -> None:
     cwd = tmp_path / "p"
     folder = session_folder(tmp_path, cwd)
-    assert latest(folder, cwd) is None
+    assert latest_session(folder, cwd) is None
     old, new = session(tmp_path, cwd, "old"), session(tmp_path, cwd, "new")
     os.utime(old, (1, 1))
     (folder / "broken.jsonl").write_bytes(b"nonsense\n")
-    assert latest(folder, cwd) == new
+    assert latest_session(folder, cwd) == new
 
 
 def test_the_list_has_this_folder_first_and_says_what_each_is_about(tmp_path: Path) -> None:
@@ -184,12 +184,12 @@ def test_search_answers_at_once_from_what_is_read_and_tells_how_much_is_not(tmp_
         os.utime(path, ns=(number, number))
     index = SessionIndex(tmp_path)
     index.refresh()
-    index.read_some_texts()
+    index.index_text_batch()
     index.close()
-    assert len(search_now(tmp_path, "number24")[0]) == 1, "the newest are read first"
-    assert search_now(tmp_path, "number0") == ([], 5)
-    read_in_background(tmp_path).join()
-    hits, unread = search_now(tmp_path, "word", limit=100)
+    assert len(search_indexed(tmp_path, "number24")[0]) == 1, "the newest are read first"
+    assert search_indexed(tmp_path, "number0") == ([], 5)
+    index_in_background(tmp_path).join()
+    hits, unread = search_indexed(tmp_path, "word", limit=100)
     assert len(hits) == 25 and unread == 0
 
 
@@ -221,10 +221,11 @@ def test_text_that_no_database_takes_spoils_neither_list_nor_search(tmp_path: Pa
     (tmp_path / name).write_bytes(b"".join(encode(line) + b"\n" for line in lines))
     (one,) = list_sessions(tmp_path, Path("/"))
     assert one.path.name == name and one.title == "odd ?   text"
+    one.path.write_bytes(one.path.read_bytes().replace(rb'"id":"\ud800"', b'"id":"known"'))
     rename_session(one.path, odd)
     assert [one.name for one in list_sessions(tmp_path)] == ["odd ?   text"]
     assert {hit.role for hit in search_sessions(tmp_path, "text \ud800")} == {"user", "name"}
-    assert latest(tmp_path, tmp_path) is None
+    assert latest_session(tmp_path, tmp_path) is None
 
 
 def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +233,7 @@ def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pyt
 
     session(tmp_path, tmp_path, "before")
     assert len(search_sessions(tmp_path, "before")) == 1
-    monkeypatch.setattr(module, "_MODULE", "no_such_module")
+    monkeypatch.setattr(module, "_SEARCH_MODULE", "no_such_module")
     session(tmp_path, tmp_path, "100% sure", "no")
     assert len(search_sessions(tmp_path, "100% SURE")) == 1
     assert search_sessions(tmp_path, "1_0") == []
@@ -241,11 +242,11 @@ def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pyt
 def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
     log = SessionLog.open(session(tmp_path, tmp_path, "parent"))
     other = session(tmp_path, tmp_path, "between")
-    child = clone(log, session_folder(tmp_path, tmp_path))
+    child = clone_path(log, session_folder(tmp_path, tmp_path))
     late = msgspec.structs.replace(assistant_entry("of the child").message, timestamp=now_ms() + 1000)
     child.append(MessageEntry(parent_id=None, message=late))
-    grandchild = clone(child, session_folder(tmp_path, tmp_path))
-    rows = [(row.summary.path, row.depth) for row in rows_with_forks(list_sessions(tmp_path))]
+    grandchild = clone_path(child, session_folder(tmp_path, tmp_path))
+    rows = [(row.summary.path, row.depth) for row in arrange_forks(list_sessions(tmp_path))]
     assert rows == [(log.path, 0), (child.path, 1), (grandchild.path, 2), (other, 0)]
 
 
@@ -255,19 +256,19 @@ def test_headers_that_name_each_other_as_parents_make_no_circle(tmp_path: Path) 
         log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent), name=path.name)
         log.append(user_entry("x"))
         log.close()
-    assert sorted(row.summary.path for row in rows_with_forks(list_sessions(tmp_path))) == [one, other]
+    assert sorted(row.summary.path for row in arrange_forks(list_sessions(tmp_path))) == [one, other]
 
 
 def test_deleting_goes_to_the_trash_with_all_that_belongs_to_it_and_back(tmp_path: Path) -> None:
     path = session(tmp_path, tmp_path, "one")
-    sidecar(path, "draft").write_text("{}")
+    sidecar_path(path, "draft").write_text("{}")
     before = path.read_bytes()
     trashed = delete_session(path, tmp_path)
-    assert not path.exists() and not sidecar(path, "draft").exists()
+    assert not path.exists() and not sidecar_path(path, "draft").exists()
     assert list_sessions(tmp_path) == []
     assert trashed_sessions(tmp_path) == [trashed]
     assert undo_delete(trashed) == path
-    assert path.read_bytes() == before and sidecar(path, "draft").exists()
+    assert path.read_bytes() == before and sidecar_path(path, "draft").exists()
     assert trashed_sessions(tmp_path) == []
     with pytest.raises(SessionError, match="not in the trash"):
         undo_delete(trashed)
@@ -308,7 +309,7 @@ def test_the_newest_are_told_from_their_files_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_of_a_long_one_the_beginning_is_read_and_its_counts_are_not_told(tmp_path: Path) -> None:
+def test_only_the_beginning_of_a_long_session_is_read(tmp_path: Path) -> None:
     path = session(tmp_path, tmp_path, "first of all", *("x" * 60_000 for _ in range(8)))
     (told,) = newest_sessions(tmp_path, tmp_path)
     assert (told.path, told.title, told.message_count) == (path, "first of all", -1)
@@ -319,7 +320,7 @@ def test_of_a_long_one_the_beginning_is_read_and_its_counts_are_not_told(tmp_pat
 def test_who_lists_while_another_thread_reads_them_for_the_first_time_waits_for_it(tmp_path: Path) -> None:
     for number in range(60):
         session(tmp_path, tmp_path, f"number {number}", "fine")
-    reading = read_in_background(tmp_path)
+    reading = index_in_background(tmp_path)
     assert len(list_sessions(tmp_path)) == 60
     reading.join()
 
@@ -333,7 +334,7 @@ def test_the_index_holds_no_text_and_what_is_found_is_read_where_it_stands(tmp_p
     kept = b"".join(path.read_bytes() for path in tmp_path.glob(f"{INDEX_NAME}*"))
     assert b"harbour398 harbour399" not in kept
     paths[7].write_bytes(paths[7].read_bytes().replace(b"number7", b"number_"))
-    assert search_now(tmp_path, "number7") == ([], 0), "the file does not exist any more"
+    assert search_indexed(tmp_path, "number7") == ([], 0), "the file does not exist any more"
 
 
 def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
@@ -341,7 +342,7 @@ def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
 ) -> None:
     from app.sessions.index import session_index as module
 
-    monkeypatch.setattr(module, "_TIDY_AFTER", 5)
+    monkeypatch.setattr(module, "_COMPACT_AFTER_ROWS", 5)
     paths = [session(tmp_path, tmp_path, f"word number{number}", "fine") for number in range(8)]
     assert len(search_sessions(tmp_path, "word")) == 8
     for path in paths[:6]:
@@ -349,6 +350,6 @@ def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
     index = SessionIndex(tmp_path)
     assert [hit.excerpt for hit in all_found(index, "number7")] == ["word \x01number7\x02"]
     assert len(all_found(index, "word")) == 2
-    index.tidy()
+    index.compact_database()
     assert len(all_found(index, "word")) == 2
     index.close()

@@ -31,7 +31,7 @@ def test_an_appended_entry_hangs_below_the_leaf_and_is_there_after_opening(tmp_p
     again = SessionLog.open(log.path)
     assert again.entries == [first, second]
     assert again.leaf_id == second.id
-    assert [message.id for message in again.project().messages] == [first.id, second.id]
+    assert [message.id for message in again.project_context().messages] == [first.id, second.id]
 
 
 def test_resuming_returns_to_where_the_person_had_gone(tmp_path: Path) -> None:

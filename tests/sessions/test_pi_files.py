@@ -52,7 +52,7 @@ def context(projection: ProjectedContext, like: list[dict[str, Any]]) -> list[di
 def test_state_tree_and_context_are_as_pi_has_them(name: str, sample: Sample) -> None:
     wanted = expected(name)
     log = SessionLog.open(sample(name))
-    state, projection = wanted["state"], log.project()
+    state, projection = wanted["state"], log.project_context()
     assert log.session_id == state["sessionId"]
     assert log.name == state["sessionName"]
     assert projection.thinking_level == state["thinkingLevel"]
@@ -93,7 +93,7 @@ def test_opening_changes_nothing_and_appending_only_adds(name: str, sample: Samp
     assert path.read_bytes().startswith(before)
     again = SessionLog.open(path)
     assert len(again.entries) == count + 2
-    assert [message.timestamp for message in again.project().messages[-2:]] == [
+    assert [message.timestamp for message in again.project_context().messages[-2:]] == [
         entry.message.timestamp for entry in again.entries[-2:] if isinstance(entry, MessageEntry)
     ]
 
@@ -133,7 +133,7 @@ def test_version_1_is_migrated_as_pi_does_it_and_the_original_kept(sample: Sampl
     assert path.with_name(path.name + ".v1").read_bytes() == original
     assert json.loads(path.read_bytes().split(b"\n")[0])["version"] == 3
     assert [row(log, entry)[2] for entry in log.entries] == [one[2] for one in wanted["tree"]][:-1]
-    assert context(log.project(), wanted["context_messages"]) == wanted["context_messages"]
+    assert context(log.project_context(), wanted["context_messages"]) == wanted["context_messages"]
     log.append(user_entry("on"))
     log.close()
     assert [entry.id for entry in SessionLog.open(path).entries] == [entry.id for entry in log.entries]

@@ -99,7 +99,7 @@ def test_killed_at_any_moment_nothing_announced_is_lost(tmp_path: Path, seed: in
         if partial is not None and partial.leaf_id == streamed[-1][1]:
             assert len(partial.message.text) >= int(streamed[-1][2])
     log.append(user_entry("after the crash"))
-    log.project()
+    log.project_context()
     log.close()
     again = SessionLog.open(path)
     assert again.entries == log.entries and not again.problems

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.context_projection import merged_system, milliseconds, project_context
+from app.sessions.context_projection import merge_system_messages, project_context, unix_milliseconds
 from app.sessions.entry_tree import ABOVE_ROOTS, SessionTree
 from app.values.content import Text, ToolCall
 from app.values.entries import (
@@ -155,7 +155,7 @@ def slow_context(along: Sequence[Entry]) -> list[tuple[str, dict[str, Any]]]:
 
 def slow_messages(entry: Entry, boundary: Entry | None) -> list[tuple[str, dict[str, Any]]]:
     wire = to_wire(entry)
-    time = milliseconds(entry.timestamp)
+    time = unix_milliseconds(entry.timestamp)
     if isinstance(entry, MessageEntry):
         return [(entry.id, wire["message"])]
     if entry is boundary:
@@ -223,7 +223,7 @@ def slow_model(path: Sequence[Entry]) -> tuple[str, str] | None:
 def test_it_is_what_the_rules_say(entries: list[Entry], data: st.DataObject) -> None:
     leaf = data.draw(st.sampled_from([entry.id for entry in entries]))
     tree = SessionTree(entries)
-    path = tree.path(tree.position(leaf) or 0)
+    path = tree.path_entries(tree.position_of_id(leaf) or 0)
     assert path == slow_path(entries, leaf)
     projection = project_context(path)
     assert [(message.id, to_wire(message)) for message in projection.messages] == slow_context(path)
@@ -301,7 +301,7 @@ def test_a_compaction_that_keeps_nothing_names_itself() -> None:
 
 
 def test_system_messages_add_up() -> None:
-    state = merged_system(
+    state = merge_system_messages(
         [
             SystemMessage(
                 sections={"a": "1", "b": "2"},

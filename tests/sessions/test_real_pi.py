@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from app.sessions.fork import clone, copy_session
+from app.sessions.fork import clone_path, copy_session
 from app.sessions.session_log import SessionLog
 from app.values.entries import (
     BranchSummaryEntry,
@@ -90,7 +90,7 @@ def ask_pi(path: Path, append: str = "") -> dict[str, Any]:
 
 def check_same(log: SessionLog, *, leaf: str | None = None) -> None:
     assert log.path is not None
-    pis, ours = ask_pi(log.path), log.project()
+    pis, ours = ask_pi(log.path), log.project_context()
     assert pis["id"] == log.session_id and pis["name"] == log.name
     assert pis["leafId"] == (leaf or log.leaf_id)
     rows = [(entry.id, entry.parent_id, to_wire(entry)["type"], log.label(entry.id)) for entry in log.entries]
@@ -158,7 +158,7 @@ def test_pi_stands_where_the_person_had_gone(tmp_path: Path) -> None:
     pis = ask_pi(log.path or Path(), append="from pi")
     again = SessionLog.open(log.path or Path())
     assert again.leaf_id == pis["leafId"]
-    assert [to_wire(message) for message in again.project().messages] == pis["messages"]
+    assert [to_wire(message) for message in again.project_context().messages] == pis["messages"]
     again.append(assistant_entry("from bayou"))
     again.close()
     check_same(again)
@@ -174,7 +174,7 @@ def test_entries_that_an_older_pi_does_not_know_do_not_disturb_it(tmp_path: Path
 def test_pi_reads_forks_clones_and_copies(tmp_path: Path) -> None:
     log = rich(tmp_path)
     assert log.path is not None
-    copy = clone(log, tmp_path)
+    copy = clone_path(log, tmp_path)
     copy.close()
     check_same(copy)
     check_same(SessionLog.open(copy_session(log.path, tmp_path / "there", tmp_path), read_only=True))
@@ -189,5 +189,5 @@ def test_pi_reads_its_own_files_after_bayou_wrote_into_them(name: str, sample: C
     assert log.path is not None
     pis = ask_pi(log.path)
     assert pis["leafId"] == log.leaf_id
-    assert pis["messages"][-1] == to_wire(log.project().messages[-1])
+    assert pis["messages"][-1] == to_wire(log.project_context().messages[-1])
     assert len(pis["rows"]) == len(log.entries)

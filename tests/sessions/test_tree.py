@@ -57,17 +57,17 @@ def test_many_at_once_and_one_by_one_are_the_same(
 ) -> None:
     at_once, one_by_one = SessionTree(), SessionTree()
     for start in range(0, len(entries), size):
-        at_once.take(entries[start : start + size])
+        at_once.append_read_entries(entries[start : start + size])
     for entry in entries:
         one_by_one.add(entry)
-    at_once.adopt(links)
-    one_by_one.adopt(links)
+    at_once.find_parents(links)
+    one_by_one.find_parents(links)
     assert at_once.entries == one_by_one.entries == entries
     assert (at_once.name, at_once.labels) == (one_by_one.name, one_by_one.labels)
     assert at_once.duplicates == one_by_one.duplicates
-    assert [at_once.position(i) for i in _IDS] == [one_by_one.position(i) for i in _IDS]
+    assert [at_once.position_of_id(i) for i in _IDS] == [one_by_one.position_of_id(i) for i in _IDS]
     for place in range(len(entries)):
-        assert at_once.parent(place) == one_by_one.parent(place)
+        assert at_once.parent_position(place) == one_by_one.parent_position(place)
         assert at_once.children(place) == one_by_one.children(place)
 
 
@@ -75,17 +75,19 @@ def test_many_at_once_and_one_by_one_are_the_same(
 def test_ways_up_are_the_parents_one_after_the_other(entries: list[Entry], size: int) -> None:
     tree = SessionTree()
     for start in range(0, len(entries), size):
-        tree.take(entries[start : start + size])
-    tree.adopt({"gone": "e1"})
+        tree.append_read_entries(entries[start : start + size])
+    tree.find_parents({"gone": "e1"})
     for place in range(len(entries)):
         above, at = list[int](), place
         while at != ABOVE_ROOTS:
             above.append(at)
-            at = tree.parent(at)
+            at = tree.parent_position(at)
         way = [tree.entries[at] for at in above]
-        assert list(tree.upwards(place)) == way
-        assert tree.path(place) == way[::-1]
-        assert list(tree.states(place)) == [one for one in way if not isinstance(one, MessageEntry)]
+        assert list(tree.entries_to_root(place)) == way
+        assert tree.path_entries(place) == way[::-1]
+        assert list(tree.state_entries_to_root(place)) == [
+            one for one in way if not isinstance(one, MessageEntry)
+        ]
 
 
 @given(lines(), st.integers(1, 7))

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.drafts import DraftFile, QueuedText, SavedAttachment, SavedDraft, abandoned_drafts
-from app.sessions.file.partial_answer import PartialFile, read_unrecorded
-from app.sessions.ids import sidecar
+from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded
+from app.sessions.ids import sidecar_path
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.content import Image, Text, Thinking, ToolCall
@@ -59,14 +59,14 @@ def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
 def test_a_draft_of_a_running_process_is_not_offered(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        sidecar(path, "draft").write_bytes(encode(SavedDraft(text="theirs", process=other.pid)))
+        sidecar_path(path, "draft").write_bytes(encode(SavedDraft(text="theirs", process=other.pid)))
         assert abandoned_drafts(tmp_path) == []
         other.communicate(b"\n")
     assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["theirs"]
 
 
 def test_a_damaged_draft_is_no_draft(tmp_path: Path) -> None:
-    sidecar(tmp_path / "s.jsonl", "draft").write_bytes(b'{"text":')
+    sidecar_path(tmp_path / "s.jsonl", "draft").write_bytes(b'{"text":')
     assert DraftFile(tmp_path / "s.jsonl").load() is None
     DraftFile(None).save(DRAFT)
     assert DraftFile(None).load() is None
@@ -80,10 +80,10 @@ def talk(folder: Path) -> SessionLog:
 
 def test_half_an_answer_is_offered_after_a_crash_as_an_aborted_one(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    PartialFile(log).write(ANSWER, log.leaf_id)
+    PartialAnswerFile(log).write_now(ANSWER, log.leaf_id)
     found = read_unrecorded(log)
     assert found is not None and found.leaf_id == log.leaf_id
-    recovered = found.recovered()
+    recovered = found.recovered_message()
     assert recovered.stop_reason == "aborted" and recovered.text == "so far"
     assert recovered.tool_calls == ()
     assert [b.thinking_signature for b in recovered.content if isinstance(b, Thinking)] == [None]
@@ -93,7 +93,7 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
     tmp_path: Path,
 ) -> None:
     log = talk(tmp_path)
-    partial = PartialFile(log, interval=0.05)
+    partial = PartialAnswerFile(log, interval=0.05)
     looks: list[str] = []
 
     def answer() -> AssistantMessage:
@@ -107,11 +107,11 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
     async with asyncio.timeout(10):
         for words in ("so far", "so far and more"):
             for _ in range(1000):
-                partial.follow(answer, log.leaf_id)
+                partial.schedule_write(answer, log.leaf_id)
             while written() != words:  # noqa: ASYNC110  (a thread writes without a notification)
                 await asyncio.sleep(0.005)
     assert len(looks) == 2
-    partial.follow(answer, log.leaf_id)
+    partial.schedule_write(answer, log.leaf_id)
     partial.discard()
     await asyncio.sleep(0.1)
     assert len(looks) == 2 and read_unrecorded(log) is None
@@ -119,19 +119,19 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
 
 def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    partial = PartialFile(log)
+    partial = PartialAnswerFile(log)
     leaf = log.leaf_id
-    partial.write(ANSWER, leaf)
+    partial.write_now(ANSWER, leaf)
     log.append(MessageEntry(parent_id=None, message=msgspec.structs.replace(ANSWER, stop_reason="stop")))
     assert read_unrecorded(log) is None
     partial.discard()
-    assert not sidecar(log.path or Path(), "partial").exists()
+    assert not sidecar_path(log.path or Path(), "partial").exists()
 
 
 def test_what_belongs_to_another_session_or_place_is_not_offered(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    PartialFile(log).write(ANSWER, "no-such-entry")
+    PartialAnswerFile(log).write_now(ANSWER, "no-such-entry")
     assert read_unrecorded(log) is None
-    sidecar(log.path or Path(), "partial").write_bytes(b"junk")
+    sidecar_path(log.path or Path(), "partial").write_bytes(b"junk")
     assert read_unrecorded(log) is None
-    PartialFile(SessionLog.in_memory(tmp_path)).write(ANSWER, None)
+    PartialAnswerFile(SessionLog.in_memory(tmp_path)).write_now(ANSWER, None)

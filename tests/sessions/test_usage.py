@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.fork import clone, fork_before
+from app.sessions.fork import clone_path, fork_before
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
 from app.sessions.index.usage import (
     SkippedUsage,
@@ -21,7 +21,7 @@ from app.sessions.index.usage import (
     recent_parts,
     sum_parts,
 )
-from app.sessions.session_library import list_sessions, session_folder, usage_in
+from app.sessions.session_library import list_sessions, read_usage, session_folder
 from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json, encode, encode_json
 from app.values.content import Text
@@ -67,11 +67,11 @@ class Sessions:
 
     def used(self) -> UsageReport:
         """Returns the usage, and checks that a new index gives the same."""
-        found = usage_in(self.root, self.cache)
+        found = read_usage(self.root, self.cache)
         with closing(SessionIndex(self.root, self.root.with_name(f"anew-{time.monotonic_ns()}"))) as index:
             anew = index.usage()
         assert sorted(map(repr, found.parts)) == sorted(map(repr, anew.parts))
-        assert found.left_out == anew.left_out
+        assert found.skipped == anew.skipped
         return found
 
 
@@ -92,7 +92,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 
 def sums(found: UsageReport, by: str) -> dict[str, int]:
-    return {one.title: one.used.input for one in group_usage(found.parts, by)}  # type: ignore[arg-type]
+    return {one.title: one.usage.input for one in group_usage(found.parts, by)}  # type: ignore[arg-type]
 
 
 def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions: Sessions) -> None:
@@ -122,7 +122,7 @@ def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions
     whole = sum_parts(found.parts)
     assert (whole.answers, whole.output, whole.cost) == (6, 6, 0.5)
     monday = sum_parts(matching_parts(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
-    assert (monday.cached, monday.tokens) == (75, 401)
+    assert (monday.cached_percentage, monday.tokens) == (75, 401)
     today = datetime.fromisoformat("2026-11-17").date()
     assert sum_parts(recent_parts(found.parts, 1, today)).input == 1032
     assert sum_parts(recent_parts(found.parts, 2, today)).input == 1132
@@ -136,7 +136,7 @@ def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessio
     log.append(second)
     log.append(answered(7))
     folder = session_folder(sessions.root, Path("/boats"))
-    for made in (clone(log, folder), fork_before(log, log.entries[2].id, folder)):
+    for made in (clone_path(log, folder), fork_before(log, log.entries[2].id, folder)):
         made.append(answered(1))
         made.close()
     log.close()
@@ -201,7 +201,7 @@ def test_broken_lines_and_figures_are_named_and_left_out(sessions: Sessions) -> 
     assert sum_parts(found.parts).input == 120
     usage, line = "its usage cannot be read", "the line cannot be read"
     here = str(path)
-    named = [one for one in found.left_out if one.path == here]
+    named = [one for one in found.skipped if one.path == here]
     assert named == [
         SkippedUsage(path=here, line=4, why=line),
         SkippedUsage(path=here, line=5, why=usage),
@@ -211,7 +211,7 @@ def test_broken_lines_and_figures_are_named_and_left_out(sessions: Sessions) -> 
         SkippedUsage(path=here, why="1 more of its lines cannot be read"),
         SkippedUsage(path=here, why="its last line has no end yet"),
     ]
-    others = {Path(one.path).name: one.why for one in found.left_out if one.path != here}
+    others = {Path(one.path).name: one.why for one in found.skipped if one.path != here}
     assert set(others) == {"no.jsonl", "empty.jsonl"} and "is not a session file" in others["no.jsonl"]
 
 
@@ -261,16 +261,16 @@ def test_nothing_is_read_again_that_stands_as_it_was(
     log = sessions.new()
     log.append(answered(3))
     folder = session_folder(sessions.root, Path("/boats"))
-    clone(log, folder).close()
+    clone_path(log, folder).close()
     log.close()
     (folder / "no.jsonl").write_text("no session\n")
-    first = usage_in(sessions.root, sessions.cache)
+    first = read_usage(sessions.root, sessions.cache)
 
     def never(*given: object, **more: object) -> None:
         raise AssertionError("read again")
 
     monkeypatch.setattr("app.sessions.index.session_index.read_lines", never)
-    assert usage_in(sessions.root, sessions.cache) == first
+    assert read_usage(sessions.root, sessions.cache) == first
 
 
 def test_a_copy_counts_for_the_first_that_holds_it_once_its_original_is_gone(sessions: Sessions) -> None:
@@ -278,7 +278,7 @@ def test_a_copy_counts_for_the_first_that_holds_it_once_its_original_is_gone(ses
     log.append(answered(100))
     folder = session_folder(sessions.root, Path("/boats"))
     for _ in range(2):
-        clone(log, folder).close()
+        clone_path(log, folder).close()
     log.close()
     for path in sorted(folder.glob("*.jsonl"))[:2]:
         assert [part.session.path for part in sessions.used().parts] == [str(path)]
@@ -289,9 +289,9 @@ def test_a_copy_counts_for_the_first_that_holds_it_once_its_original_is_gone(ses
 _READS = """
 import sys
 from pathlib import Path
-from app.sessions.session_library import usage_in
+from app.sessions.session_library import read_usage
 from app.sessions.index.usage import sum_parts
-print(sum_parts(usage_in(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
+print(sum_parts(read_usage(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
 """
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionLocked
-from app.sessions.file.partial_answer import PartialFile
+from app.sessions.file.partial_answer import PartialAnswerFile
 from app.sessions.session_log import SessionLog
 from app.values.content import Text
 from app.values.entries import CompactionEntry, Entry
@@ -39,7 +39,7 @@ def turns(path: Path, name: str, rounds: int) -> None:
 
 def work(folder: Path, chance: random.Random) -> None:
     log = SessionLog.create(folder, folder)
-    partial = PartialFile(log, interval=0.0)
+    partial = PartialAnswerFile(log, interval=0.0)
 
     def add(entry: Entry) -> Entry:
         stored = log.append(entry)
@@ -64,11 +64,11 @@ def work(folder: Path, chance: random.Random) -> None:
         log.end_turn()
 
 
-def stream(log: SessionLog, partial: PartialFile) -> None:
+def stream(log: SessionLog, partial: PartialAnswerFile) -> None:
     message = AssistantMessage(provider="p", model="m", stop_reason="pending")
     for length in range(100, 1000, 300):
         message = msgspec.structs.replace(message, content=(Text(text="z" * length),))
-        partial.write(message, log.leaf_id)
+        partial.write_now(message, log.leaf_id)
         tell(f"streamed {log.leaf_id} {length}")
 
 

@@ -13,7 +13,9 @@ from tests.settings.in_sessions import LIVE, result_of
 async def way_to_edit(scene: ProjectSession) -> Any:
     """The tools declared to the model, and how it sees a file."""
     file = scene.write(f"few{time.monotonic_ns()}.txt", "one\n")
-    told = {name: list(tool.schema["properties"]) for name, tool in scene.session.tools.active().items()}
+    told = {
+        name: list(tool.schema["properties"]) for name, tool in scene.session.tools.active_tools().items()
+    }
     result = await result_of(scene, "read", path=str(file))
     return told.get("edit"), told.get("apply_patch"), text_of(result.content)
 

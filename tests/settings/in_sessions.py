@@ -92,14 +92,14 @@ async def idle(scene: ProjectSession) -> Any:
 
 @LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})
 async def level_of_a_model(scene: ProjectSession) -> Any:
-    scene.assembled.choice.set(scene.script.model)
-    await scene.session.models.use(scene.session.models.choice.find("one", "m"))
+    scene.assembled.model_choice.set_model(scene.script.model)
+    await scene.session.models.use_model(scene.session.models.model_choice.find("one", "m"))
     return scene.session.state.thinking
 
 
 @LIVE.add("compaction.model", "one/m", "two/m")
 async def model_of_summaries(scene: ProjectSession) -> Any:
-    return (await parts_of(scene.session).context.compactor.summariser.model_for("a few words")).key
+    return (await parts_of(scene.session).context.compactor.summariser.choose_model("a few words")).key
 
 
 @LIVE.add("steeringMode", "one-at-a-time", "all")
@@ -116,7 +116,7 @@ def taken_at_once(scene: ProjectSession, queue: Any) -> int:
     queues = parts_of(scene.session).core.queues
     for text in ("a", "b"):
         queues.add(queue, UserMessage(content=text))
-    count = len(queues.take(queue))
+    count = len(queues.take_next(queue))
     queues.clear()
     return count
 
@@ -126,7 +126,7 @@ def own_tool(scene: ProjectSession, name: str, run: Any) -> None:
         Tool(name=name, description="A test's.", schema={"type": "object", "properties": {}}, run=run),
         owner=f"test-{name}",
     )
-    scene.session.tools.set_active([*scene.session.tools.active(), name])
+    scene.session.tools.set_active([*scene.session.tools.active_tools(), name])
 
 
 @LIVE.add("interruptMode", "wait", "immediate")
@@ -150,7 +150,9 @@ async def delivery(scene: ProjectSession) -> Any:
         async with asyncio.timeout(10):
             while not waits:
                 waits.extend(
-                    queue for queue in ("steering", "follow_up") if scene.session.queues.waiting(queue)
+                    queue
+                    for queue in ("steering", "follow_up")
+                    if scene.session.queues.queued_messages(queue)
                 )
                 await asyncio.sleep(0.01)
         return text_result("done")
@@ -189,7 +191,7 @@ async def own_shell(scene: ProjectSession) -> Any:
 
 @LIVE.add("bash.pty", False, True)
 async def terminals(scene: ProjectSession) -> Any:
-    told = scene.session.requests.head()
+    told = scene.session.requests.request_head()
     return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(told.tools)
 
 
@@ -248,7 +250,7 @@ def python_file(scene: ProjectSession, functions: int) -> Path:
 
 @LIVE.add("sessionDir", None, "~/elsewhere")
 async def folder(scene: ProjectSession) -> Any:
-    return scene.assembled.places.folder
+    return scene.assembled.session_paths.folder
 
 
 @LIVE.add("sessionSync", "off", "entry")
@@ -319,7 +321,7 @@ async def reserve(scene: ProjectSession) -> Any:
 @LIVE.add("compaction.keepRecentTokens", 100, 1_500)
 async def kept(scene: ProjectSession) -> Any:
     await talked(scene)
-    return parts_of(scene.session).context.compactor.preparation().first_kept_entry_id
+    return parts_of(scene.session).context.compactor.plan().first_kept_entry_id
 
 
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})
@@ -412,13 +414,13 @@ async def rule_stops_again(scene: ProjectSession) -> Any:
 
 @LIVE.add("todo.enabled", "auto", "off")
 async def has_todos(scene: ProjectSession) -> Any:
-    return "todo" in scene.session.tools.active()
+    return "todo" in scene.session.tools.active_tools()
 
 
 @LIVE.add("todo.reminders", True, False)
 async def reminders(scene: ProjectSession) -> Any:
     left = TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))
-    await scene.session.todos.set([left])
+    await scene.session.todos.replace_by_user([left])
     scene.script.responses[:] = [say("I stop."), say("I stop.")]
     await scene.prompt("go")
     return len(scene.script.responses)
@@ -444,7 +446,7 @@ async def time_of_checks(scene: ProjectSession) -> Any:
 
 @LIVE.add("task.enabled", True, False)
 async def has_helpers(scene: ProjectSession) -> Any:
-    return "task" in scene.session.tools.active()
+    return "task" in scene.session.tools.active_tools()
 
 
 @LIVE.add("task.width", 4, 1)
@@ -502,12 +504,12 @@ async def idle_kernel(scene: ProjectSession) -> Any:
 
 @LIVE.add("renderMermaid.enabled", False, True)
 async def diagrams_of_the_agent(scene: ProjectSession) -> Any:
-    return "render_mermaid" in scene.session.tools.active()
+    return "render_mermaid" in scene.session.tools.active_tools()
 
 
 @LIVE.add("web.fetch", True, False)
 async def pages_of_the_web(scene: ProjectSession) -> Any:
-    return "web_fetch" in scene.session.tools.active()
+    return "web_fetch" in scene.session.tools.active_tools()
 
 
 @LIVE.add("web.allowHttp", True, False)
@@ -522,15 +524,15 @@ async def pages_of_own_servers(scene: ProjectSession) -> Any:
 
 @LIVE.add("web.search", "off", "brave")
 async def searches(scene: ProjectSession) -> Any:
-    await scene.session.models.choice.credentials.store_key("brave", "k")
-    scene.session.tools.changed()
-    return "web_search" in scene.session.tools.active()
+    await scene.session.models.model_choice.credentials.store_key("brave", "k")
+    scene.session.tools.recompute_active()
+    return "web_search" in scene.session.tools.active_tools()
 
 
 @LIVE.add("web.searchUrl", None, "https://127.0.0.1:9/", {"web.search": "brave"})
 async def address_of_searches(scene: ProjectSession) -> Any:
     await searches(scene)
-    effects = scene.session.tools.effects_of("web_search", {"query": "tea"})
+    effects = scene.session.tools.effects_of_call("web_search", {"query": "tea"})
     return effects and effects.hosts
 
 

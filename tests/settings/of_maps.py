@@ -57,6 +57,6 @@ async def first_question(scene: ProjectSession) -> Any:
     assert repository is not None
     await asyncio.to_thread(repository.bring_up_to_date, workers=0)
     scene.script.responses[:] = [say("ok")]
-    await scene.session.branches.begin()
+    await scene.session.branches.start_new_session()
     await scene.prompt("`sail_7` turns the whole boat too slowly against heavy wind")
     return any(getattr(one, "custom_type", "") == "repository-map" for one in scene.session.messages)

@@ -9,7 +9,7 @@ from typing import Any
 from app.providers.scripted import call, say
 from app.tui.features.tree.feature import TREE
 from app.undo.change_records import files_of
-from app.undo.content_store import COLLECTED_MARK, BlobStore, ContentReferences
+from app.undo.content_store import COLLECTION_TIME_FILE, BlobStore, ContentReferences
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import result_of
@@ -25,7 +25,7 @@ async def files_of_a_move(seat: Seat) -> Any:
     await seat.prompt("one")
     first = seat.app.session.log.entries[-1].id
     await seat.prompt("write", call("write", path=f"{time.time()}.txt", content="x"), say("done"))
-    work = asyncio.ensure_future(seat.app.register.page(TREE).go_to(first))
+    work = asyncio.ensure_future(seat.app.feature_register.page(TREE).move_to_entry(first))
     async with asyncio.timeout(10):
         while not work.done() and len(seat.app.screen_stack) == 1:
             await seat.pilot.pause()
@@ -85,8 +85,8 @@ async def is_kept_after(scene: ProjectSession, *, days: float, size: int) -> boo
     other.add([name])
     other.close()
     os.utime(other.path, (then, then))
-    (store.folder / COLLECTED_MARK).unlink(missing_ok=True)
-    await scene.session.branches.begin()
+    (store.folder / COLLECTION_TIME_FILE).unlink(missing_ok=True)
+    await scene.session.branches.start_new_session()
     await result_of(scene, "write", path="a.txt", content=str(time.time()))
     for thread in threading.enumerate():
         if thread.name == "bayou-collect":

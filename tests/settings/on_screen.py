@@ -51,7 +51,7 @@ class Seat:
         if value is None:
             effective_settings.reset(name)
         else:
-            effective_settings.keep(name, value)
+            effective_settings.save_value(name, value)
 
     def escapes(self) -> str:
         text = "".join(self.written)
@@ -88,7 +88,7 @@ async def blinking(seat: Seat) -> Any:
 
 @ON_SCREEN.add("sidePanel", False, True)
 async def right_third(seat: Seat) -> Any:
-    await seat.app.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+    await seat.app.session.todos.replace_by_user([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     await seat.pilot.resize_terminal(120, 40)
     await seat.pilot.pause()
     return seat.app.page.side_panel.display
@@ -160,12 +160,12 @@ async def drawn_images(seat: Seat) -> Any:
         width=40,
         height=20,
     )
-    if seat.app.transcript.block("boat") is None:
+    if seat.app.transcript.find_block("boat") is None:
         seat.app.transcript.add(UserBlock(id="boat", text="boat", images=(image,)))
     await seat.pilot.pause()
     await asyncio.gather(*seat.app.transcript.painter.thumbnails.tasks.values())
     await seat.pilot.pause()
-    return kitty.CELL in seat.app.screen_text
+    return kitty.PLACEHOLDER in seat.app.screen_text
 
 
 @ON_SCREEN.add("editorPaddingX", 0, 3)
@@ -225,7 +225,7 @@ async def footer(seat: Seat) -> Any:
     return seat.app.screen_text.splitlines()[-1].strip()
 
 
-@ON_SCREEN.add("footer.looks", {"path": {"show": "always"}}, {"path": {"show": "running"}})
+@ON_SCREEN.add("footer.looks", {"thinking": {"show": "always"}}, {"thinking": {"show": "running"}})
 async def footer_looks(seat: Seat) -> Any:
     await seat.pilot.pause()
     return seat.app.screen_text.splitlines()[-1].strip()
@@ -301,7 +301,7 @@ async def unfocused(seat: Seat) -> Any:
 @ON_SCREEN.add("notifications.onQuestion", True, False, ALWAYS)
 async def question(seat: Seat) -> Any:
     seat.escapes()
-    seat.app.terminal.notifications.asked("Which pier?")
+    seat.app.terminal.notifications.notify_question("Which pier?")
     return "\x07" in seat.escapes()
 
 
@@ -363,7 +363,7 @@ async def asked_for_a_summary(seat: Seat) -> Any:
     await seat.prompt("one")
     first = seat.app.session.log.entries[-1].id
     await seat.prompt("two")
-    work = asyncio.ensure_future(seat.app.register.page(TREE).go_to(first))
+    work = asyncio.ensure_future(seat.app.feature_register.page(TREE).move_to_entry(first))
     async with asyncio.timeout(10):
         while not work.done() and len(seat.app.screen_stack) == 1:
             await seat.pilot.pause()
@@ -381,7 +381,7 @@ async def cache_miss(seat: Seat) -> Any:
     before = seat.app.screen_text
     for one in (usage, missed):
         message = AssistantMessage(usage=one, stop_reason="stop", provider="scripted", model="script")
-        seat.app.register.hear(MessageEnd(message=message))
+        seat.app.feature_register.handle_event(MessageEnd(message=message))
     await seat.pilot.pause()
     return seat.app.screen_text != before
 

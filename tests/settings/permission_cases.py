@@ -82,4 +82,4 @@ def no_to_all(event: Event) -> None:
 
 
 def said(scene: ProjectSession, result: ToolResultMessage) -> str:
-    return text_of(result.content).replace("The user said no", "Needs approval")
+    return text_of(result.content).replace("The user denied it", "Needs approval")

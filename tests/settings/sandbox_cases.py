@@ -14,7 +14,7 @@ _BASE = {"permissions.mode": "auto-edit"}
 
 async def box_of(scene: ProjectSession) -> Box | None:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
-    return await parts_of(scene.session).permits.boxes.for_call("call")
+    return await parts_of(scene.session).permission_gate.boxes.box_for_call("call")
 
 
 @LIVE.add("sandbox.mode", "auto", "off", _BASE)

@@ -46,5 +46,5 @@ async def how_many_are_declared(scene: ProjectSession) -> Any:
 @LIVE.add("mcp.sandbox", "auto", "off", {"permissions.mode": "full"})
 async def box_of_servers(scene: ProjectSession) -> Any:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
-    box = parts_of(scene.session).servers.box
+    box = parts_of(scene.session).servers.sandbox_for_server
     return await box(ServerConfig(name="docs", command="true")) is None

@@ -12,7 +12,7 @@ from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.cli.list_models import list_models
 from app.providers.scripted import Scripted
-from app.resources.settings.settings import keys
+from app.resources.settings.settings import all_keys
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Case, in_file
 from tests.settings.diagnostic_cases import LIVE as WITH_DIAGNOSTICS
@@ -57,6 +57,7 @@ AT_START: dict[str, tuple[Any, Any]] = {
 IN_A_TERMINAL: dict[str, tuple[Any, Any, str]] = {
     "terminal.launchFrame": (True, False, r"\x1b\[\?1049h(?s:.)*Ask anything(?s:.)*\x1b\[\?1000h"),
     "terminal.mouse": (True, False, r"\x1b\[\?1000h"),
+    "terminal.plainMarks": (False, True, "✓"),
     "terminal.scrollRegions": (True, False, r"\x1b\[\d+;\d+r"),
     "terminal.trueColor": ("on", "off", ";2;"),
 }
@@ -83,7 +84,7 @@ def test_each_setting_has_a_case():
         "offline",
         "acp.queue",
     ]  # the last: in tests/acp/test_capabilities.py
-    assert sorted(cases) == sorted(key.name for key in keys()), "what has no reader leaves the settings"
+    assert sorted(cases) == sorted(key.name for key in all_keys()), "what has no reader leaves the settings"
 
 
 @pytest.mark.parametrize("case", [*LIVE, *OF_MAPS, *OF_UNDO], ids=lambda case: case.name)
@@ -91,7 +92,7 @@ async def test_it_acts_at_once_in_a_session(case: Case, tmp_path: Path) -> None:
     scene = await scene_in(tmp_path, {**case.base, case.name: case.one}).open()
     seen = [await case.look(scene)]
     scene.settings(in_file({**case.base, case.name: case.other}))
-    scene.session.settings.look()
+    scene.session.settings.reload_if_changed()
     seen.append(await case.look(scene))
     await scene.session.close()
     assert seen[0] != seen[1]
@@ -123,7 +124,7 @@ def page_in(home: Path, values: dict[str, Any]) -> ScriptedApp:
     file.write_text(json.dumps(in_file(values)))
     app = make_app(home, options=Options(no_session=True))
     script = Scripted([])
-    app.assembled.choice.set(script.register(app.assembled.registry))
+    app.assembled.model_choice.set_model(script.register(app.assembled.registry))
     app.script_of_test = script  # pyright: ignore[reportAttributeAccessIssue]
     return app
 
@@ -156,13 +157,13 @@ def loaded(scene: ProjectSession) -> Any:
 
 
 def beginning(begun: AssembledSession) -> Any:
-    state, chosen = begun.session.state, begun.chosen
+    state, chosen = begun.session.state, begun.chosen_extensions
     return (
         state.model and state.model.key,
         state.thinking,
         [model.key for model in state.scope],
-        list(begun.session.tools.active()),
-        begun.project.decision.is_trusted,
+        list(begun.session.tools.active_tools()),
+        begun.project_trust.decision.is_trusted,
         [source.name for source in chosen.sources],
         [len(chosen.skills), len(chosen.prompts), len(chosen.themes)],
     )
@@ -199,6 +200,9 @@ def test_the_full_screen_begins_with_it(name: str, tmp_path: Path, monkeypatch: 
             shown.until("Ask anything")
             if name == "terminal.launchFrame":
                 shown.until("guide")
+            if name == "terminal.plainMarks":
+                shown.press("✓")
+                shown.until(lambda: any(mark in shown.screen for mark in "✓√"))
             if name == "terminal.scrollRegions":
                 scroll(shown)
             seen.append(re.search(sent.encode(), shown.sent) is not None)
@@ -210,7 +214,7 @@ def scroll(shown: Terminal) -> None:
     for step in ("1 of 5", "2 of 5", "3 of 5", "4 of 5"):
         shown.press("tour\r")
         shown.until(step)
-        shown.until(lambda: "esc stops" not in shown.screen)
+        shown.until(lambda: "esc stop" not in shown.screen)
     before = shown.screen.splitlines()[2:8]
     shown.press("\x1b[<64;40;10M")
     shown.until(lambda: shown.screen.splitlines()[2:8] != before)

@@ -80,10 +80,10 @@ class Tour:
         bar, clock = self.app.approval_bar, self.app.clock
         assert isinstance(clock, Clock)
         async with asyncio.timeout(20):
-            while not bar.shows_keys:
+            while not bar.accepts_keys:
                 if not bar.arming.is_armed(clock.now):
                     clock.now += 0.1
-                    bar.arming.look(clock.now)
+                    bar.arming.update_armed(clock.now)
                 await settled(self.pilot)  # a bar that was painted only now starts its wait again
 
     async def idle(self) -> None:

@@ -11,7 +11,7 @@ Where the pictures are stored is `tests.support.snapshots`' business.
 import itertools
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,11 +21,13 @@ from textual.pilot import Pilot
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.session_builder import assemble_session
 from app.cli.options import options_from
+from app.engine import context_breakdown
+from app.engine.session import Session
 from app.providers.model_stream import Context
 from app.providers.scripted import Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.startup import StartOptions, make_extensions
+from app.tui.startup import StartOptions, make_extension_loader
 from app.values.usage import Usage
 from app.values.wire import new_id
 from tests.support import idle
@@ -52,6 +54,11 @@ FILES = {
 Step = Callable[[Pilot[int]], Awaitable[None]]
 
 
+_PROMPT_PARTS = context_breakdown._prompt_parts
+_HOME = "/home/".ljust(49, "x")
+"""Where the home is for the counts of tokens: as long on every machine."""
+
+
 class Screen:
     """Opens bayou on a project of a few files, and drives it."""
 
@@ -69,11 +76,19 @@ class Screen:
                 monkeypatch.setattr(module, "new_id", ids.__next__)
         # A slow tool would show its duration on a busy machine.
         monkeypatch.setattr("app.agent.call_batch.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
+        monkeypatch.setattr(
+            "app.agent.response_events.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS)
+        )
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         # The same path on every machine, because its length counts among the tokens of the context.
         monkeypatch.setattr("app.assembly.prompt_and_themes.docs_dir", lambda: Path("/usr/share/bayou/docs"))
+        monkeypatch.setattr(context_breakdown, "_prompt_parts", self._prompt_parts)
         monkeypatch.chdir(self.project)
+
+    def _prompt_parts(self, session: Session) -> Iterator[tuple[context_breakdown.BreakdownGroup, str, str]]:
+        for group, title, text in _PROMPT_PARTS(session):
+            yield group, title, text.replace(str(self.home), _HOME)
 
     def app(
         self,
@@ -98,7 +113,7 @@ class Screen:
         app = BayouApp(
             assembled,
             opening=StartOptions(
-                extend=make_extensions(assembled, options, paths) if has_extensions else None
+                load_extensions=make_extension_loader(assembled, options, paths) if has_extensions else None
             ),
             home=self.home,
             clock=Clock(FIXED_SECONDS),
@@ -161,4 +176,4 @@ def _usage(*arguments: object) -> Usage:
 
 def _answer_with(script: Scripted, assembled: AssembledSession) -> None:
     model = script.register(assembled.registry)
-    assembled.choice.set(model)
+    assembled.model_choice.set_model(model)

@@ -8,14 +8,14 @@ from tools.workspace import Workspace
 
 
 def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
-    return tuple(text_of(message.content) for message in session.queues.waiting(queue))
+    return tuple(text_of(message.content) for message in session.queues.queued_messages(queue))
 
 
 def parts_of(session: Session) -> SessionParts:
     """Returns the wired parts of a session, to test one of them."""
-    return session._made
+    return session._parts
 
 
 def workspace_of(session: Session) -> Workspace:
     """Returns the workspace in which the session's tools run."""
-    return session._given.toolbox.workspace
+    return session._dependencies.toolbox.workspace

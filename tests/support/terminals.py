@@ -83,7 +83,7 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        return self.emulator.text()
+        return self.emulator.full_text()
 
     def press(self, keys: str | bytes) -> None:
         """Writes keys as fast as the program reads them, reading its output meanwhile."""
@@ -115,11 +115,13 @@ class Terminal:
         end = time.monotonic() + LIMIT
         while not is_so():
             assert time.monotonic() < end, f"{condition!r} did not happen. The screen:\n{self.screen}"
-            assert self.read() or self.process.poll() is None or is_so(), f"it has ended:\n{self.screen}"
+            # The last words of a process may arrive between a read of nothing and its end, so its end is asked first.
+            has_ended = self.process.poll() is not None
+            assert self.read() or not has_ended or is_so(), f"it has ended:\n{self.screen}"
 
     def until_idle(self) -> None:
         """Reads until the agent no longer works, so that leaving asks nothing."""
-        self.until(lambda: "esc stops" not in self.screen)
+        self.until(lambda: "esc stop" not in self.screen)
 
     def ended(self) -> int:
         end = time.monotonic() + LIMIT
@@ -194,7 +196,7 @@ class KeptTerminal:
         if shown.size != (80, 24):
             shown.emulator.feed(b"\x1b[2J")  # what is on the screen from now on was drawn for the new size
             shown.resize(80, 24)
-            shown.until("─" * 80)
+            shown.until(lambda: "›" in shown.screen)  # the editor's first line
         if WRITTEN_NOTHING not in shown.screen and shown.sent:
             shown.press(
                 "\x15" * 12

@@ -17,13 +17,13 @@ from app.values.todos import (
     Phases,
     TodoItem,
     TodoPhase,
+    append_todo_list,
     current_item,
     items_of,
     open_items,
+    remove_todo_list,
     todo_progress_text,
     todos_text,
-    with_list,
-    without_list,
 )
 
 PLAN = [("Survey", ["Read the parser", "Read the tests"]), ("Change", ["Rename the flag"])]
@@ -63,7 +63,7 @@ def test_an_item_is_named_by_the_beginning_of_its_text():
         after(planned(), "done", "Read")
 
 
-def test_what_is_not_there_is_refused_with_the_list():
+def test_an_unknown_item_is_refused_with_the_list():
     with pytest.raises(TodoRefused, match=r"no item “2”.*Open items: “Read the parser”, “Read the tests”"):
         after(planned(), "done", "2")
     with pytest.raises(TodoRefused, match=r"nothing is in progress\. There are no open items"):
@@ -97,7 +97,7 @@ def test_a_blocked_item_waits_and_the_next_goes_on():
     assert items_of(after(phases, "start", "Read the parser"))[0].blocked is None
 
 
-def test_items_are_added_to_a_phase_or_to_the_one_at_hand():
+def test_items_are_added_to_a_named_or_the_current_phase():
     phases = after(planned(), "add", "Ask", "Think", phase="change")
     assert [item.content for item in phases[1].tasks] == ["Rename the flag", "Ask", "Think"]
     assert [item.content for item in after(phases, "add", "Here")[0].tasks][-1] == "Here"
@@ -110,7 +110,7 @@ def test_items_are_added_to_a_phase_or_to_the_one_at_hand():
     [
         (["Read the parser"], "“Read the parser” would be in the list twice"),
         (["  "], "An item has no text"),
-        ([f"item {number}" for number in range(1_000)], f"has {MAX_ITEMS} items and phases at most"),
+        ([f"item {number}" for number in range(1_000)], f"has at most {MAX_ITEMS} items and phases"),
     ],
 )
 def test_what_makes_no_list_changes_nothing(tasks: list[str], words: str):
@@ -134,11 +134,11 @@ def test_a_list_from_elsewhere_is_put_in_order():
 
 
 def test_a_summary_has_the_list_once_and_word_for_word():
-    once = with_list("## Goal\nShip", planned())
+    once = append_todo_list("## Goal\nShip", planned())
     assert once.endswith("<todo-list>\n" + todos_text(planned()) + "\n</todo-list>")
     later = after(planned(), "done")
-    assert with_list(once, later) == with_list("## Goal\nShip", later)
-    assert without_list(once) == "## Goal\nShip"
+    assert append_todo_list(once, later) == append_todo_list("## Goal\nShip", later)
+    assert remove_todo_list(once) == "## Goal\nShip"
 
 
 @pytest.mark.parametrize(
@@ -183,5 +183,5 @@ def test_items_are_only_closed_by_name_and_one_is_current(asked: list[TodoChange
 
 
 def test_phases_have_a_bound_too() -> None:
-    with pytest.raises(TodoRefused, match="items and phases at most"):
+    with pytest.raises(TodoRefused, match="items and phases"):
         normalise_phases([TodoPhase(name=f"Phase {number}") for number in range(MAX_ITEMS + 1)])

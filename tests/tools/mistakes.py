@@ -401,7 +401,7 @@ MISTAKES = [
         "the note below a result",
         PROSE,
         [("The end.", "The end.\n[Showing lines 1-2 of 900. Use offset=3 to continue.]")],
-        refused="which is a note of a result",
+        refused="which is a note of a tool result",
         name="a.md",
     ),
     Mistake(

@@ -156,7 +156,7 @@ async def test_a_terminal_can_be_killed_by_the_person(hands: ToolCaller, workspa
 
 async def test_a_terminal_in_the_background_is_refused(hands: ToolCaller, workspace: Workspace) -> None:
     workspace.pty_host = Screen(b"", b"")
-    assert "not both" in await hands.error("bash", command="vi", pty=True, background=True)
+    assert "Leave out pty or background" in await hands.error("bash", command="vi", pty=True, background=True)
 
 
 async def test_a_command_that_wants_a_terminal_runs_without_one_and_says_so(hands: ToolCaller) -> None:

@@ -124,7 +124,7 @@ async def test_the_first_or_last_lines_of_an_output_are_enough(hands: ToolCaller
         ({"command": "echo $X", "environment": {"X": "1"}}, "1"),
     ],
 )
-async def test_what_other_tools_call_it_is_honoured(
+async def test_argument_names_of_other_agents_are_accepted(
     hands: ToolCaller, arguments: dict[str, Any], said: str
 ) -> None:
     assert await hands.text("bash", arguments) == said

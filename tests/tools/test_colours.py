@@ -13,12 +13,12 @@ from tools.builtin.bash import bash_tool
 from tools.results import CommandBlock
 from tools.running.colours import MAX_LIVE_LINES, output_colours, stored_colours
 from tools.text import final_output
-from widgets.transcript.leaves import ansi
+from widgets.transcript.leaves import ansi_text
 
 
 def painted(written: str) -> str:
     shown = final_output(written)
-    return ansi.painted(shown, output_colours(written, shown))
+    return ansi_text.add_ansi_colours(shown, output_colours(written, shown))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ NONSENSE: list[Any] = [
 
 @pytest.mark.parametrize("details", NONSENSE)
 def test_details_that_say_nonsense_change_nothing(details: Any) -> None:
-    assert ansi.painted("text", stored_colours(details)) == "text"
+    assert ansi_text.add_ansi_colours("text", stored_colours(details)) == "text"
 
 
 async def test_a_command_that_writes_colours(hands: ToolCaller) -> None:
@@ -74,7 +74,7 @@ async def test_a_command_that_writes_colours(hands: ToolCaller) -> None:
     card = bash_tool().card({"command": "x"}, result)
     [block] = card.blocks
     assert isinstance(block, CommandBlock) and block.output == "red and not"
-    assert ansi.painted(block.output, block.colours) == "\x1b[31mred\x1b[0m and not"
+    assert ansi_text.add_ansi_colours(block.output, block.colours) == "\x1b[31mred\x1b[0m and not"
 
 
 async def test_what_a_command_at_work_shows_has_its_colours_too(hands: ToolCaller, project: Path) -> None:
@@ -84,7 +84,7 @@ async def test_what_a_command_at_work_shows_has_its_colours_too(hands: ToolCalle
     await until(lambda: bool(hands.progress))
     [block] = bash_tool().card({"command": command}, hands.progress[0]).blocks
     assert isinstance(block, CommandBlock) and block.exit_code is None, "it has not ended"
-    assert ansi.painted(block.output, block.colours) == "\x1b[32mfirst\x1b[0m\n"
+    assert ansi_text.add_ansi_colours(block.output, block.colours) == "\x1b[32mfirst\x1b[0m\n"
     gate = await asyncio.to_thread((project / "gate").open, "w")
     gate.close()
     assert (await call).text == "first"

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tools.diagnostics import reading
-from tools.diagnostics.image import FolderImage
+from tools.diagnostics import output_parsers
+from tools.diagnostics.checkers import CannotCheck, CheckedFolder, checker_commands, files_by_command
+from tools.diagnostics.folder_before_change import FolderImage
+from tools.diagnostics.output_parsers import UnreadableOutput, path_resolver
 from tools.diagnostics.problems import (
     CodeProblem,
     FileChangeTexts,
     LineAlignment,
-    in_changed_lines,
     new_problems,
+    problems_in_changed_lines,
 )
-from tools.diagnostics.programs import CannotCheck, CheckerScope, checker_commands, files_by_command
-from tools.diagnostics.reading import UnreadableOutput, path_resolver
 
 PLACE = path_resolver("/p", "/p", "/p")
 
@@ -67,7 +67,7 @@ def test_a_file_that_did_not_change_is_compared_line_by_line():
 def test_where_nothing_is_known_of_before_only_new_lines_count():
     changed = aligned("a\nb\n", "a\nnew\nb\n")
     found = [problem(1), problem(2), problem(3), problem(2, path="/p/other.py")]
-    assert in_changed_lines(found, changed) == [problem(2)]
+    assert problems_in_changed_lines(found, changed) == [problem(2)]
 
 
 # Their words
@@ -100,18 +100,18 @@ def test_ruff_and_eslint_and_tsc_and_lines():
     def rows(found: list[CodeProblem]) -> list[tuple[str, int, int, str, str, str]]:
         return [(one.path, one.line, one.column, one.severity, one.code, one.text) for one in found]
 
-    assert rows(reading.parse_ruff(json.dumps(ruff), "ruff", PLACE)) == [
+    assert rows(output_parsers.parse_ruff(json.dumps(ruff), "ruff", PLACE)) == [
         ("/p/a.py", 1, 8, "error", "F401", "unused")
     ]
-    assert rows(reading.parse_eslint(json.dumps(eslint), "eslint", PLACE)) == [
+    assert rows(output_parsers.parse_eslint(json.dumps(eslint), "eslint", PLACE)) == [
         ("/p/b.js", 3, 5, "error", "no-undef", "'x' is not defined"),
         ("/p/b.js", 4, 0, "warning", "semi", "Missing"),
     ]
-    assert [row[:3] for row in rows(reading.parse_tsc(tsc, "tsc", PLACE))] == [
+    assert [row[:3] for row in rows(output_parsers.parse_tsc(tsc, "tsc", PLACE))] == [
         ("/p/src/a.ts", 3, 5),
         ("/p/src/b.ts", 1, 1),
     ]
-    assert rows(reading.parse_lines(lines, "go", PLACE)) == [
+    assert rows(output_parsers.parse_lines(lines, "go", PLACE)) == [
         ("/p/a.go", 3, 5, "error", "", "undefined: x"),
         ("/p/a.py", 9, 0, "error", "", "bad [arg-type]"),
         ("/p/c.c", 1, 2, "warning", "", "unused"),
@@ -119,27 +119,27 @@ def test_ruff_and_eslint_and_tsc_and_lines():
     ]
 
 
-@pytest.mark.parametrize("read", [reading.parse_ruff, reading.parse_eslint])
+@pytest.mark.parametrize("read", [output_parsers.parse_ruff, output_parsers.parse_eslint])
 @pytest.mark.parametrize("output", ['[{"filename": "/p/a.py"', "Oops!", "[1, 2]", '[{"filename": 3}]'])
-def test_json_that_is_none_is_an_error_in_words(read: reading.ParseOutput, output: str):
+def test_json_that_is_none_is_an_error_in_words(read: output_parsers.ParseOutput, output: str):
     with pytest.raises(UnreadableOutput):
         read(output, "x", PLACE)
 
 
 def test_a_configuration_that_tsc_cannot_read_is_no_problem_of_a_file():
     with pytest.raises(UnreadableOutput, match="TS5023"):
-        reading.parse_tsc("error TS5023: Unknown compiler option 'x'.\n", "tsc", PLACE)
+        output_parsers.parse_tsc("error TS5023: Unknown compiler option 'x'.\n", "tsc", PLACE)
 
 
 def test_no_path_outside_the_folder_and_no_control_character_gets_through():
     told = "/etc/passwd:1:1: x\n../q/a.py:1:1: x\na.py:1:1: \x1b]0;title\x07\x1b[31mred\u202e\x00\x9b end\n"
-    [found] = reading.parse_lines(told, "x", PLACE)
+    [found] = output_parsers.parse_lines(told, "x", PLACE)
     assert found.path == "/p/a.py" and found.text == "red end"
 
 
 def test_a_text_without_end_is_cut():
-    [found] = reading.parse_lines("a.py:1:1: " + "x" * 5_000, "x", PLACE)
-    assert len(found.text) == reading.MAX_TEXT
+    [found] = output_parsers.parse_lines("a.py:1:1: " + "x" * 5_000, "x", PLACE)
+    assert len(found.text) == output_parsers.MAX_MESSAGE
 
 
 def test_paths_in_the_image_of_a_folder_are_those_of_the_folder():
@@ -168,8 +168,8 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
     return made
 
 
-def ground(root: Path, *, uses_folder: bool = True, path: str = "") -> CheckerScope:
-    return CheckerScope(root=str(root), is_folder_trusted=uses_folder, environment={"PATH": path})
+def ground(root: Path, *, uses_folder: bool = True, path: str = "") -> CheckedFolder:
+    return CheckedFolder(root=str(root), is_folder_trusted=uses_folder, environment={"PATH": path})
 
 
 def test_the_folders_own_program_is_used_where_it_may_be_run(tmp_path: Path, program: Callable[[str], Path]):

@@ -162,7 +162,7 @@ async def test_a_character_that_the_encoding_lacks_is_refused(hands: ToolCaller,
 async def test_an_ambiguous_text_names_its_places(hands: ToolCaller, project: Path) -> None:
     put(project, "a.txt", "x\ny\nx\n")
     words = await hands.error("edit", path="a.txt", oldText="x", newText="z")
-    assert "oldText is 2 times in a.txt, at lines 1, 3." in words
+    assert "oldText occurs 2 times in a.txt, at lines 1, 3." in words
     put(project, "b.txt", "x \ny\n\nx\t\ny\n")
     words = await hands.error("edit", path="b.txt", oldText="x\ny\n", newText="z")
     assert "2 times in b.txt (ignoring trailing whitespace), at lines 1, 4." in words

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tools.conftest import ToolCaller
 from tools.builtin.edit import anchored_tool
-from tools.edits.dialects.anchors import anchored_row, read_anchor, tag_of
+from tools.edits.dialects.anchors import anchored_row, line_tag, parse_anchor
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
@@ -35,7 +35,7 @@ def put(project: Path, text: str, name: str = "a.txt") -> Path:
 
 
 def at(number: int, text: str = TEXT) -> str:
-    return f"{number}{tag_of(number, text.split(chr(10))[number - 1])}"
+    return f"{number}{line_tag(number, text.split(chr(10))[number - 1])}"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def at(number: int, text: str = TEXT) -> str:
     ],
 )
 def test_tags_are_those_that_others_know(number: int, line: str, tag: str) -> None:
-    assert tag_of(number, line) == tag
+    assert line_tag(number, line) == tag
 
 
 async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
@@ -171,7 +171,7 @@ async def test_a_number_that_was_computed_is_refused_with_the_rows(
 ) -> None:
     path = put(project, TEXT)
     await anchoring("read", path="a.txt")
-    wrong = f"8{tag_of(9, 'line 9')}"
+    wrong = f"8{line_tag(9, 'line 9')}"
     words = await anchoring.error("edit", changes=[{"path": "a.txt", "from": wrong, "lines": ["x"]}])
     assert f"{wrong} is not what is there now. Nothing was changed." in words
     assert anchored_row(8, "line 8") in words
@@ -242,7 +242,7 @@ async def test_tabs_stay_tabs_and_endings_stay(anchoring: Anchoring, project: Pa
 
 @pytest.mark.parametrize("text", ["41th", "41th|text", " 41th ", "*5th|x"])
 def test_anchors_are_read_from_rows(text: str) -> None:
-    found = read_anchor(text)
+    found = parse_anchor(text)
     assert found is not None and found.tag == "th"
 
 
@@ -299,7 +299,7 @@ async def test_how_a_file_is_encoded_stays(anchoring: Anchoring, project: Path, 
     path = project / "a.txt"
     path.write_bytes("één\r\ntwee\r\n".encode(encoding))
     await anchoring("read", path="a.txt")
-    change = {"path": "a.txt", "from": f"1{tag_of(1, 'één')}", "lines": ["drie", "vïer"]}
+    change = {"path": "a.txt", "from": f"1{line_tag(1, 'één')}", "lines": ["drie", "vïer"]}
     await anchoring("edit", changes=[change])
     assert path.read_bytes() == "drie\r\nvïer\r\ntwee\r\n".encode(encoding)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.edits.named import patch_in_command
+from tools.edits.named_files import patch_in_command
 
 CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
 
@@ -61,13 +61,13 @@ async def test_files_are_added_changed_moved_and_removed_in_one_patch(
             'the line "class C:" after "@@" is not in',
         ),
         (("*** Update File: no.py", "-x"), "it does not exist"),
-        (("*** Add File: a.py", "+x"), "a.py exists already"),
+        (("*** Add File: a.py", "+x"), "a.py already exists"),
         (("*** Delete File: no.py",), "it does not exist"),
-        (("*** Update File: a.py", "what is this"), 'lines of a hunk begin with a blank, "+" or "-"'),
+        (("*** Update File: a.py", "what is this"), 'lines of a hunk begin with a space, "+" or "-"'),
         (("*** Upd File: a.py",), "lines of a hunk begin with"),
         (
             ("*** Update File: a.py", "*** Move to: b.py", "@@ class B:", "-        return 1"),
-            "b.py exists already",
+            "b.py already exists",
         ),
         (("*** Update File: a.py", "-class A:", "*** Update File: ./a.py", "-class B:"), "more than once"),
     ],

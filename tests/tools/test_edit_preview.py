@@ -12,7 +12,6 @@ from tools.base import ToolError
 from tools.builtin.edit import edit_tool_for
 from tools.builtin.write import write_tool
 from tools.diff_lines import parse_diff
-from tools.edits.call import EditArguments
 from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
 from tools.edits.dialects.anchors import anchored_row
 from tools.edits.dialects.matching import Document
@@ -20,9 +19,10 @@ from tools.edits.dialects.modes import EditMode
 from tools.edits.dialects.patching import parse_patch, place_hunks
 from tools.edits.dialects.replacing import Edit, place_replacements
 from tools.edits.diffs import diff_texts
+from tools.edits.edit_arguments import EditArguments
 from tools.edits.editing import read_editable
 from tools.edits.preview import MAX_LINES, CallDiff, PreviewFile, diff_details, first_unmatched_edit
-from tools.edits.shown import ShownLines
+from tools.edits.shown_lines import ShownLines
 from tools.edits.texts import apply_spans, sorted_spans
 from tools.files.snapshots import FileSnapshot
 from tools.schema import validate_arguments
@@ -55,12 +55,12 @@ def lost(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> s
     tool = edit_tool_for(mode)
     assert tool.prepare is not None
     found = first_unmatched_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
-    return None if found is None else found.why
+    return None if found is None else found.reason
 
 
 def rows_of(patch: str) -> list[tuple[str, int, int, str]]:
     plain, lines = parse_diff(patch)
-    return [(line.kind, line.old, line.new, plain[line.start : line.end]) for line in lines]
+    return [(line.kind, line.old_line, line.new_line, plain[line.start : line.end]) for line in lines]
 
 
 def anchor(number: int) -> str:
@@ -158,7 +158,7 @@ def test_a_long_preview_says_how_much_it_leaves_out() -> None:
     (diff,) = preview("replace", {"path": "a.py", "edits": edits})
     assert diff.added == 5_000
     assert diff.patch.count("\n") <= MAX_LINES + 10
-    assert diff.patch.count("\n+") - 1 + diff.more >= 5_000
+    assert diff.patch.count("\n+") - 1 + diff.omitted_lines >= 5_000
 
 
 # Old texts that are not there
@@ -189,7 +189,7 @@ def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) 
             for one in arguments.edits
         ]
         placed = place_replacements(target, wanted, "a.py", shown)
-    return apply_spans(text, sorted_spans(Document(text), placed.found, "a.py"))
+    return apply_spans(text, sorted_spans(Document(text), placed.spans_by_edit, "a.py"))
 
 
 def random_call(source: random.Random) -> tuple[EditMode, dict[str, Any]]:

@@ -48,7 +48,7 @@ async def test_other_indentation_is_no_way_to_lines_that_were_not_read(
     assert "2 times in a.py (ignoring indentation)" in words
     path.write_text(TWINS[: TWINS.index("class B")])
     words = await hands.error("edit", path="a.py", oldText="def size(self):\n    return 1\n", newText="")
-    assert "With other indentation it stands at line 2, which you have not read." in words
+    assert "With other indentation it is at line 2, which you have not read." in words
     assert "·def size(self):" in words
     await hands("read", path="a.py", limit=2)
     await hands.error("edit", path="a.py", oldText="def size(self):\n    return 1\n", newText="")
@@ -152,7 +152,7 @@ async def test_dots_for_code_left_out_are_refused_in_the_new_text(
 ) -> None:
     path = put(project, name, "old = 1\n")
     if is_refused:
-        assert "not filled in" in await hands.error("edit", path=name, oldText="old = 1\n", newText=new)
+        assert "a placeholder" in await hands.error("edit", path=name, oldText="old = 1\n", newText=new)
         assert path.read_text() == "old = 1\n"
     else:
         await edit(hands, path, ("old = 1\n", new))
@@ -161,7 +161,7 @@ async def test_dots_for_code_left_out_are_refused_in_the_new_text(
 
 async def test_places_are_counted_and_not_guessed(hands: ToolCaller, project: Path) -> None:
     put(project, "a.txt", "x\n" * 512)
-    assert "oldText is 512 times in a.txt" in await hands.error(
+    assert "oldText occurs 512 times in a.txt" in await hands.error(
         "edit", path="a.txt", oldText="x", newText="y"
     )
 

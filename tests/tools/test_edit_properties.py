@@ -12,7 +12,7 @@ from tools.base import ToolError
 from tools.edits.dialects.replacing import Edit
 from tools.edits.diffs import diff_texts, split_lines
 from tools.edits.editing import apply_edits
-from tools.edits.shown import ShownLines
+from tools.edits.shown_lines import ShownLines
 from tools.edits.syntax import FileSyntax, SyntaxChecks
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
@@ -35,7 +35,7 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[str], str]:
 
 def unread(text: str) -> FileSyntax:
     """Returns a file of a language without a grammar."""
-    return SyntaxChecks().of("f", text)
+    return SyntaxChecks().check_file("f", text)
 
 
 def perturb(old: list[str], how: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from tools.base import ToolError
 from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
-from tools.edits.dialects.anchors import tag_of
+from tools.edits.dialects.anchors import line_tag
 from tools.edits.texts import FileText, apply_spans
 from tools.files.encoding import UTF8
 from tools.files.snapshots import FileSnapshot
@@ -83,11 +83,11 @@ def test_a_stale_anchor_finds_its_lines_or_is_refused(changes: int, least: float
         place = meant(was, now, first, last)
         texts = [line.text for line in was]
         text = "".join(f"{line.text}\n" for line in now)
-        target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
+        target = FileText(text=text, raw_text=text, encoding=UTF8, endings="lf")
         shown = FileSnapshot(lines=(*texts, ""), shown=frozenset(range(1, len(was) + 1)))
         edit = AnchoredEdit(
-            first=f"{first + 1}{tag_of(first + 1, texts[first])}",
-            last=f"{last + 1}{tag_of(last + 1, texts[last])}",
+            first=f"{first + 1}{line_tag(first + 1, texts[first])}",
+            last=f"{last + 1}{line_tag(last + 1, texts[last])}",
             lines=("HERE",),
         )
         try:
@@ -95,7 +95,7 @@ def test_a_stale_anchor_finds_its_lines_or_is_refused(changes: int, least: float
         except ToolError:
             right += place is None
             continue
-        made = apply_spans(text, [span for spans in placed.found for span in spans]).split("\n")
+        made = apply_spans(text, [span for spans in placed.spans_by_edit for span in spans]).split("\n")
         if place is not None and made.index("HERE") == place and len(made) == len(now) + 1 - (last - first):
             right += 1
         else:
@@ -109,9 +109,9 @@ def test_runs_of_lines_are_found_in_large_texts_without_comparing_all_with_all()
     lines = [f"line {number % 97}" for number in range(20_000)]
     now = [*lines[:9_000], "new", *lines[9_000:]]
     text = "\n".join(now) + "\n"
-    target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
+    target = FileText(text=text, raw_text=text, encoding=UTF8, endings="lf")
     shown = FileSnapshot(lines=(*lines, ""), shown=frozenset(range(1, 20_001)))
-    edit = AnchoredEdit(first=f"15000{tag_of(15_000, lines[14_999])}", lines=("HERE",))
+    edit = AnchoredEdit(first=f"15000{line_tag(15_000, lines[14_999])}", lines=("HERE",))
     placed = place_anchored_edits(target, (edit,), "f", (shown,))
-    made = apply_spans(text, [span for spans in placed.found for span in spans]).split("\n")
+    made = apply_spans(text, [span for spans in placed.spans_by_edit for span in spans]).split("\n")
     assert made[15_000] == "HERE"

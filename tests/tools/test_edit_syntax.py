@@ -7,7 +7,7 @@ import pytest
 
 from bench.edit_corpus import closer_removals, corpus, count_languages, harmless_edits
 from tests.tools.conftest import ToolCaller
-from tools.edits.dialects.matching import Span
+from tools.edits.dialects.matching import TextEdit
 from tools.edits.syntax import MAX_BYTES, SyntaxChecks
 
 
@@ -34,9 +34,9 @@ def test_lost_closing_lines_are_found() -> None:
 
 def found_in(name: str, text: str, old: str, new: str) -> list[str] | None:
     start = text.index(old)
-    span = Span(start=start, end=start + len(old), new_text=new, strategy="exact")
-    problems = SyntaxChecks().of(name, text).new_problems(text, (span,))
-    return None if problems is None else [f"{problem.line}: {problem.words}" for problem in problems]
+    span = TextEdit(start=start, end=start + len(old), new_text=new, strategy="exact")
+    problems = SyntaxChecks().check_file(name, text).new_problems(text, (span,))
+    return None if problems is None else [f"{problem.line}: {problem.message}" for problem in problems]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from tests.tools.conftest import ToolCaller
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
+from tools.repomap.index.building import open_for_writing
 from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.render import estimate_tokens
 from tools.repomap.repository import MappedRepository
@@ -189,7 +190,7 @@ async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
     )
     repository.bring_up_to_date(workers=0)  # before there was such a rule
     is_kept[0] = True
-    workspace.kept_back = lambda: lambda path: path.startswith(f"{project.resolve()}/kept/")
+    workspace.hidden_path_test = lambda: lambda path: path.startswith(f"{project.resolve()}/kept/")
     try:
         result = await ToolCaller(workspace)(tool, **asked)
         told = f"{result.text} {result.details}"
@@ -242,3 +243,26 @@ async def test_a_sure_answer_is_short_and_more_gives_the_rest(hands: ToolCaller,
     assert 1000 < estimate_tokens(rest) <= 2000
     asked = "the fleet launches a boat, as in fleet.py:1"
     assert await hands.text("locate", about=asked, path="harbour", more=True) == "No more files are likely."
+
+
+async def test_an_exact_name_is_found_before_there_is_an_index(project: Path, tmp_path: Path):
+    for number in range(300):
+        (project / f"part{number}.py").write_text(f"def part{number}():\n    return Harbour\n")
+    (project / "zone.py").write_text("class Harbour:\n    def open_gate(self):\n        return 1\n")
+    repository = MappedRepository(project, tmp_path / "cache")
+    workspace = Workspace(
+        project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
+    )
+    hands = ToolCaller(workspace)
+    try:
+        with open_for_writing(repository.index):  # another bayou is about to make it
+            assert await hands.text("locate", about="Harbour.open_gate") == (
+                "Harbour.open_gate is defined:\nmethod Harbour.open_gate [2-3], zone.py"
+            )
+            found = await hands.text("locate", about="Harbour")
+            assert found.startswith("Harbour is defined:\nclass Harbour [1-3], zone.py")
+            read = await hands.text("read", path=".", symbol="open_gate")
+            assert "def open_gate(self):" in read
+    finally:
+        workspace.close()
+        repository.close()

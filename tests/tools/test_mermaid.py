@@ -35,7 +35,7 @@ async def test_a_picture_and_its_artifact(tmp_path: Path) -> None:
 async def test_its_options(tmp_path: Path) -> None:
     plain = await drawn(tmp_path, mermaid=GRAPH, config={"useAscii": True, "paddingX": 2.9, "paddingY": 1})
     assert "│" not in plain.text and "Start" in plain.text
-    assert "[Ignored: paddingY, which this drawing does not know.]" in plain.text
+    assert "[Ignored: paddingY, which the text drawing does not support.]" in plain.text
     tight = await drawn(tmp_path, mermaid=GRAPH, config={"boxBorderPadding": -3})
     wide = await drawn(tmp_path, mermaid=GRAPH, config={"boxBorderPadding": 9})
     assert max(map(len, tight.text.splitlines()[:3])) < max(map(len, wide.text.splitlines()[:3]))

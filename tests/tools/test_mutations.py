@@ -37,7 +37,10 @@ async def test_changes_of_one_file_keep_the_call_order(tmp_path: Path) -> None:
     os.link(path, tmp_path / "hard")
     letters = "abcdefghijklmnopqrstuvwxyz"
     await asyncio.gather(
-        *(queue.change(names[number % 3], letter, append(letter)) for number, letter in enumerate(letters))
+        *(
+            queue.change_file(names[number % 3], letter, append(letter))
+            for number, letter in enumerate(letters)
+        )
     )
     assert path.read_text() == letters
 
@@ -45,7 +48,7 @@ async def test_changes_of_one_file_keep_the_call_order(tmp_path: Path) -> None:
 async def test_a_new_file_is_one_file_before_and_after_it_exists(tmp_path: Path) -> None:
     queue = MutationQueue(LocalFiles())
     path = str(tmp_path / "new")
-    await asyncio.gather(*(queue.change(path, letter, append(letter)) for letter in "abcdef"))
+    await asyncio.gather(*(queue.change_file(path, letter, append(letter)) for letter in "abcdef"))
     assert (tmp_path / "new").read_text() == "abcdef"
 
 
@@ -57,8 +60,8 @@ async def test_different_files_do_not_wait_for_each_other(tmp_path: Path) -> Non
         may_go_on.wait()
         return NewContent(data=b"late")
 
-    slow = asyncio.create_task(queue.change(str(tmp_path / "slow"), "1", waits))
-    await queue.change(str(tmp_path / "fast"), "2", append("x"))
+    slow = asyncio.create_task(queue.change_file(str(tmp_path / "slow"), "1", waits))
+    await queue.change_file(str(tmp_path / "fast"), "2", append("x"))
     assert not slow.done()
     may_go_on.set()
     await slow
@@ -73,11 +76,11 @@ async def test_a_cancelled_waiter_neither_blocks_nor_lets_others_overtake(tmp_pa
         may_go_on.wait()
         return NewContent(data=b"first,")
 
-    first = asyncio.create_task(queue.change(path, "1", waits))
+    first = asyncio.create_task(queue.change_file(path, "1", waits))
     await settle()
-    second = asyncio.create_task(queue.change(path, "2", append("second,")))
+    second = asyncio.create_task(queue.change_file(path, "2", append("second,")))
     await settle()
-    third = asyncio.create_task(queue.change(path, "3", append("third,")))
+    third = asyncio.create_task(queue.change_file(path, "3", append("third,")))
     await settle()
     second.cancel()
     await settle()
@@ -99,7 +102,7 @@ async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is
         may_go_on.wait()
         return NewContent(data=b"done")
 
-    change = asyncio.create_task(queue.change(str(tmp_path / "file"), "1", waits))
+    change = asyncio.create_task(queue.change_file(str(tmp_path / "file"), "1", waits))
     await asyncio.to_thread(began.wait)
     change.cancel()
     await settle()
@@ -118,11 +121,11 @@ async def test_each_change_is_reported_with_before_and_after(tmp_path: Path) -> 
     queue.subscribe_before(heard.append)
     unsubscribe = queue.subscribe(told.append)
     path = tmp_path / "file"
-    await queue.change(str(path), "1", append("a"))
+    await queue.change_file(str(path), "1", append("a"))
     path.chmod(0o600)
-    await queue.change(str(path), "2", append("b"))
+    await queue.change_file(str(path), "2", append("b"))
     unsubscribe()
-    await queue.change(str(path), "3", append("c"))
+    await queue.change_file(str(path), "3", append("c"))
     first, second = told
     assert (first.before_hash, first.mode_before) == (None, None)
     assert first.after_hash == second.before_hash == content_hash(b"a")
@@ -145,8 +148,8 @@ async def test_a_failing_change_leaves_the_file_and_is_not_reported(tmp_path: Pa
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await queue.change(str(path), "1", fails)
-    await queue.change(str(path), "2", append("!"))
+        await queue.change_file(str(path), "1", fails)
+    await queue.change_file(str(path), "2", append("!"))
     assert path.read_text() == "old!"
     assert len(told) == 1
 
@@ -164,7 +167,7 @@ async def test_a_listener_that_fails_loses_no_event_for_others(tmp_path: Path) -
 
     queue.subscribe(fails)
     queue.subscribe(told.append)
-    await queue.change(str(tmp_path / "file"), "1", append("a"))
+    await queue.change_file(str(tmp_path / "file"), "1", append("a"))
     assert len(told) == 1
     assert complaints == ["A listener for file changes failed"]
 
@@ -186,7 +189,9 @@ async def test_any_interleaving_keeps_order_and_loses_nothing(
     tasks: list[asyncio.Task[object]] = []
     for number, (file, through_link) in enumerate(calls):
         name = f"{file}-link" if through_link and file == 0 else str(file)
-        tasks.append(asyncio.create_task(queue.change(str(folder / name), str(number), append(f"{number},"))))
+        tasks.append(
+            asyncio.create_task(queue.change_file(str(folder / name), str(number), append(f"{number},")))
+        )
         if number % 3 == 0:
             await asyncio.sleep(0)
         if number in cancelled:
@@ -216,7 +221,7 @@ async def test_a_file_that_another_program_changes_meanwhile_is_read_again(tmp_p
                 file.write(b"theirs\n")
         return NewContent(data=state.data.replace(b"one", b"two"))
 
-    await MutationQueue(LocalFiles()).change(str(path), "1", compute)
+    await MutationQueue(LocalFiles()).change_file(str(path), "1", compute)
     assert seen == [b"one\n", b"one\ntheirs\n"]
     assert path.read_bytes() == b"two\ntheirs\n"
 
@@ -229,11 +234,11 @@ async def test_a_file_that_another_program_makes_meanwhile_is_not_overwritten(tm
             path.write_bytes(b"theirs\n")
         return NewContent(data=(state.data if state else b"") + b"ours\n")
 
-    await MutationQueue(LocalFiles()).change(str(path), "1", compute)
+    await MutationQueue(LocalFiles()).change_file(str(path), "1", compute)
     assert path.read_bytes() == b"theirs\nours\n"
 
 
-async def test_of_several_files_none_is_left_half_when_one_changes_meanwhile(tmp_path: Path) -> None:
+async def test_a_concurrent_change_leaves_no_file_half_written(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("a", "b")]
     for path in paths:
         path.write_bytes(b"old\n")
@@ -259,7 +264,7 @@ async def test_a_file_that_never_comes_to_rest_is_an_error_and_theirs_stays(tmp_
         return NewContent(data=b"ours")
 
     with pytest.raises(OSError, match="Another program keeps changing it"):
-        await MutationQueue(LocalFiles()).change(str(path), "1", compute)
+        await MutationQueue(LocalFiles()).change_file(str(path), "1", compute)
     assert set(path.read_bytes()) == {ord("x")}
 
 
@@ -272,7 +277,7 @@ async def main(path, name):
     queue = MutationQueue(LocalFiles())
     for number in range(150):
         line = f"{name} {number}\\n".encode()
-        await queue.change(path, line.decode(), lambda state: NewContent(data=state.data + line))
+        await queue.change_file(path, line.decode(), lambda state: NewContent(data=state.data + line))
 
 asyncio.run(main(*sys.argv[1:]))
 """

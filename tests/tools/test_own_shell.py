@@ -107,7 +107,7 @@ ENDS = {
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ENDS.values(), ids=ENDS)
-async def test_what_was_there_survives_every_end_of_start_up_files(
+async def test_definitions_survive_every_end_of_start_up_files(
     rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path
 ) -> None:
     _start_up(home, shell, rest)
@@ -161,7 +161,7 @@ async def test_without_a_word_commands_run_without(hands: ToolCaller, own: UserS
 
 
 async def test_a_half_word_is_left_out() -> None:
-    text, found = own_shell._parse_answer(
+    text, found = own_shell._parse_report(
         f"set -o pipefail\n{SECTION_MARK}alias\nalias a='1'\n{SECTION_MARK}alias\nalias b='echo ", "bash"
     )
     assert found.aliases == {"a": "1"} and "alias b" not in text and found.options == ("pipefail",)

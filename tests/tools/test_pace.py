@@ -1,6 +1,6 @@
 """The polling interval of running processes."""
 
-from tools.running.pace import ACTIVE_INTERVAL, SILENT_INTERVAL, PollInterval
+from tools.running.poll_interval import ACTIVE_INTERVAL, SILENT_INTERVAL, PollInterval
 
 
 def test_what_is_silent_is_looked_at_less_and_less_until_it_speaks() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.tools.conftest import ToolCaller
 from tools.files.encoding import detect_encoding
-from tools.files.lines import LineIndexes
+from tools.files.line_index import LineIndexes
 from tools.files.pages import PageRequest, load_page
 from tools.results import ImageBlock, ImagePart
 from tools.threads import StopFlag

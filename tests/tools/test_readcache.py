@@ -1,29 +1,29 @@
 """The cache of the lines that the model last saw."""
 
-from tools.files.readcache import ReadCache
+from tools.files.read_cache import ReadCache
 
 OLD, NEW = (1, 1, 10, 1), (1, 1, 10, 2)
 
 
 def test_pages_of_one_file_add_up() -> None:
     cache = ReadCache()
-    cache.record("f", OLD, [(1, "a"), (2, "b")])
-    cache.record("f", OLD, [(2, "b"), (3, "c")])
+    cache.record_lines("f", OLD, [(1, "a"), (2, "b")])
+    cache.record_lines("f", OLD, [(2, "b"), (3, "c")])
     assert cache.lines("f") == {1: "a", 2: "b", 3: "c"}
 
 
 def test_a_line_that_contradicts_drops_what_was_known() -> None:
     cache = ReadCache()
-    cache.record("f", OLD, [(1, "a"), (2, "b")])
-    cache.record("f", NEW, [(2, "B")])
+    cache.record_lines("f", OLD, [(1, "a"), (2, "b")])
+    cache.record_lines("f", NEW, [(2, "B")])
     assert cache.lines("f") == {2: "B"}
-    seen = cache.seen("f")
+    seen = cache.note_seen("f")
     assert seen is not None and seen.version == NEW
 
 
 def test_lines_that_are_not_any_more_as_seen_are_found() -> None:
     cache = ReadCache()
-    cache.record_whole("f", OLD, "a\nb\r\nc")
+    cache.record_whole_text("f", OLD, "a\nb\r\nc")
     assert cache.changed_lines("f", ["a", "b\r", "c"]) == []
     assert cache.changed_lines("f", ["a", "x"]) == [2, 3]
 
@@ -31,8 +31,8 @@ def test_lines_that_are_not_any_more_as_seen_are_found() -> None:
 def test_the_least_recently_seen_file_is_forgotten_first() -> None:
     cache = ReadCache(max_paths=2)
     for path in ("a", "b", "a", "c"):
-        cache.record(path, OLD, [(1, path)])
-    assert [cache.seen(path) is not None for path in "abc"] == [True, False, True]
+        cache.record_lines(path, OLD, [(1, path)])
+    assert [cache.note_seen(path) is not None for path in "abc"] == [True, False, True]
     cache.forget("a")
     assert cache.lines("a") == {}
 
@@ -40,5 +40,5 @@ def test_the_least_recently_seen_file_is_forgotten_first() -> None:
 def test_one_huge_file_does_not_fill_memory() -> None:
     cache = ReadCache()
     for start in range(0, 100_000, 2000):
-        cache.record("f", OLD, [(number, "x") for number in range(start, start + 2000)])
+        cache.record_lines("f", OLD, [(number, "x") for number in range(start, start + 2000)])
     assert len(cache.lines("f")) <= 20_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.files.replacing import (
+from tools.files.atomic_replacement import (
     is_temporary_name,
     overwrite_in_place,
     remove_stale_temporaries,
@@ -59,7 +59,7 @@ def test_the_very_name_is_swapped_and_a_link_is_not_followed(tmp_path: Path) -> 
     assert {one.name for one in tmp_path.iterdir()} == {"name", "other"}
 
 
-def test_what_a_process_that_is_no_more_was_writing_goes(tmp_path: Path) -> None:
+def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     names = [f".bayou-{ended.pid}-{'0' * 16}.tmp", f".bayou-{os.getpid()}-{'1' * 16}.tmp", ".bayou-mine.tmp"]

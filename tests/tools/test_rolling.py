@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.files.artifacts import Artifacts
-from tools.running.rolling import NewOutput, RollingOutput
+from tools.running.rolling_output import NewOutputReader, RollingOutput
 from tools.text import plain_output
 
 PIECES = st.lists(
@@ -24,14 +24,14 @@ def test_any_way_of_arriving_gives_the_same(
 ) -> None:
     raw = text.encode()
     output = RollingOutput(Artifacts(tmp_path_factory.mktemp("a")), "bash")
-    delta = NewOutput(output)
+    delta = NewOutputReader(output)
     shown = ""
     position = 0
     while position < len(raw):
         step = data.draw(st.integers(1, 20))
         output.feed(raw[position : position + step])
         position += step
-        shown += delta.take()
+        shown += delta.take_new()
     assert shown == text
     end = output.finish()
     assert (end.text, end.truncation.total_bytes) == (text, len(raw))

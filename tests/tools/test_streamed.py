@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.streamed import StreamedJson
+from tools.streamed_json import StreamedJson
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -44,7 +44,7 @@ def test_an_object_in_pieces_is_the_object(
             assert one == wanted or (isinstance(wanted, list) and one == wanted[: len(one)])
         assert len(whole) >= seen
         seen = len([name for name in whole if whole[name] == value[name]])
-    assert streamed.is_over
+    assert streamed.is_complete
     assert streamed.is_plain
     assert streamed.partial_members() == streamed.complete_members() == value
 
@@ -58,7 +58,7 @@ def test_what_is_no_object_is_given_up(text: str) -> None:
         streamed.feed(piece)
     assert streamed.is_malformed
     streamed.feed("more")
-    assert not streamed.is_over
+    assert not streamed.is_complete
 
 
 def test_controls_and_escapes_that_do_not_exist_stand_for_themselves() -> None:

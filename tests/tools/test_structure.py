@@ -10,7 +10,7 @@ import pytest
 
 from bench.structure import count_broken_rewrites, write_sources
 from tests.tools.conftest import ToolCaller
-from tools.structure.rewriting import CannotIndent, Capture, fill_template, pattern_variables
+from tools.ast_search.rewriting import CannotIndent, Capture, fill_template, pattern_variables
 from tools.workspace import Workspace
 
 
@@ -25,7 +25,8 @@ async def test_code_is_found_in_any_layout(hands: ToolCaller, project: Path) -> 
     put(project, a_py="log(1,\n    2)\nx.log(3)\nlog('é', 4)\n", b_js="log(1, 2);\n", c_txt="log(1, 2)\n")
     result = await hands("ast_grep", pattern="log($A, $B)")
     assert result.text == (
-        "a.py:1: log(1,  $A = 1  $B = 2\na.py:4: log('é', 4)  $A = 'é'  $B = 4\nb.js:1: log(1, 2)  $A = 1  $B = 2"
+        "a.py:1: log(1,  $A = 1  $B = 2\na.py:4: log('é', 4)  $A = 'é'  $B = 4\nb.js:1: log(1, 2)  $A = 1  "
+        "$B = 2"
     )
     assert result.details == {"matches": 3, "files": 2}
     assert (await hands("ast_grep", pattern="log($A, $B)", language="js")).details == {
@@ -65,7 +66,9 @@ async def test_nothing_found_says_how_the_pattern_was_read(hands: ToolCaller, pr
     said = await hands.text("ast_grep", pattern="f(a=$X)")
     assert "No matches in 1 files. The pattern was read as: python: " in said and "f(a=$X)" in said
     assert "is no code of this language; it was read as" in await hands.error("ast_grep", pattern="f((")
-    assert "not among the languages" in await hands.error("ast_grep", pattern="f", language="toml")
+    assert "not a language that structural search supports" in await hands.error(
+        "ast_grep", pattern="f", language="toml"
+    )
     (project / "a.py").unlink()
     assert "no files here" in await hands.error("ast_grep", pattern="f($A)")
 
@@ -77,7 +80,7 @@ async def test_a_rewrite_waits_and_is_written_as_it_was_shown(
     said = await hands.text("ast_edit", rewrites=[{"pattern": "old($$$A)", "replacement": "new(0, $$$A)"}])
     assert said.startswith("AST Edit: 3 replacements in 2 files\n--- a/a.py")
     assert "1 matches lie within others" in said
-    assert said.endswith("Nothing is written yet. Call resolve with apply or discard.")
+    assert said.endswith("Nothing was written yet. Call resolve with apply or discard.")
     assert (project / "a.py").read_text().startswith("old(1")
     assert await hands.text("resolve", action="apply", reason="wanted") == (
         "Applied: AST Edit: 3 replacements in 2 files."
@@ -112,7 +115,7 @@ async def test_several_wait_by_age_and_are_named(
     assert "a.js changed since the preview. Nothing was written." in await hands.error(
         "resolve", action="apply", reason="x", id="p1"
     )
-    assert [one.id for one in workspace.pending.waiting] == ["p2", "p4", "p5", "p6", "p7", "p8"]
+    assert [one.id for one in workspace.pending.pending_actions] == ["p2", "p4", "p5", "p6", "p7", "p8"]
 
 
 async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
@@ -123,7 +126,7 @@ async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
     for file in files:
         file.write_text("old(1);\n")
     await hands("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
-    [staged] = workspace.pending.waiting
+    [staged] = workspace.pending.pending_actions
     for _ in range(1_000):
         changed = luck.choice(files)
         if luck.random() < 0.3:
@@ -187,7 +190,7 @@ def searches() -> set[int]:
     return {
         int(pid)
         for pid, parent, state, words in rows
-        if int(parent) == os.getpid() and state[0] != "Z" and "tools.structure.work" in words
+        if int(parent) == os.getpid() and state[0] != "Z" and "tools.ast_search.search_process" in words
     }
 
 

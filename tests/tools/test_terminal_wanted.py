@@ -30,5 +30,5 @@ def test_what_asks_or_draws(command: str) -> None:
         "less a > b", "cat <<EOF\nvim\nEOF", "", "   ", "git", "git rebase main", "git tag v1", "git tag -am x v1",
     ],
 )  # fmt: skip
-def test_what_does_without(command: str) -> None:
+def test_commands_that_need_no_terminal_get_none(command: str) -> None:
     assert not wants_terminal(command)

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tools.files.watched import ReloadedFile, WatchedFiles
+from tools.files.watched_files import ReloadedFile, WatchedFiles
 
 names = st.sampled_from(("one", "two", "three"))
 
@@ -53,7 +53,7 @@ class Watching(RuleBasedStateMachine):
 
     @rule(name=names)
     def note(self, name: str) -> None:
-        self.watched.note(self.path(name))
+        self.watched.record_state(self.path(name))
         self.noted[name] = self.text(name)
 
     @rule(name=names)
@@ -63,7 +63,7 @@ class Watching(RuleBasedStateMachine):
 
     @rule()
     def forget_what_was_read(self) -> None:
-        self.followed["two"].forget()
+        self.followed["two"].mark_changed()
 
     @invariant()
     def others_are_known_as_others(self) -> None:
@@ -74,9 +74,9 @@ class Watching(RuleBasedStateMachine):
     @invariant()
     def what_is_said_is_what_is_there_and_read_no_more_often_than_it_changed(self) -> None:
         for name, file in self.followed.items():
-            assert file.now() == self.text(name)
+            assert file.current() == self.text(name)
         before = self.reads
-        assert [file.now() for file in self.followed.values()] and self.reads == before
+        assert [file.current() for file in self.followed.values()] and self.reads == before
 
 
 def test_what_another_thread_forgets_meanwhile_is_reported_all_the_same(tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_what_another_thread_forgets_meanwhile_is_reported_all_the_same(tmp_path
         def __setattr__(self, name: str, value: object) -> None:
             super().__setattr__(name, value)
             if name == "_last" and value is not None:
-                self.forget()
+                self.mark_changed()
 
     followed = Forgetful(tmp_path / "file", lambda: "said")
-    assert followed.now() == "said"
+    assert followed.current() == "said"
 
 
 TestWatching = Watching.TestCase

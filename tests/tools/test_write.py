@@ -123,7 +123,7 @@ async def test_a_full_disk_leaves_the_old_file_whole(hands: ToolCaller, project:
         file.write("old and whole\n")
     words = await hands.error("write", path="a.txt", content="new\n" * 1000)
     edit_words = await hands.error("edit", path="a.txt", oldText="old", newText="new")
-    assert "the disk is full. The file is as it was before." in words
+    assert "the disk is full. The file was not changed." in words
     assert "the disk is full" in edit_words
     assert path.read_text() == "old and whole\n"
     assert names(project) == ["a.txt"]

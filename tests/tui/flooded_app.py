@@ -86,7 +86,7 @@ def main(home: str, count: str, long: str, file: str) -> None:
         Options(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True
     )
     script = Scripted([say("ok")] * 20_000)
-    assembled.choice.set(script.register(assembled.registry))
+    assembled.model_choice.set_model(script.register(assembled.registry))
     app = Flooded(
         assembled, opening=StartOptions(), home=Path(home), css_path=sorted(styles_dir().glob("*.tcss"))
     )

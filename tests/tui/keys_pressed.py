@@ -1,13 +1,13 @@
 """The default keys of every action, for tests that press them all."""
 
-from app.tui.features.keys.screens import SCREENS
+from app.tui.feature_register import ARGUMENT_HINTS, PAGE_KEYS
+from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import NO_KEY, keys_of
-from app.tui.register import HINTS, PAGE_KEYS
 
-TABLE = ActionTable(PAGE_KEYS, lambda: (), lambda: SCREENS, HINTS)
+TABLE = ActionTable(PAGE_KEYS, lambda: (), lambda: SCREEN_BINDING_GROUPS, ARGUMENT_HINTS)
 """Every action with its default keys."""
-PLACES = TABLE.places
+PLACES = TABLE.binding_groups
 """Every place with key bindings."""
 KEYS = {
     (one.title, binding.id): [key for key in keys_of(binding, {}) if key != NO_KEY]

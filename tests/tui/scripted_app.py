@@ -14,7 +14,7 @@ from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
-from app.tui.startup import StartOptions, make_extensions
+from app.tui.startup import StartOptions, make_extension_loader
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
 from tests.support.idle import text_of
@@ -83,10 +83,12 @@ def make_app(
     session = assembled.session
     if responses:
         script = Scripted(responses)
-        assembled.choice.set(script.register(assembled.registry))
+        assembled.model_choice.set_model(script.register(assembled.registry))
     for tool in tools:
         session.tools.register(tool, owner="test")
-    opening = StartOptions(extend=make_extensions(assembled, options, paths) if extension else None)
+    opening = StartOptions(
+        load_extensions=make_extension_loader(assembled, options, paths) if extension else None
+    )
     clock = Clock()
     app = ScriptedApp(
         assembled,

@@ -395,7 +395,7 @@ def has_browser(folder: Path) -> Mapping[str, str]:
 
 
 def signs_in(stage: Stage) -> None:
-    typed("/login anthropic\r", until="leave it empty")(stage)
+    typed("/login anthropic\r", until="leave the field empty")(stage)
     stage.shown.press("\r")
     stage.shown.until((stage.folder.parent / "browser.opened").exists)
     stage.shown.until("Sign in there.")
@@ -438,7 +438,7 @@ SITUATIONS: dict[str, Situation] = {
     "a command runs": Situation(begin=runs(f"({SLEEPS} & ); {ENDLESS}")),
     "a command in a terminal": Situation(
         begin=runs(f"echo afloat; {SLEEPS}", until=is_sleeping, pty=True),
-        to_page=escape("end the program"),
+        to_page=escape("stop program"),
     ),
     "a command ignores signals": Situation(
         begin=runs(f"trap '' TERM INT HUP; echo afloat; {SLEEPS}; {SLEEPS}")

@@ -155,7 +155,7 @@ async def test_a_command_that_was_stopped_has_not_failed(home: Path, tmp_path: P
         assert "failed" not in app.screen_text
 
 
-async def test_what_is_no_longer_there_of_a_commands_output_is_not_counted(home: Path) -> None:
+async def test_discarded_command_output_is_not_counted(home: Path) -> None:
     app = make_app(home, say("x"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "!seq 1 5000")
@@ -224,7 +224,7 @@ async def test_a_failure_says_what_and_can_be_tried_again(home: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
         await wait_for_runs(app, pilot)
-        assert "the server fell over" in app.screen_text
+        assert "The server fell over" in app.screen_text
         app.action_act("app.retry")
         await wait_for_runs(app, pilot, 2)
         assert "better now" in app.screen_text

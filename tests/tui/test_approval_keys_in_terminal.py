@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import terminal
-from tests.tui.test_stop_then_letter import ASKS, asked
+from tests.tui.test_stop_then_letter import ASKS, asked, rest
+from widgets.status.input_guard import MIN_QUIET_SECONDS, TYPING_PAUSE_SECONDS
 
 
 @pytest.mark.parametrize("key", ["y", "\r", "å"])
@@ -34,3 +35,60 @@ def test_a_typed_yes_is_offered_and_a_sentence_is_sent(tmp_path: Path) -> None:
         shown.press("\x1b")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not made.exists()
+
+
+@pytest.mark.parametrize("opening", ["\x1b[19~", "a"])
+def test_after_escape_plain_keys_are_text_until_the_question_is_focused(tmp_path: Path, opening: str) -> None:
+    """Whatever showed it: the focused card or its list of rules."""
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press(opening)
+        shown.until("esc back")
+        rest(shown, MIN_QUIET_SECONDS + 0.1)
+        shown.press("\x1b")
+        shown.until("esc stop")
+        for key in ("y", "\x7f", "1", "\x7f", "å", "\x7f", "\x1b[B", "\r"):
+            rest(shown, MIN_QUIET_SECONDS + 0.1)
+            shown.press(key)
+        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        assert not made.exists() and "Run this command?" in shown.screen
+        shown.press("\x1b[19~")
+        shown.until("esc back")
+        shown.press("y")
+        shown.until(made.exists)
+
+
+@pytest.mark.parametrize("opening", ["d", "\x1bv"])
+def test_a_plain_key_lets_it_run_after_the_details_are_closed(tmp_path: Path, opening: str) -> None:
+    """Alt+V as most terminals send it: as an Escape before the letter."""
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press(opening)
+        shown.until("esc close")
+        shown.press("\x1b")
+        shown.until("enter choose")
+        rest(shown, TYPING_PAUSE_SECONDS + 0.1)
+        shown.press("y")
+        shown.until(made.exists)
+
+
+def test_escape_and_a_letter_stop_the_call_after_the_details_are_closed(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("d")
+        shown.until("esc close")
+        shown.press("\x1b")
+        shown.until("enter choose")
+        rest(shown, TYPING_PAUSE_SECONDS + 0.1)
+        shown.press("\x1by")
+        shown.until(lambda: "Run this command?" not in shown.screen)
+        assert not made.exists()
+
+
+@pytest.mark.parametrize("lines", ["y\rls -la", "\rand more", "1\r2. then"])
+def test_lines_of_a_paste_that_the_terminal_does_not_mark_let_nothing_run(tmp_path: Path, lines: str) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press(lines)
+        rest(shown, MIN_QUIET_SECONDS + 0.4)
+        assert not made.exists() and "Run this command?" in shown.screen

@@ -1,11 +1,11 @@
 """The commands as lists tell them."""
 
-from app.tui.register import COMMANDS
+from app.tui.feature_register import COMMANDS
 
 
-def test_what_a_command_does_fits_beside_its_arguments() -> None:
+def test_command_descriptions_fit_beside_arguments() -> None:
     """On a page of 80 columns, with the scroll bar's column."""
     names = 2 + max(len(command.name) + 1 for command in COMMANDS) + 2
     for command in COMMANDS:
         beside = len(command.hint) + 2 if len(command.hint) < 40 else 0
-        assert names + len(command.told(lambda action, usual: usual)) + beside <= 79, command.name
+        assert names + len(command.help_text(lambda action, usual: usual)) + beside <= 79, command.name

@@ -6,7 +6,7 @@ import pytest
 
 from app.providers.scripted import fail, say
 from app.sessions.session_log import SessionLog
-from app.tui.terminal.terminal_parts import say_briefly
+from app.tui.terminal.terminal_parts import show_confirmation
 from app.tui.transcript.welcome import suggested_requests
 from app.values.messages import UserMessage
 from tests.agent.scripted_loop import plain
@@ -61,7 +61,7 @@ async def test_a_page_of_another_program_opens_the_one_that_has_it(
         await pilot.press("enter")
         await app.settling_until(pilot, lambda: f"─ {shown} " in app.screen_text)
         await pilot.press("escape")
-        await app.settling_until(pilot, lambda: f"/{typed} is /{page} here." in app.screen_text)
+        await app.settling_until(pilot, lambda: f"In bayou this is /{page}." in app.screen_text)
 
 
 async def test_everything_that_can_be_written_is_reported(home: Path) -> None:
@@ -78,6 +78,17 @@ async def test_everything_that_can_be_written_is_reported(home: Path) -> None:
         assert all(known.values()), "each says what it does"
         await pilot.pause()
         assert {f"/{name}" for name in known} <= {row.id for row in app.action_table.palette_rows()}
+
+
+async def test_a_question_mark_is_help_and_exit_leaves(home: Path) -> None:
+    app = make_app(home)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "?")
+        await app.settling_until(pilot, lambda: "Commands" in app.screen_text)
+        await pilot.press("escape")
+        await submit(app, pilot, "Exit")
+        await app.settling_until(pilot, lambda: not app.is_running)
+    assert not app.session.messages
 
 
 @pytest.mark.parametrize("text", ["/etc/hosts: what is in it?", "/a.py is broken"])
@@ -102,11 +113,11 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
     app = make_app(home, fail("overloaded", status=529), say("there"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
-        assert app.screen_text.count("overloaded") == 1
+        await app.settling_until(pilot, lambda: "Retrying: 1 of 3" in app.screen_text)
+        assert app.screen_text.count("Overloaded") == 1
         app.session.retry_countdown.retry_now()
         await wait_for_runs(app, pilot)
-        assert "overloaded" not in app.screen_text
+        assert "Overloaded" not in app.screen_text
 
 
 def test_what_is_proposed_at_first_works_in_this_folder(tmp_path: Path) -> None:
@@ -136,7 +147,7 @@ async def test_a_number_asks_for_what_the_first_screen_proposes(screen: Screen) 
     assert asked == ["read README.md", "thanks", "1"]
 
 
-async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: Screen) -> None:
+async def test_the_editor_says_when_nothing_can_be_sent(home: Path, screen: Screen) -> None:
     written = SessionLog.create(home, screen.project)
     written.append(said("how deep?"))
     written.append(assistant_entry("Four fathoms."))
@@ -148,7 +159,7 @@ async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: 
         await app.session.branches.open(SessionLog.open(written.path, read_only=True), "resume")
         await pilot.pause()
         assert "Read-only" in app.editor.surface.placeholder
-        await app.session.branches.begin()
+        await app.session.branches.start_new_session()
         await pilot.pause()
         assert "Ask anything" in app.editor.surface.placeholder
 
@@ -166,10 +177,10 @@ async def test_clear_and_exit_do_what_hands_have_learnt(home: Path) -> None:
         await app.settling_until(pilot, lambda: app.return_code is not None)
 
 
-async def test_a_word_about_what_was_done_takes_the_place_of_the_one_before(home: Path) -> None:
+async def test_a_new_notice_replaces_the_previous_one(home: Path) -> None:
     app = make_app(home)
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         for text in ("copied: one", "copied: two"):
-            say_briefly(app, text)
+            show_confirmation(app, text)
             await pilot.pause()
         assert "copied: two" in app.screen_text and "copied: one" not in app.screen_text

@@ -39,7 +39,7 @@ def files(home: Path, **texts: str) -> Path:
 
 
 def offered(app: ScriptedApp) -> list[str]:
-    answer = app.query_one(CompletionPopup)._answer
+    answer = app.query_one(CompletionPopup)._completions
     return [item.label or item.text for item in answer.items] if answer is not None else []
 
 
@@ -74,11 +74,11 @@ async def test_symbols_of_a_file_that_was_written_just_now(home: Path) -> None:
         await type_until(app, pilot, "@boat.py:mo", "moor")
 
 
-async def test_of_a_file_that_is_kept_back_no_symbols_are_offered(home: Path) -> None:
+async def test_symbols_of_hidden_files_are_not_completed(home: Path) -> None:
     files(home, boat_py=BOAT, kept_py=BOAT, _env_local="KEY=1\n")
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
-        app.session.settings.keep("permissions.deny", ("read: kept.py",))
+        app.session.settings.save_setting("permissions.deny", ("read: kept.py",))
         await type_until(app, pilot, "@boat.py:moo", "moor")
         popup = app.query_one("#completion", CompletionPopup)
 

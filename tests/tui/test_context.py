@@ -8,6 +8,7 @@ import pytest
 
 from app.providers.scripted import fail, say
 from app.values.entries import CompactionEntry
+from tests.support.sizes import resize
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 LONG = "a long story " * 400
@@ -46,7 +47,7 @@ async def test_one_key_goes_back_to_the_full_history(home: Path) -> None:
         await until(app, pilot, "compaction from")
         assert app.session.messages != before
         await pilot.press("alt+u")
-        await until(app, pilot, "This is the full history again")
+        await until(app, pilot, "The full history is restored")
         assert app.session.messages == before
 
 
@@ -58,16 +59,16 @@ async def test_a_full_window_is_reported_once_with_the_key_and_stays_in_the_foot
         app.assembled.effective_settings.set("compaction.keepRecentTokens", 200)
         model = app.session.state.model
         assert model is not None
-        await app.session.models.use(msgspec.structs.replace(model, context_window=6_000))
+        await app.session.models.use_model(msgspec.structs.replace(model, context_window=6_000))
         await submit(app, pilot, "and on")
         await wait_for_runs(app, pilot, 2)
-        await until(app, pilot, "alt+s lets you edit the summary first", "window nearly full: /compact")
+        await until(app, pilot, "alt+s lets you edit the summary first", "context nearly full: /compact")
         assert app.screen_text.count("The context window is nearly full") == 1
         assert not compactions(app)
 
 
 @pytest.mark.parametrize("how", ["done", "failed", "stopped"])
-async def test_compacting_is_told_in_the_border_until_it_ends(home: Path, how: str) -> None:
+async def test_the_border_shows_a_compaction_until_it_ends(home: Path, how: str) -> None:
     gate = asyncio.Event()
     failing = fail("no", status=400, gate=gate)
     ends = {"done": say(SUMMARY, gate=gate), "failed": failing, "stopped": say("s", gate=gate)}
@@ -93,16 +94,20 @@ async def test_the_summary_is_on_the_page_while_it_is_written(home: Path) -> Non
     async with app.run_test(size=(100, 30)) as pilot:
         await talked(app, pilot)
         await submit(app, pilot, "/compact")
-        await until(app, pilot, "a summary is being written")
+        await until(app, pilot, "writing a summary")
         gate.set()
         await until(app, pilot, "compaction from")
 
 
 async def test_the_footer_tells_the_hit_rate_of_the_prompt_cache(home: Path) -> None:
     app = make_app(home, say(LONG), say("b"), say("c"))
-    async with app.run_test(size=(200, 30)) as pilot:
+    async with app.run_test(size=(100, 30)) as pilot:
         await talked(app, pilot, 3)
         usage = app.session.stats.last_usage
         assert usage is not None and usage.cache_read
         share = 100 * usage.cache_read / (usage.input + usage.cache_read + usage.cache_write)
-        await until(app, pilot, f"hit {share:.0f} %")
+        await until(app, pilot, f"cache {share:.0f} %")
+        assert "cache ↑" not in app.screen_text
+        await resize(pilot, 200, 30)  # the side panel says how much of the session came from the cache
+        await app.settling_until(pilot, lambda: "from the cache" in app.screen_text)
+        assert f"cache {share:.0f} %" not in app.screen_text

@@ -49,7 +49,7 @@ async def test_keys_at_a_block_go_to_a_name_of_it(page) -> None:
     await pilot.press("escape", "u")
     await until(app, pilot, "Uses of")
     await pilot.press(*"launch", "enter")
-    await until(app, pilot, "1 use, by name")
+    await until(app, pilot, "1 use, matched by name")
     assert "boats.py:7  in moor" in app.screen_text
     await pilot.press("escape", "escape")
 
@@ -91,7 +91,7 @@ async def test_the_outline_of_a_file_with_secrets_is_for_the_person_alone(page) 
     app, pilot = page
     (app.session.cwd / ".env").write_text("ANCHOR_TOKEN=1\n")
     await submit(app, pilot, "/map .env")
-    await until(app, pilot, "For you alone, not sent to the model: reading its file needs approval")
+    await until(app, pilot, "Not sent to the model: reading its file needs approval")
     assert "ANCHOR_TOKEN" in app.screen_text
     await pilot.press("escape")
     await until(app, pilot, "in the morning")
@@ -102,9 +102,9 @@ async def test_the_outline_of_a_file_with_secrets_is_for_the_person_alone(page) 
 async def test_the_footer_tells_how_far_a_long_indexing_is(page, monkeypatch) -> None:
     app, pilot = page
     maps = app.session.repository
-    monkeypatch.setattr(type(maps), "building", property(lambda maps: (4120, 16151)))
-    maps._workspace.map_heard()
+    monkeypatch.setattr(type(maps), "indexing_progress", property(lambda maps: (4120, 16151)))
+    maps._workspace.on_map_progress()
     await until(app, pilot, "indexing 4,120/16,151")
-    monkeypatch.setattr(type(maps), "building", property(lambda maps: None))
-    maps._workspace.map_heard()
+    monkeypatch.setattr(type(maps), "indexing_progress", property(lambda maps: None))
+    maps._workspace.on_map_progress()
     await app.settling_until(pilot, lambda: "indexing" not in app.screen_text)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from app.tui.transcript import earlier_blocks as earlier
-from app.tui.transcript import replay
-from app.tui.transcript.changes_line import ChangesLine
-from app.tui.transcript.earlier_blocks import EarlierBlocks, first_of_end, turn_at
+from app.tui.transcript import message_blocks
+from app.tui.transcript.earlier_blocks import EarlierBlocks, first_shown_entry, turn_start_before
 from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.turn_end import TurnEnds
 from app.values.content import Text, ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
@@ -64,7 +64,7 @@ def conversation(turns: int, seed: int) -> list[Entry]:
 
 
 def at_once(entries: list[Entry]) -> list[Block]:
-    return replay.blocks_of(entries, renderers(), ChangesLine(lambda _, usual: usual))
+    return message_blocks.branch_blocks(entries, renderers(), TurnEnds(lambda _, usual: usual))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -73,27 +73,27 @@ async def test_what_comes_later_is_what_would_have_been_there(seed: int, monkeyp
     monkeypatch.setattr(earlier, "FIRST_ENTRIES", 12)
     monkeypatch.setattr(earlier, "ENTRIES_PER_SLICE", 7)
     monkeypatch.setattr(earlier, "_SLICE_PAUSE_SECONDS", 0)
-    monkeypatch.setattr(earlier, "_BEGINS_AFTER", 0)
+    monkeypatch.setattr(earlier, "_START_DELAY_SECONDS", 0)
     entries = conversation(60, seed)
     drawn = renderers()
     page = Page()
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
         coming = EarlierBlocks(transcript, drawn, lambda _, usual: usual)
-        end = coming.take(entries)
+        end = coming.first_entries(entries)
         assert 0 < len(end) < len(entries)
-        transcript.replace_all(replay.blocks_of(end, drawn, ChangesLine(lambda _, usual: usual)))
-        assert coming.is_coming
+        transcript.replace_all(message_blocks.branch_blocks(end, drawn, TurnEnds(lambda _, usual: usual)))
+        assert coming.has_more
         for _ in range(20):
             await pilot.pause()
         assert len(transcript.column.items) < len(entries) // 2, "it came before the page was there"
-        coming.begin()
+        coming.start_adding()
         for _ in range(len(entries)):
             await pilot.pause()
-            if not coming.is_coming:
+            if not coming.has_more:
                 break
         expected = at_once(entries)
-        assert [transcript.block(block.id) for block in expected] == expected
+        assert [transcript.find_block(block.id) for block in expected] == expected
         assert [item.block.id for item in transcript.column.items] == [block.id for block in expected]
         assert [transcript.column.index_of(block.id) for block in expected] == list(range(len(expected)))
         shown = [item.gap for item in transcript.column.items]
@@ -109,14 +109,14 @@ async def test_the_view_stays_where_it_is_while_more_comes_above():
         transcript.replace_all(blocks[80:])
         await pilot.pause()
         end = transcript.viewport.rows[-1]
-        transcript.arriving.put_before(blocks[60:80])
+        transcript.arriving.prepend_blocks(blocks[60:80])
         await pilot.pause()
         assert transcript.viewport.is_following
         assert transcript.viewport.rows[-1].item is end.item
         transcript.viewport.scroll_by(-15)
         await pilot.pause()
         before = [(row.item.block.id, row.row) for row in transcript.viewport.rows]
-        transcript.arriving.put_before(blocks[:60])
+        transcript.arriving.prepend_blocks(blocks[:60])
         await pilot.pause()
         assert [(row.item.block.id, row.row) for row in transcript.viewport.rows] == before
         transcript.remove_block(blocks[70].id)
@@ -126,14 +126,14 @@ async def test_the_view_stays_where_it_is_while_more_comes_above():
 def test_a_short_conversation_is_shown_at_once():
     entries = conversation(40, 1)
     assert len(entries) < earlier.MAX_ENTRIES_AT_ONCE
-    assert first_of_end(entries) == 0
+    assert first_shown_entry(entries) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_part_begins_between_a_call_and_its_result(seed: int):
     entries = conversation(60, seed)
     for at in range(len(entries)):
-        begin = turn_at(entries, at)
+        begin = turn_start_before(entries, at)
         assert begin <= at
         calls = {
             call.id

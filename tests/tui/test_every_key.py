@@ -21,7 +21,7 @@ from textual.pilot import Pilot
 from app.providers.scripted import say
 from app.tui.features.context.feature import CONTEXT
 from app.tui.features.models.feature import MODELS
-from app.tui.features.screen.feature import QUEUE, RUN
+from app.tui.features.screen.feature import QUEUE, RUN_KEYS
 from app.tui.keys.keymap import key_of_character
 from tests.tui import test_every_key_of_screens, test_every_key_of_settings
 from tests.tui import vi_key_cases as vi_keys_pressed
@@ -74,7 +74,7 @@ def put(app: ScriptedApp, text: str) -> None:
     before, _, after = text.partition("|")
     app.editor.set_text(before + after)
     app.editor.model.move_to((before.count("\n"), len(before.rpartition("\n")[2])))
-    app.editor.changed()
+    app.editor.update_after_command()
 
 
 def written(app: ScriptedApp) -> str:
@@ -106,8 +106,8 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def edit(editor: PromptEditor, text: str, *rest: object, **more: object) -> None:
         editor.set_text(text + " and more")
 
-    monkeypatch.setattr("app.tui.prompt.paste_and_editor.paste", paste)
-    monkeypatch.setattr("app.tui.prompt.paste_and_editor.edit_elsewhere", edit)
+    monkeypatch.setattr("app.tui.prompt.paste_and_editor.paste_clipboard", paste)
+    monkeypatch.setattr("app.tui.prompt.paste_and_editor.edit_in_external_editor", edit)
     async with page(tmp_path) as (app, pilot):
         app.editor.history.replace([UnsentPrompt(text="older")])
         for action, (before, after) in EDITOR.items():
@@ -123,7 +123,7 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 async def test_those_of_vi(tmp_path: Path) -> None:
     async with page(tmp_path) as (app, pilot):
-        app.editor.keyboard.vi.use(True)
+        app.editor.keyboard.vi.set_enabled(True)
         for action, (typed, before, after) in vi_keys_pressed.VI.items():
             app.editor.reset()
             put(app, before)
@@ -252,7 +252,7 @@ async def test_the_pages(tmp_path: Path) -> None:
                 app.transcript.open_all(thinking=False)
                 app.transcript.open_all(tools=False)
                 app.page.search_bar.display = False
-                app.presenter.show_all()
+                app.presenter.rebuild_transcript()
                 await pilot.press(*step.before)
                 await pilot.pause()
                 assert not step.effect(app), f"{step.action} is so before {key}"
@@ -279,13 +279,13 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
         asked.append(value)
 
     async with page(tmp_path) as (app, pilot):
-        page_of = app.register.page
-        force_setattr(page_of(RUN), "copy", lambda text, what: asked.append((text, what)))
-        monkeypatch.setattr(type(page_of(MODELS)), "cycle", staticmethod(note))
+        page_of = app.feature_register.page
+        force_setattr(page_of(RUN_KEYS), "copy", lambda text, what: asked.append((text, what)))
+        monkeypatch.setattr(type(page_of(MODELS)), "cycle_model", staticmethod(note))
         monkeypatch.setattr(type(page_of(MODELS)), "cycle_level", staticmethod(note))
-        monkeypatch.setattr(type(page_of(CONTEXT)), "preview", staticmethod(note))
+        monkeypatch.setattr(type(page_of(CONTEXT)), "preview_summary", staticmethod(note))
         monkeypatch.setattr(
-            type(page_of(QUEUE)), "take_back", staticmethod(lambda: asked.append("taken back"))
+            type(page_of(QUEUE)), "take_back_all", staticmethod(lambda: asked.append("taken back"))
         )
         told = {
             "app.model.cycleForward": 1,

@@ -1,38 +1,50 @@
 """Every key action of every screen: its default keys are pressed, and the effect is checked."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from app.tui.batch.batch_screen import BatchScreen
+from app.tui.batch.batch_view import BatchView
 from app.tui.features.context.screen import ContextScreen, ContextView
 from app.tui.features.helpers.page import HelpersScreen
-from app.tui.features.helpers.screen import HelperScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.mcp.form_screen import ChoicesScreen, FilledField, FormScreen
 from app.tui.features.mcp.page import ServersScreen
-from app.tui.features.models.screen import LevelScreen, ModelScreen, ScopeScreen
+from app.tui.features.models.screen import ModelScreen, ScopedModelsScreen, ThinkingLevelScreen
 from app.tui.features.pending.page import PendingScreen
-from app.tui.features.review.screen import FileRow, ReviewScreen, ReviewView
+from app.tui.features.review.screen import (
+    FileRow,
+    HunkEditor,
+    ReviewAnswer,
+    ReviewQuestionScreen,
+    ReviewScreen,
+    ReviewView,
+)
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.features.usage.screen import UsageRow, UsageScreen, UsageView
+from bayou.batch import BatchResult
 from tests.tui.keys_pressed import KEYS, keys
 from tests.widgets.host import Host
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.common_pickers import ThemeScreen
+from widgets.screens.conversation import ConversationScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import Preview, preview_of
+from widgets.screens.preview import Preview, PreviewText, make_preview
 from widgets.screens.text_pages import PageScreen
 from widgets.status.queue import QueuedRow, QueueView
 from widgets.transcript.blocks import NoteBlock, UserBlock
 from widgets.transcript.view import Transcript
 
+BATCH_RESULT = BatchResult(id="one", key="one #1", hash="h", outcome="passed")
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]
 
 
@@ -116,7 +128,7 @@ async def test_the_lists() -> None:
 
 ACTING: dict[str, Callable[[], PickerScreen]] = {
     "models": lambda: ModelScreen(ROWS, ["3"]),
-    "thinking levels": lambda: LevelScreen("Thinking", ROWS),
+    "thinking levels": lambda: ThinkingLevelScreen("Thinking", ROWS),
     "themes": lambda: ThemeScreen(ROWS, "1", lambda name: None),
     "the context window": lambda: ContextScreen(
         ContextView(
@@ -130,13 +142,18 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
     "usage": lambda: UsageScreen(
         UsageView(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
     ),
-    "helpers and jobs": lambda: HelpersScreen([ListRow(id="h1", title="look")], lambda row: preview_of("")),
-    "jobs": lambda: JobsScreen([ListRow(id="1", title="make")], lambda row: preview_of("")),
-    "staged changes": lambda: PendingScreen([ListRow(id="1", title="a change")], lambda row: preview_of("")),
-    "MCP servers": lambda: ServersScreen([ListRow(id="docs", title="docs")], lambda row: preview_of("")),
+    "helpers and jobs": lambda: HelpersScreen([ListRow(id="h1", title="look")], lambda row: make_preview("")),
+    "jobs": lambda: JobsScreen([ListRow(id="1", title="make")], lambda row: make_preview("")),
+    "staged changes": lambda: PendingScreen(
+        [ListRow(id="1", title="a change")], lambda row: make_preview("")
+    ),
+    "MCP servers": lambda: ServersScreen([ListRow(id="docs", title="docs")], lambda row: make_preview("")),
     "forms": lambda: FormScreen("docs asks", "", [FilledField(id="1", title="name")]),
-    "several choices of a form": lambda: ChoicesScreen("Load", "", [ListRow(id="1", title="rope")], ()),
-    "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),
+    "multiple-choice fields": lambda: ChoicesScreen(
+        "Load", PreviewText(), [ListRow(id="1", title="rope")], ()
+    ),
+    "a batch": lambda: BatchScreen(BatchView(Path("/fixes"), [BATCH_RESULT])),
+    "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_in_this_folder=True)]),
 }
 """Screens whose keys ask the application for something, or end the screen with it."""
 OWN = {
@@ -190,14 +207,14 @@ class _Helper:
     def footer(self) -> str:
         return "running"
 
-    def follow(self, transcript: Transcript) -> None:
+    def show_new(self, transcript: Transcript) -> None:
         if transcript.last_block is None:
             transcript.replace_all([UserBlock(id=str(number), text="line\n\n" * 9) for number in range(20)])
 
-    def leave(self) -> None:
+    def stop_showing(self) -> None:
         self.noted.append("left")
 
-    async def tell(self, text: str) -> str:
+    async def send_message(self, text: str) -> str:
         self.noted.append(text)
         return ""
 
@@ -209,14 +226,14 @@ async def test_one_helper() -> None:
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
         for action, noted in (("tui.select.confirm", "a"), ("app.tasks.stop", "stopped")):
-            for key in keys("one helper", action):
+            for key in keys("a helper's conversation", action):
                 helper = _Helper()
-                await app.shows(HelperScreen(helper))
+                await app.shows(ConversationScreen(helper, helper.send_message))
                 await pilot.press("a", key)
                 await until(pilot, lambda helper=helper, noted=noted: helper.noted == [noted])
-        await app.shows(screen := HelperScreen(_Helper()))
+        await app.shows(screen := ConversationScreen(_Helper(), _Helper().send_message))
         for action in ("tui.select.pageUp", "tui.select.pageDown"):
-            for key in keys("one helper", action):
+            for key in keys("a helper's conversation", action):
                 await pilot.pause()
                 at = screen.transcript.scroll_offset.y
                 await pilot.press(key)
@@ -240,16 +257,16 @@ async def test_the_models_to_cycle_through() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         for action, chosen in want.items():
             for key in keys("models to cycle through", action):
-                screen = ScopeScreen(ROWS, ["1", "2", "3"], lambda key: "one provider")
+                screen = ScopedModelsScreen(ROWS, ["1", "2", "3"], lambda key: "one provider")
                 await app.shows(screen)
                 await pilot.press("home", "down", key)
                 await until(
-                    pilot, lambda screen=screen, chosen=chosen: sorted(screen.chosen) == sorted(chosen)
+                    pilot, lambda screen=screen, chosen=chosen: sorted(screen.chosen_ids) == sorted(chosen)
                 )
                 if "reorder" in action:
-                    assert screen.chosen == chosen
+                    assert screen.chosen_ids == chosen
         for key in keys("models to cycle through", "app.models.keep"):
-            await app.shows(ScopeScreen(ROWS, ["1"], lambda key: "one provider"))
+            await app.shows(ScopedModelsScreen(ROWS, ["1"], lambda key: "one provider"))
             await pilot.press(key)
             await until(pilot, lambda: bool(app.noted))
 
@@ -283,11 +300,11 @@ async def test_the_questions() -> None:
 
 
 async def test_the_pages_to_read() -> None:
-    text = preview_of("A page", "line\n" * 200)
+    text = make_preview("A page", "line\n" * 200)
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
         for action in ("up", "down", "pageUp", "pageDown", "first", "last"):
-            for key in keys("pages to read", f"tui.select.{action}"):
+            for key in keys("text pages", f"tui.select.{action}"):
                 await app.shows(PageScreen("Page", text))
                 await pilot.press("space", "space")
                 await until(pilot, lambda: app.screen.query_one(Preview).scroll_offset.y == 20)
@@ -300,7 +317,7 @@ async def test_the_pages_to_read() -> None:
                         and app.screen.query_one(Preview).scroll_offset.y != 20
                     ),
                 )
-        for key in keys("pages to read", "tui.select.confirm"):
+        for key in keys("text pages", "tui.select.confirm"):
             await app.shows(PageScreen("Page", text))
             await pilot.press(key)
             await until(pilot, lambda: app.noted == [None])
@@ -411,13 +428,14 @@ async def test_the_trees() -> None:
         for key in keys(place, "app.tree.toggleLabelTimestamp"):
             screen = await begin()
             await pilot.press(key)
-            await until(pilot, lambda screen=screen: "09:41" in screen.query_one(RowList).shown[0].row.right)
+            await until(pilot, lambda screen=screen: not screen.query_one(RowList).shown[0].row.right)
 
 
 REVIEW_ASKS = {
     "app.review.keep": "keep",
     "app.review.takeBack": "take-back",
     "app.review.undo": "undo",
+    "app.review.apply": "apply",
     "app.review.comment": "comment",
     "app.review.send": "send",
     "app.review.unfold": "unfold",
@@ -427,6 +445,7 @@ REVIEW_ASKS = {
     "app.review.older": "older",
     "app.review.newer": "newer",
     "app.review.edit": "edit",
+    "app.review.ownEditor": "own-editor",
     "app.review.copy": "copy",
     "app.review.copyAll": "copy-all",
 }
@@ -434,7 +453,7 @@ REVIEW_ASKS = {
 
 async def test_reviewing_changes() -> None:
     place = "reviewing changes"
-    files = tuple(FileRow(path=f"f{number}", deed="changed") for number in range(3))
+    files = tuple(FileRow(path=f"f{number}", change="changed") for number in range(3))
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
 
@@ -468,6 +487,35 @@ async def test_reviewing_changes() -> None:
             screen = await begin()
             await pilot.press(key)
             await until(pilot, lambda screen=screen: screen.search_bar.has_focus_within)
+        view = ReviewView(title="Change f1?", files=files, answers=("allow", "always…", "deny"))
+        answered: list[ReviewAnswer] = []
+        answers: dict[str, ReviewAnswer] = {
+            "app.review.allow": "yes",
+            "app.review.always": "always",
+            "app.review.deny": "no",
+        }
+        for action, answer in answers.items():
+            for key in keys(place, action):
+                answered.clear()
+                await app.shows(ReviewQuestionScreen(view, answered.append))
+                await pilot.press(key)
+                await until(pilot, lambda answer=answer: answered == [answer])
+
+
+async def test_editing_lines_of_a_hunk() -> None:
+    place = "editing lines of a hunk"
+    app = Screens()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for key in keys(place, "app.editLines.save"):
+            await app.shows(screen := HunkEditor("a.py:3", "one\n\ttwo", 3))
+            await pilot.press("end", "enter", "x", key)
+            await until(pilot, lambda screen=screen: not screen.is_attached)
+        for key in keys(place, "app.editLines.cancel"):
+            await app.shows(screen := HunkEditor("a.py:3", "one", 3))
+            await pilot.press("x", key)
+            assert screen.is_attached
+            await pilot.press(key)
+            await until(pilot, lambda screen=screen: not screen.is_attached)
 
 
 class Queue(Host):
@@ -486,12 +534,12 @@ async def test_the_waiting_messages() -> None:
         view = app.query_one(QueueView)
         view.focus()
         for action, before, after in (("app.queue.up", 1, 0), ("app.queue.down", 1, 2)):
-            for key in keys("waiting messages", action):
+            for key in keys("queued messages", action):
                 view._at = before
                 await pilot.press(key)
                 await until(pilot, lambda after=after: view._at == after)
         for action, delta in (("app.queue.earlier", -1), ("app.queue.later", 1)):
-            for key in keys("waiting messages", action):
+            for key in keys("queued messages", action):
                 view._at = 1
                 app.moved.clear()
                 await pilot.press(key)

@@ -19,14 +19,14 @@ async def test_the_settings() -> None:
 
 
 async def test_what_came_of_a_setting() -> None:
-    rows = [SettingRow(id="a", value="on", look="look"), SettingRow(id="b", value="on")]
+    rows = [SettingRow(id="a", value="on", details_label="look"), SettingRow(id="b", value="on")]
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
         for key in keys("settings", "app.settings.look"):
             await app.shows(SettingsScreen(rows))
             await pilot.press("down", key, "up", key)  # of the second there is nothing to see
             await until(pilot, lambda: app.noted == ["look at a"])
-        for key in keys("your shell, as commands have it", "app.ownShell.again"):
+        for key in keys("imported shell definitions", "app.ownShell.again"):
             await app.shows(OwnShellScreen("Your shell", []))
             await pilot.press(key)
             await until(pilot, lambda: app.noted == ["app.ownShell.again"])

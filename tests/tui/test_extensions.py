@@ -44,7 +44,7 @@ async def submit(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
 
 async def ready(app: ScriptedApp, pilot: Pilot[int]) -> None:
     async with asyncio.timeout(10):
-        while app.extended is None:
+        while app.connected_extensions is None:
             await pilot.pause()
 
 
@@ -227,8 +227,8 @@ ASKING = """
             ui = context.ui
             ui.set_widget("top", ["above the editor"])
             ui.set_widget("low", lambda: Static("below the editor"), placement="below_editor")
-            ui.set_header(lambda: Static("a header of its own"))
-            ui.set_footer(lambda: Static("a footer of its own"))
+            ui.set_header(lambda: Static("a custom header"))
+            ui.set_footer(lambda: Static("a custom footer"))
             ui.set_working("thinking hard", frames=["*"])
             ui.set_editor_text("typed for you")
             ui.paste("!")
@@ -272,7 +272,7 @@ async def test_an_unanswered_question_disappears_after_its_timeout(home: Path) -
                 await pilot.pause()
 
 
-async def test_a_question_given_up_before_it_stands_there_does_not_stay(home: Path) -> None:
+async def test_a_question_cancelled_before_it_is_drawn_is_not_shown(home: Path) -> None:
     app = make_app(home, say("x"), extension=ASKING)
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
@@ -285,7 +285,7 @@ async def test_a_question_given_up_before_it_stands_there_does_not_stay(home: Pa
 
 
 @pytest.mark.parametrize("where", ["page", "over"])
-async def test_a_widget_of_its_own_until_it_is_done(home: Path, where: str) -> None:
+async def test_a_custom_widget_is_shown_until_it_is_done(home: Path, where: str) -> None:
     app = make_app(home, say("x"), extension=ASKING)
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
@@ -307,22 +307,22 @@ async def test_escape_takes_an_overlay_away(home: Path) -> None:
         await until(app, pilot, "own None")
 
 
-async def test_what_stands_around_the_editor(home: Path) -> None:
+async def test_widgets_above_and_below_the_editor_are_shown(home: Path) -> None:
     app = make_app(home, say("x"), extension=ASKING)
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
         await submit(app, pilot, "/around")
         text = await until(app, pilot, "typed for you!")
-        for part in ("above the editor", "below the editor", "a header of its own", "a footer of its own"):
+        for part in ("above the editor", "below the editor", "a custom header", "a custom footer"):
             assert part in text
         assert "* thinking hard" in text
         await submit(app, pilot, "/nothing-around")
         text = await until(app, pilot, "theme bayou-dark True bayou-light False")
-        for part in ("above the editor", "below the editor", "a header of its own", "a footer of its own"):
+        for part in ("above the editor", "below the editor", "a custom header", "a custom footer"):
             assert part not in text
 
 
-async def test_a_message_with_a_widget_of_its_own_opens_it(home: Path) -> None:
+async def test_a_message_with_a_custom_widget_opens_it(home: Path) -> None:
     code = """
         from textual.widgets import Static
 
@@ -337,7 +337,7 @@ async def test_a_message_with_a_widget_of_its_own_opens_it(home: Path) -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
         await submit(app, pilot, "/chart")
-        await until(app, pilot, "enter shows it")
+        await until(app, pilot, "enter show")
         await pilot.press("f6", "enter")
         await until(app, pilot, "the chart itself")
         await pilot.press("escape")
@@ -371,7 +371,7 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
         await pilot.press("down", "enter")
         await until(app, pilot, "This folder is not trusted")
         assert app.session.state.interrupt_mode == "wait"
-        assert app.extended and "theirs" not in app.extended.catalogue.commands()
+        assert app.connected_extensions and "theirs" not in app.connected_extensions.catalogue.commands()
 
 
 async def test_settings_follow_their_file(home: Path) -> None:

@@ -38,7 +38,7 @@ async def asked(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
 def wait(app: ScriptedApp) -> None:
     for _ in range(10):
         app.time.now += 0.1
-        app.approval_bar.arming.look(app.time.now)
+        app.approval_bar.arming.update_armed(app.time.now)
 
 
 def result(app: ScriptedApp) -> str:

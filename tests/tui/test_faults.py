@@ -12,18 +12,18 @@ from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.resources.paths import Paths
 from app.tui.app import BayouApp
-from app.tui.run import FaultReports
-from tools.files.private import last_resort_path
+from app.tui.run import FaultReporter
+from tools.files.private_folders import last_resort_path
 
 
-def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReports]:
+def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReporter]:
     project = tmp_path / "project"
     project.mkdir()
     assembled = assemble_session(
         Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {}
     )
     app = BayouApp(assembled, home=tmp_path)
-    return app, FaultReports(app, tmp_path / "crash")
+    return app, FaultReporter(app, tmp_path / "crash")
 
 
 async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: 
     assert "ZeroDivisionError: a fault of ours" in faults.crash.report.read_text()
 
 
-async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
+async def test_work_of_a_closed_screen_is_not_a_crash(tmp_path: Path) -> None:
     app, faults = guarded(tmp_path)
     has_ended = asyncio.Event()
     async with app.run_test():
@@ -86,7 +86,7 @@ def test_no_report_is_written_into_another_users_folder(
     assert not list(open_to_all.iterdir())
 
 
-def test_a_report_that_can_be_written_nowhere_is_no_second_fault(
+def test_an_unwritable_crash_report_is_not_a_second_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     blocked = tmp_path / "file"

@@ -75,7 +75,7 @@ async def test_a_symbol_is_found_by_typing_and_asked_for(page) -> None:
     app, pilot = page
     await at_map(app, pilot, "c.py")
     await pilot.press("enter")
-    await until(app, pilot, "read it")
+    await until(app, pilot, "enter open")
     await pilot.press(*"c_523", "enter")
     await until(app, pilot, "read c.py:2093-2094")
     assert app.editor.text == "read c.py:2093-2094"

@@ -127,7 +127,7 @@ def shell(folder: Path, size: tuple[int, int]) -> Iterator[Pane]:
 
 def connect(pane: Pane, server: ModelServer) -> None:
     pane.enter("bayou")
-    pane.until("The offline guide reads")
+    pane.until("No model is connected yet")
     pane.enter("/login")
     pane.until("Connect a provider")
     pane.type("ollama")
@@ -191,8 +191,8 @@ def leave_with_a_job(pane: Pane) -> None:
     pane.until("It serves.")
     pane.until("in the background, job1")
     pane.press("C-d")
-    pane.until("Leave bayou? 1 job would end")
-    pane.until("Wait for them, then leave")
+    pane.until("Quit bayou? 1 job would be stopped")
+    pane.until("Wait for the jobs first")
     pane.press("Enter")
     pane.until("To resume this session: bayou")
 
@@ -202,8 +202,8 @@ def come_back(pane: Pane, server: ModelServer) -> None:
     pane.until("It serves.")
     pane.until("job1", gone="To resume this session")
     pane.enter("and the server?")
-    pane.until("I see.", gone="esc stops")
-    assert "It has no result, and none will come" in str(server.requests[-1]["messages"])
+    pane.until("I see.", gone="esc stop")
+    assert "so it has no result" in str(server.requests[-1]["messages"])
     pane.press("C-d")
     pane.until("To resume this session: bayou")
 

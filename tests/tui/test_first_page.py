@@ -1,10 +1,12 @@
-"""The page before the first prompt, with a model: what answers, what it may do, what was loaded, and tips."""
+"""The page before the first prompt, with a model: what answers, what it may do, what was loaded, recent sessions, and
+tips."""
 
 import json
 from pathlib import Path
 
 from app.assembly.options import Options
 from app.providers.scripted import say
+from tests.support.sizes import resize
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 
@@ -31,20 +33,103 @@ async def test_the_page_with_a_model_names_it_and_what_was_loaded(tmp_path: Path
     app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
-        await app.settling_until(pilot, lambda: "/rules" in app.screen_text)
+        await app.settling_until(pilot, lambda: "1 rule" in app.screen_text)
         shown = rows(app)
-        assert "script from scripted answers with medium thinking." in shown
-        assert "/context 1 instruction file (AGENTS.md)" in shown
-        assert "/skills 2 skills" in shown
-        assert "/rules 1 rule" in shown
-        assert "/mcp 1 MCP server" in shown
-        assert "· Worth knowing" in shown
+        assert "Model scripted/script, medium thinking ctrl+l" in shown
+        assert "Loaded AGENTS.md, 2 skills, 1 rule, 1 MCP server /context" in shown
+        assert "Tips" in shown
         await submit(app, pilot, "ahoy")
         await wait_for_runs(app, pilot)
         assert "Aye." in app.screen_text
-        assert "Welcome to bayou" not in app.screen_text and "Worth knowing" not in app.screen_text
+        assert "shows its work" not in app.screen_text and "Tips" not in app.screen_text
         await submit(app, pilot, "/new")
-        await app.settling_until(pilot, lambda: "Welcome to bayou" in app.screen_text)
+        await app.settling_until(pilot, lambda: "shows its work" in app.screen_text)
+
+
+async def test_a_recent_session_is_continued_by_a_click_or_its_id(tmp_path: Path) -> None:
+    said = [say("Aye."), say("They do.")]
+    app = make_app(tmp_path, *said, options=Options(use_theme="bayou-dark"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.is_ready.wait()
+        ids = []
+        for count, prompt in enumerate(("ahoy", "do boats float?"), 1):
+            await submit(app, pilot, prompt)
+            await wait_for_runs(app, pilot, count)
+            ids.append(app.session.state.session_id)
+            await submit(app, pilot, "/new")
+            await app.settling_until(pilot, lambda prompt=prompt: f"1 {prompt} now" in rows(app))
+        assert "2 ahoy now" in rows(app)
+        lines = app.screen_text.split("\n")
+        y = next(at for at, line in enumerate(lines) if "ahoy" in line)
+        await pilot.click(offset=(lines[y].index("ahoy"), y))
+        await app.settling_until(pilot, lambda: "Aye." in app.screen_text)
+        await submit(app, pilot, f"/resume {ids[1]}")
+        await app.settling_until(pilot, lambda: "They do." in app.screen_text)
+        assert app.session.state.session_id == ids[1]
+
+
+async def test_a_recent_session_is_continued_by_its_number(tmp_path: Path) -> None:
+    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "ahoy")
+        await wait_for_runs(app, pilot)
+        await submit(app, pilot, "/new")
+        await app.settling_until(pilot, lambda: "1 ahoy now" in rows(app))
+        await submit(app, pilot, "1")
+        await app.settling_until(pilot, lambda: "Aye." in app.screen_text)
+
+
+async def test_a_low_terminal_shows_less_of_the_page(tmp_path: Path) -> None:
+    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await app.is_ready.wait()
+        assert "≈ ≈ ≈ ≈" in app.screen_text and "Tips" in app.screen_text
+        await resize(pilot, 80, 16)
+        assert "b a y o u" in app.screen_text and "Tips" not in app.screen_text
+        await resize(pilot, 40, 10)
+        assert "b a y o u" not in app.screen_text and "scripted/script" in app.screen_text
+
+
+async def test_a_short_conversation_is_just_above_the_editor_and_above_a_list(tmp_path: Path) -> None:
+    app = make_app(tmp_path, say("Aye."))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "ahoy")
+        await wait_for_runs(app, pilot)
+        lines = app.screen_text.split("\n")
+        assert next(at for at, line in enumerate(lines) if "Aye." in line) == app.editor.region.y - 2
+        await submit(app, pilot, "/theme")
+        await app.settling_until(pilot, lambda: "Theme" in app.screen_text and "Aye." in app.screen_text)
+        await pilot.press("escape")
+        await app.settling_until(pilot, lambda: app.screen_text.split("\n") == lines)
+
+
+async def test_sessions_that_are_loaded_late_are_above_the_tips(tmp_path: Path) -> None:
+    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "ahoy")
+        await wait_for_runs(app, pilot)
+        await submit(app, pilot, "/new")
+        await app.settling_until(pilot, lambda: "1 ahoy now" in rows(app))
+        assert [row for row in rows(app) if row in ("Recent sessions", "Tips")] == ["Recent sessions", "Tips"]
+        lines = app.screen_text.split("\n")
+        [fact] = [line for line in lines if "scripted/script" in line and "ctrl+l" in line]
+        [session] = [line for line in lines if "ahoy" in line]
+        assert fact.index("scripted/") == session.index("ahoy")
+
+
+async def test_a_model_that_comes_after_the_start_has_the_page(tmp_path: Path) -> None:
+    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    model = app.session.model
+    assert model is not None
+    app.assembled.model_choice.model = None
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        assert "shows its work" not in app.screen_text
+        await app.session.models.use_model(model)
+        await app.settling_until(pilot, lambda: "Model scripted/script, medium thinking ctrl+l" in rows(app))
 
 
 async def test_each_new_session_has_other_tips(tmp_path: Path) -> None:
@@ -54,7 +139,7 @@ async def test_each_new_session_has_other_tips(tmp_path: Path) -> None:
         async with app.run_test(size=(80, 24)) as pilot:
             await app.is_ready.wait()
             shown = rows(app)
-            at = shown.index("· Worth knowing")
+            at = shown.index("Tips")
             seen.append(shown[at + 1 : at + 5])
             await submit(app, pilot, "ahoy")
             await wait_for_runs(app, pilot)

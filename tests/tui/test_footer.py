@@ -12,13 +12,12 @@ from app.tui.status.header_and_footer import FooterContext, footer_segments
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.scripted_app import make_app, wait_for_runs
-from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 
 
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
-    await harness.session.todos.set(
+    await harness.session.todos.replace_by_user(
         [TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))]
     )
     around = FooterContext(home=tmp_path, host="harbour")
@@ -54,15 +53,13 @@ async def test_it_says_plan_where_the_place_in_the_tree_does(
         await app.is_ready.wait()
 
         def says_plan() -> bool:
-            return any(
-                one.id == "permissions" and one.text == "plan" for one in app.query_one(StatusFooter).segments
-            )
+            return any(one.id == "permissions" and one.text == "plan" for one in app.editor.surface.status)
 
         await app.session.prompt("first")
         await wait_for_runs(app, pilot)
         before = app.session.log.leaf_id
         assert not says_plan()
-        app.session.plan.switch(True)
+        app.session.plan.set_active(True)
         await app.settling_until(pilot, says_plan)
         planning = app.session.log.leaf_id
         await app.session.branches.go_to(before, NavigationOptions())
@@ -77,15 +74,16 @@ async def test_the_header_says_the_first_prompt_once_it_has_scrolled_out_of_sigh
         await app.is_ready.wait()
 
         def title() -> str:
-            return app.query_one(StatusHeader).segments[0].text
+            segments = app.query_one(StatusHeader).segments
+            return next((one.text for one in segments if one.id == "title"), "")
 
         await app.session.prompt("count the boats")
         await wait_for_runs(app, pilot)
         assert title() == "count the boats"
         app.transcript.keyboard.go_home()
-        await app.settling_until(pilot, lambda: title() == "bayou")
+        await app.settling_until(pilot, lambda: not title())
         app.transcript.keyboard.go_end()
         await app.settling_until(pilot, lambda: title() == "count the boats")
-        await app.session.record.rename("Boats")
+        await app.session.notes.rename("Boats")
         app.transcript.keyboard.go_home()
         await app.settling_until(pilot, lambda: title() == "Boats")

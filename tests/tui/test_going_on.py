@@ -27,7 +27,9 @@ async def test_new_asks_about_jobs_and_keeps_them(tmp_path: Path) -> None:
         await submit(app, pilot, "start it")
         await wait_for_runs(app, pilot)
         await submit(app, pilot, "/new")
-        await app.settling_until(pilot, lambda: "Leave this session? 1 job would end" in app.screen_text)
+        await app.settling_until(
+            pilot, lambda: "Leave this session? 1 job would be stopped" in app.screen_text
+        )
         assert "sleep 60" in app.screen_text
         await pilot.press("escape")
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
@@ -36,7 +38,7 @@ async def test_new_asks_about_jobs_and_keeps_them(tmp_path: Path) -> None:
         await app.settling_until(pilot, lambda: "Keep the jobs running" in app.screen_text)
         await pilot.press("1")
         await app.settling_until(pilot, lambda: "It runs." not in app.screen_text)
-        (job,) = app.session.jobs.running()
+        (job,) = app.session.jobs.running_jobs()
         assert job.is_pinned
 
 
@@ -47,16 +49,16 @@ async def test_quitting_asks_and_the_session_knows_that_no_result_comes(tmp_path
         await submit(app, pilot, "start it")
         await wait_for_runs(app, pilot)
         await pilot.press("ctrl+d")
-        await app.settling_until(pilot, lambda: "Leave bayou? 1 job would end" in app.screen_text)
+        await app.settling_until(pilot, lambda: "Quit bayou? 1 job would be stopped" in app.screen_text)
         await pilot.press("3")
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.is_running
         await pilot.press("ctrl+d")
-        await app.settling_until(pilot, lambda: "Leave and end them" in app.screen_text)
+        await app.settling_until(pilot, lambda: "Quit and stop the jobs" in app.screen_text)
         await pilot.press("1")
     file = app.session.state.file
     await app.session.close()
-    assert file is not None and "none will come" in file.read_text()
+    assert file is not None and "so it has no result" in file.read_text()
     assert SessionLog.open(file) is not None
 
 

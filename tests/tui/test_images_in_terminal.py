@@ -54,10 +54,10 @@ def scroll_past(shown: Terminal, screen: PictureTerminal) -> None:
     """Two answers of the guide bring the picture out of sight; 8 rows up it is whole again."""
     shown.press("help\r")
     shown.until("To say what you want in your own words")
-    shown.until(lambda: "esc stops" not in shown.screen)
+    shown.until(lambda: "esc stop" not in shown.screen)
     shown.press("grep boat\r")
     shown.until("› grep boat")
-    shown.until(lambda: "esc stops" not in shown.screen)
+    shown.until(lambda: "esc stop" not in shown.screen)
     shown.until(lambda: screen.pictures == [] and screen.scraps == 0)
 
 
@@ -88,7 +88,7 @@ def test_a_picture_is_covered_and_moved_with_its_cells(tmp_path: Path, speaks: S
 
 
 @each_kind
-def test_on_a_screen_of_its_own_it_is_as_large_as_fits(tmp_path: Path, speaks: Speaks) -> None:
+def test_full_screen_an_image_is_as_large_as_fits(tmp_path: Path, speaks: Speaks) -> None:
     with opened(tmp_path, speaks, size=(100, 34)) as (shown, screen):
         until_one(shown, screen)
         shown.press("\x1bt")
@@ -106,7 +106,7 @@ def test_a_new_size_and_the_setting_are_heeded_at_once(tmp_path: Path, speaks: S
     with opened(tmp_path, speaks) as (shown, screen):
         until_one(shown, screen)
         shown.resize(40, 30)
-        shown.until(lambda: [seen.columns for seen in screen.pictures] == [37])
+        shown.until(lambda: [seen.columns for seen in screen.pictures] == [36])
         shown.resize(80, 30)
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [48])
         keep({"expandTools": '"always"', "images": '{"protocol": "blocks"}'})

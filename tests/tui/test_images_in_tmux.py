@@ -66,7 +66,7 @@ def test_a_picture_goes_through_and_is_moved_clipped_and_taken_away(tmp_path: Pa
         shown.press(UP * 8)
         shown.until(lambda: len(screen.pictures) == 1)
         tmux.say("split-window", "-h", "-l", "50")
-        shown.until(lambda: [seen.columns for seen in screen.pictures] == [26])
+        shown.until(lambda: [seen.columns for seen in screen.pictures] == [25])
         tmux.say("kill-pane")
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [48])
         shown.press("tide")  # while tmux draws anew, it hands nothing on

@@ -33,9 +33,9 @@ async def test_the_key_that_stops(home: Path) -> None:
     app = page(home)
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
-        app.status.say_stoppable("Compacting")
+        app.status.show_stoppable_activity("Compacting")
         await pilot.pause()
-        assert "Compacting" in app.screen_text and "f9 stops" in app.screen_text
+        assert "Compacting" in app.screen_text and "f9 stop" in app.screen_text
 
 
 async def test_without_one_nothing_is_said_of_it(home: Path) -> None:
@@ -43,9 +43,9 @@ async def test_without_one_nothing_is_said_of_it(home: Path) -> None:
     app = page(home)
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
-        app.status.say_stoppable("Compacting")
+        app.status.show_stoppable_activity("Compacting")
         await pilot.pause()
-        assert "Compacting" in app.screen_text and "stops" not in app.screen_text
+        assert "Compacting" in app.screen_text and "stop" not in app.screen_text
 
 
 async def test_the_way_back_to_what_was_not_sent(home: Path) -> None:
@@ -53,11 +53,11 @@ async def test_the_way_back_to_what_was_not_sent(home: Path) -> None:
     silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
-        silent.prompt.unsent.save()
+        silent.prompt.unsent_draft.save()
     again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
-        await again.settling_until(pilot, lambda: "one alt+k away" in again.screen_text)
+        await again.settling_until(pilot, lambda: "press alt+k" in again.screen_text)
 
 
 async def test_the_search_of_older_prompts(home: Path) -> None:
@@ -66,11 +66,11 @@ async def test_the_search_of_older_prompts(home: Path) -> None:
     silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
-        silent.prompt.unsent.save()
+        silent.prompt.unsent_draft.save()
     again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
-        await again.settling_until(pilot, lambda: "older prompts: alt+h searches them" in again.screen_text)
+        await again.settling_until(pilot, lambda: "prompt history: alt+h searches it" in again.screen_text)
 
 
 async def test_the_way_to_the_end(home: Path) -> None:
@@ -81,7 +81,7 @@ async def test_the_way_to_the_end(home: Path) -> None:
         await wait_for_runs(app, pilot)
         app.transcript.keyboard.go_home()
         await pilot.pause()
-        app.presenter.note("something new")
+        app.presenter.add_note("something new")
         await pilot.pause()
         assert "new · alt+g" in app.screen_text
 
@@ -95,15 +95,15 @@ async def test_hints_of_screens(home: Path) -> None:
         await pilot.press(*"interruptMode", "f2")
         await app.settling_until(pilot, lambda: "• immediate" in app.screen_text)
         last = app.screen_text.rstrip().splitlines()[-1]
-        assert "f2 change" in last and "ctrl+r back to default" in last and "enter" not in last
+        assert "f2 change" in last and "ctrl+r reset to default" in last and "enter" not in last
 
 
-async def test_what_brings_a_session_back_and_what_stands_in_an_empty_list(home: Path) -> None:
+async def test_resume_keys_and_empty_lists_name_their_keys(home: Path) -> None:
     with_keys(home, app_session_undelete="f4", app_session_togglePath="f7")
     app = page(home, call("echo", text="x"), say("done"))
     async with app.run_test(size=(120, 30)) as pilot:
         await app.is_ready.wait()
-        assert app.register.page(SESSIONS).key_label("app.session.undelete", "ctrl+z") == "f4"
+        assert app.feature_register.page(SESSIONS).key_label("app.session.undelete", "ctrl+z") == "f4"
         screen = SessionsScreen([])
         await app.push_screen(screen)
         await pilot.pause()

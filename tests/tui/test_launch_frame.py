@@ -12,7 +12,7 @@ import pytest
 from app.resources import launch_frame
 from app.version import VERSION
 from tests.support.terminals import Terminal, terminal
-from widgets.terminal.early_terminal import EchoLine, typed_in
+from widgets.terminal.early_terminal import EchoLine, split_typed_text
 
 PAGE = "Ask anything"
 MODEL = "guide  medium"
@@ -82,6 +82,7 @@ def frame_file(tmp_path: Path, size: tuple[int, int] = SIZE) -> Path:
 
 def start_once(tmp_path: Path, env: dict[str, str]) -> str:
     """So that there is a frame. Returns the page."""
+    (tmp_path / "README.md").touch()  # what the page suggests to read, whatever else the first start makes
     with terminal(tmp_path, "--no-session", env=env, is_cold=True) as shown:
         shown.until(MODEL)
         shown.until(frame_file(tmp_path).exists)
@@ -220,7 +221,7 @@ def test_a_start_that_fails_tells_it_on_the_shell_s_screen(
         assert (not told or b"bayou:" in after) and PAGE.encode() not in after
 
 
-def test_a_session_that_is_not_there_is_told_on_the_shell_s_screen(tmp_path: Path, env: dict[str, str]):
+def test_a_missing_session_is_reported_on_the_shell_screen(tmp_path: Path, env: dict[str, str]):
     with on_the_frame(tmp_path, env, "--session", "00000000") as (shown, go_on):
         go_on()
         assert shown.ended() == 2
@@ -305,13 +306,13 @@ def test_a_frame_of_no_size_that_there_is(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_what_is_text_of_what_has_come(read: bytes, text: str, rest: bytes):
-    assert typed_in(read) == (text, rest)
+    assert split_typed_text(read) == (text, rest)
 
 
 def test_letters_are_drawn_in_their_place_as_far_as_there_is_room():
     place = EchoLine(3, 5, 4, b"\x1b[1m")
-    assert place.drawn("") == b"\x1b[3;5H\x1b[1m    \x1b[0m\x1b[3;5H"
-    assert place.drawn("a船") == "\x1b[3;5H\x1b[1ma船 \x1b[0m\x1b[3;8H".encode()
-    assert place.drawn("abcd") is None
-    assert place.drawn("e\u0301") is None
-    assert re.search(rb"\x1b\[3;6H$", place.drawn("a") or b"")
+    assert place.draw_row("") == b"\x1b[3;5H\x1b[1m    \x1b[0m\x1b[3;5H"
+    assert place.draw_row("a船") == "\x1b[3;5H\x1b[1ma船 \x1b[0m\x1b[3;8H".encode()
+    assert place.draw_row("abcd") is None
+    assert place.draw_row("e\u0301") is None
+    assert re.search(rb"\x1b\[3;6H$", place.draw_row("a") or b"")

@@ -49,10 +49,10 @@ async def test_an_extension_brings_its_own_editor(home: Path) -> None:
         app.editor.focus()
         await pilot.press(*"again", "enter")
         await until(app, pilot, "asked: again")
-        assert app.extended is not None
-        await app.extended.catalogue.run_command("fill", "")
+        assert app.connected_extensions is not None
+        await app.connected_extensions.catalogue.run_command("fill", "")
         await until(app, pilot, "the editor has by hand")
-        await app.extended.catalogue.run_command("usual", "")
+        await app.connected_extensions.catalogue.run_command("usual", "")
         await pilot.press(*"as ever")
         assert app.editor.display and app.editor.text == "as ever"
 
@@ -63,8 +63,8 @@ async def test_its_editor_goes_with_the_extension(home: Path) -> None:
         await ready(app, pilot)
         await submit(app, pilot, "/own")
         await until(app, pilot, "Say it in one line")
-        assert app.extended is not None
-        await app.extended.reload()
+        assert app.connected_extensions is not None
+        await app.connected_extensions.reload()
         await gone(app, pilot, "Say it in one line")
         await pilot.press(*"back")
         assert app.editor.text == "back"

@@ -142,7 +142,7 @@ async def test_a_persons_own_program_has_every_key_and_f12_ends_it(tmp_path: Pat
         await pilot.press("ctrl+u", *"print(6*7)", "enter")
         await shown(app, pilot, "42")
         assert isinstance(app.screen, TerminalScreen)
-        assert "f12 end the program" in app.screen_text
+        assert "f12 stop program" in app.screen_text
         await pilot.press("ctrl+d")
         await shown(app, pilot, lambda: not isinstance(app.screen, TerminalScreen))
         app.editor.set_text("!python3 -q -i")

@@ -17,7 +17,7 @@ from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew
-from app.sessions.file.partial_answer import PartialFile
+from app.sessions.file.partial_answer import PartialAnswerFile
 from app.sessions.session_log import SessionLog
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.sessions.feature import RESUME, SESSIONS
@@ -42,7 +42,7 @@ def paths_of(home: Path) -> Paths:
 
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
     paths = paths_of(home)
-    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd)
+    places = SessionPaths(default_root=paths.sessions_dir, cwd=paths.cwd)
     log = SessionLog.create(places.folder, cwd or paths.cwd)
     log.append(said(text))
     log.append(assistant_entry(f"{text}, answered"))
@@ -91,7 +91,7 @@ async def test_a_session_that_is_written_elsewhere_can_be_read(home: Path, locke
     app, _ = started(home, str(locked))
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
-        assert "rocess" in app.screen_text and "Open it read-only" in app.screen_text
+        assert "rocess" in app.screen_text and "Open read-only" in app.screen_text
         await pilot.press("1")
         await pilot.pause()
         assert app.session.log.is_read_only and "read-only" in app.screen_text
@@ -116,7 +116,7 @@ async def test_or_forked_and_the_other_file_stays_as_it_is(home: Path, locked: P
     assert locked.read_bytes() == before
 
 
-async def test_or_left_alone(home: Path, locked: Path) -> None:
+async def test_a_session_in_use_can_be_left_alone(home: Path, locked: Path) -> None:
     folder = sorted(locked.parent.iterdir())
     app, _ = started(home, str(locked))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -155,20 +155,20 @@ async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
         assert "from the future, answered" in app.screen_text and app.session.log.is_read_only
     other = make_app(home, say("hello"), options=Options(offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
-        await other.tasks.chosen(other.register.page(RESUME).open(path))
+        await other.tasks.run_action(other.feature_register.page(RESUME).open(path))
         await until(pilot, lambda: "written by a newer bayou" in other.screen_text)
     with pytest.raises(SessionTooNew, match="Update bayou"):
         assemble_session(Options(session=str(path), offline=True), paths_of(home), {})
     assert path.read_bytes() == before
 
 
-async def test_a_file_that_is_no_session_is_reported_and_one_stays(home: Path) -> None:
+async def test_an_invalid_session_file_is_reported_and_the_session_stays(home: Path) -> None:
     broken = home / "broken.jsonl"
     broken.write_text("nothing like it\n")
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         where = app.session.log
-        await app.tasks.chosen(app.register.page(RESUME).open(broken))
+        await app.tasks.run_action(app.feature_register.page(RESUME).open(broken))
         await pilot.pause()
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
 
@@ -210,30 +210,30 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
     path = a_session(home, "a question")
     log = SessionLog.open(path)
     log.append(said("another"))
-    partial = PartialFile(log, interval=0.0)
-    partial.write(
+    partial = PartialAnswerFile(log, interval=0.0)
+    partial.write_now(
         AssistantMessage(content=(Text(text="as far as it came"),), stop_reason="pending"), log.leaf_id
     )
     log.close()
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.tasks.chosen(app.register.page(RESUME).open(path))
+        await app.tasks.run_action(app.feature_register.page(RESUME).open(path))
         await pilot.pause()
         assert "as far as it came" in app.screen_text
         assert "the part that had arrived is kept" in app.screen_text
 
 
-async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_along(home: Path) -> None:
+async def test_queued_messages_stay_in_their_session_and_drafts_move_along(home: Path) -> None:
     first, second = a_session(home, "first"), a_session(home, "second")
     app = make_app(home, say("hello"), options=Options(session=str(first), offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         app.editor.set_text("left in first")
-        app.prompt.unsent.save()
+        app.prompt.unsent_draft.save()
         app.session.log.close()
     other = make_app(home, say("hello"), options=Options(session=str(second), offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
         other.editor.set_text("written in second")
-        await other.tasks.chosen(other.register.page(RESUME).open(first))
+        await other.tasks.run_action(other.feature_register.page(RESUME).open(first))
         await pilot.pause()
         assert other.editor.text == "written in second\n\nleft in first"
 
@@ -283,13 +283,15 @@ async def test_resuming_one_from_within_asks_the_same(
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
-        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUME).open(elsewhere)))
+        resuming = asyncio.ensure_future(
+            app.tasks.run_action(app.feature_register.page(RESUME).open(elsewhere))
+        )
         await asked(app, pilot)
         await pilot.press(key)
         await resuming
         assert app.session.cwd == home / folder == Path.cwd()
         assert ("Rules of elsewhere." in str(app.session.requests.sections())) is (folder == "elsewhere")
-        assert app.assembled.places.cwd == home / folder
+        assert app.assembled.session_paths.cwd == home / folder
         await until(pilot, lambda: f"~/{folder}" in app.screen_text)
         assert "about elsewhere, answered" in app.screen_text
 
@@ -298,7 +300,9 @@ async def test_staying_where_one_is_leaves_everything(home: Path, elsewhere: Pat
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
-        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUME).open(elsewhere)))
+        resuming = asyncio.ensure_future(
+            app.tasks.run_action(app.feature_register.page(RESUME).open(elsewhere))
+        )
         await asked(app, pilot)
         await pilot.press("escape")
         await resuming
@@ -315,7 +319,7 @@ async def test_an_imported_session_is_about_the_folder_that_is_chosen(
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
         importing = asyncio.ensure_future(
-            app.tasks.chosen(app.register.page(SESSIONS).import_file(str(elsewhere)))
+            app.tasks.run_action(app.feature_register.page(SESSIONS).import_file(str(elsewhere)))
         )
         await asked(app, pilot)
         await pilot.press(key)
@@ -332,10 +336,12 @@ async def test_what_the_other_folder_brings_along_is_asked_about_on_arrival(
     app, _ = started(home, str(a_session(home, "here")))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
-        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUME).open(elsewhere)))
+        resuming = asyncio.ensure_future(
+            app.tasks.run_action(app.feature_register.page(RESUME).open(elsewhere))
+        )
         await asked(app, pilot)
         await pilot.press("1")
         await resuming
         await until(pilot, lambda: isinstance(app.screen, TrustScreen))
-        assert "~/elsewhere brings along" in app.screen_text
+        assert "~/elsewhere contains" in app.screen_text
         assert not app.assembled.effective_settings.settings.shell.shell_command_prefix

@@ -8,7 +8,7 @@ from tests.tui.scripted_app import make_app
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 
 
-async def test_a_cell_is_shown_and_stands_where_it_ran(tmp_path: Path) -> None:
+async def test_a_cell_is_shown_where_it_ran(tmp_path: Path) -> None:
     app = make_app(tmp_path, say("ok"))
     app.note_events()
     async with app.run_test(size=(100, 40)) as pilot:
@@ -18,7 +18,7 @@ async def test_a_cell_is_shown_and_stands_where_it_ran(tmp_path: Path) -> None:
         await app.settling_until(pilot, lambda: "Out: 'last'" in app.screen_text)
         app.editor.set_text("$$ 1 / 0")
         await pilot.press("enter")
-        await app.settling_until(pilot, lambda: "kept from the model" in app.screen_text)
+        await app.settling_until(pilot, lambda: "not sent to the model" in app.screen_text)
         text = app.screen_text
         assert "row 2" in text and "ZeroDivisionError: division by zero" in text
         await app.settling_until(pilot, lambda: not app.session.state.is_cell_running)
@@ -29,9 +29,9 @@ async def test_a_cell_is_shown_and_stands_where_it_ran(tmp_path: Path) -> None:
             entry for entry in app.session.log.entries if getattr(entry, "custom_type", "") == CELL_ENTRY_TYPE
         ]
         assert len(recorded) == 2
-        app.presenter.show_all()
+        app.presenter.rebuild_transcript()
         await pilot.pause()
-        assert app.screen_text.count("Out: 'last'") == 1 and "kept from the model" in app.screen_text
+        assert app.screen_text.count("Out: 'last'") == 1 and "not sent to the model" in app.screen_text
 
 
 async def test_a_dollar_before_a_word_is_a_prompt(tmp_path: Path) -> None:

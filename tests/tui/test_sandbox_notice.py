@@ -21,12 +21,12 @@ async def test_the_page_stands_before_the_system_is_tried_and_tells_what_is_miss
     app = BayouApp(assembled, home=tmp_path, css_path=sorted(styles_dir().glob("*.tcss")))
 
     def try_the_system() -> Abilities:
-        tried.append("auto-edit" in text_of(app.screen))
+        tried.append("auto-edit" in text_of(app.screen).lower())
         return Abilities(why="there is nothing of the kind")
 
     assembled.workspace.abilities = try_the_system
     async with app.run_test(size=(120, 30)) as pilot, asyncio.timeout(10):
-        while "auto-edit, no sandbox" not in text_of(app.screen):
+        while not all(words in text_of(app.screen).lower() for words in ("auto-edit", "no sandbox")):
             await pilot.pause()
     assert tried[0], "The first paint waited for it."
 
@@ -41,7 +41,7 @@ def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -
         return Abilities()
 
     assembled.workspace.abilities = try_the_system
-    assembled.session.permissions.boxes.look()
+    assembled.session.permissions.boxes.probe_system()
     assert assembled.session.state.sandbox_warning == ""
     assert not tried
     assembled.session.permissions.rules.set_mode("ask")

@@ -34,7 +34,7 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
     file = tmp_path / "project" / "a.py"
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
-        assert "Apply what ast_edit staged?" in app.screen_text
+        assert "Apply the changes staged by ast_edit?" in app.screen_text
         assert "staged: alt+a applies, alt+x discards" in app.screen_text
         assert app.focused is app.editor
         await pilot.press("alt+a")
@@ -127,7 +127,7 @@ async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works
     assert seen == [True]
 
 
-async def test_another_who_answers_takes_the_question_away(tmp_path: Path) -> None:
+async def test_an_answer_from_elsewhere_closes_the_question(tmp_path: Path) -> None:
     app = staging_app(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)

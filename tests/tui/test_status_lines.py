@@ -10,10 +10,10 @@ import pytest
 from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
 from app.resources.settings.settings_file import set_value
-from app.tui.feature_services import CacheMisses
+from app.tui.feature_services import CacheMissReporter
 from app.tui.main_screen import MainScreen
 from app.tui.run import print_closing_message
-from app.tui.status.status_lines import git_state, read_status
+from app.tui.status.status_lines import git_state, parse_git_status
 from app.values.events import MessageEnd, ProviderRequestPrepared, ProviderWaiting
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
@@ -36,6 +36,10 @@ def footer_line(app: ScriptedApp) -> str:
     return app.screen_text.splitlines()[-1].strip()
 
 
+def in_editor(app: ScriptedApp) -> list[str]:
+    return [segment.text for segment in app.editor.surface.status]
+
+
 def repository(folder: Path) -> None:
     git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run([*git, "init", "-q", "-b", "harbour"], check=True)
@@ -52,17 +56,17 @@ async def test_the_footer_shows_what_is_wished_in_that_order(home: Path) -> None
         await wait_for_runs(app, pilot)
         words = footer_line(app).split()
         assert words[:3] == ["My", "work", "~/project"]
-        assert words[-1] == "script"
+        assert in_editor(app) == ["script"]
         assert any(word.startswith("↑") for word in words)
 
 
 async def test_another_choice_counts_at_once(home: Path) -> None:
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
-        assert "~/project" in footer_line(app)
-        app.assembled.effective_settings.keep("footer.segments", ["model"])
+        assert "~/project" in app.screen_text.splitlines()[0]
+        app.assembled.effective_settings.save_value("footer.segments", ["git", "model"])
         await pilot.pause()
-        assert footer_line(app) == "script"
+        assert in_editor(app) == ["script"] and not app.page.footer.segments
 
 
 async def test_narrow_terminals_keep_what_matters_most(home: Path) -> None:
@@ -70,7 +74,7 @@ async def test_narrow_terminals_keep_what_matters_most(home: Path) -> None:
     async with app.run_test(size=(40, 12)) as pilot:
         await submit(app, pilot, "/name a long name of a session that goes on")
         await pilot.pause()
-        assert "script" in footer_line(app)
+        assert "script" in in_editor(app) and "script" in app.screen_text
         assert "goes on" not in footer_line(app)
 
 
@@ -89,8 +93,8 @@ async def test_outside_of_a_repository_git_is_not_asked(tmp_path: Path) -> None:
     assert await git_state(tmp_path, home=tmp_path, is_vouched=lambda: False) == ""
 
 
-def test_a_commit_without_a_branch_is_told_by_its_number() -> None:
-    assert read_status("# branch.oid 0123456789abcdef\n# branch.head (detached)\n? new") == "0123456*"
+def test_a_detached_head_is_shown_by_its_commit() -> None:
+    assert parse_git_status("# branch.oid 0123456789abcdef\n# branch.head (detached)\n? new") == "0123456*"
 
 
 async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
@@ -101,11 +105,11 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
         app.session.retry_countdown.retry_now()
         await wait_for_runs(app, pilot)
         assert "Retrying" not in app.screen_text
-        app.status.note(ProviderRequestPrepared(request_id="r", session_id="s", message_ids=()))
-        app.status.note(ProviderWaiting(state="stalled", seconds=30))
+        app.status.handle_event(ProviderRequestPrepared(request_id="r", session_id="s", message_ids=()))
+        app.status.handle_event(ProviderWaiting(state="stalled", seconds=30))
         await pilot.pause()
-        assert "No further response from scripted, gives up in 30 s" in app.screen_text
-        app.status.note(ProviderWaiting(state="flowing", seconds=0))
+        assert "No further response from scripted, times out in 30 s" in app.screen_text
+        app.status.handle_event(ProviderWaiting(state="flowing", seconds=0))
         await pilot.pause()
         assert "No further response" not in app.screen_text
 
@@ -182,7 +186,7 @@ async def test_thinking_is_one_line_or_all_of_it(home: Path) -> None:
         await submit(app, pilot, "go")
         await wait_for_runs(app, pilot)
         assert "the tide is low" in app.screen_text
-        app.assembled.effective_settings.keep("hideThinkingBlock", True)
+        app.assembled.effective_settings.save_value("hideThinkingBlock", True)
         await pilot.pause()
         assert "the tide is low" not in app.screen_text
 
@@ -199,7 +203,7 @@ async def test_what_the_mouse_selects_is_copied_if_one_wishes(
         row = next(y for y, line in enumerate(app.screen_text.splitlines()) if "harbour" in line)
         await pilot.click(offset=(5, row), times=2)
         await app.settling_until(pilot, lambda: copied == ["harbour"])
-        app.assembled.effective_settings.keep("fullscreenCopyOnSelect", False)
+        app.assembled.effective_settings.save_value("fullscreenCopyOnSelect", False)
         await pilot.click(offset=(5, row), times=2)
         await pilot.pause()
         assert copied == ["harbour"]
@@ -211,7 +215,7 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
         await submit(app, pilot, "go")
         await wait_for_runs(app, pilot)
         width = app.transcript.viewport.width
-        app.assembled.effective_settings.keep("fullscreenScrollbar", "hidden")
+        app.assembled.effective_settings.save_value("fullscreenScrollbar", "hidden")
         await app.settling_until(pilot, lambda: app.transcript.viewport.width == width + 1)
 
 
@@ -222,20 +226,20 @@ def test_a_model_brings_its_own_thinking_level(home: Path) -> None:
     assert by_hand.session.state.thinking == "low"
 
 
-def test_a_missed_prompt_cache_is_told_if_one_wishes() -> None:
+def test_a_missed_prompt_cache_is_shown_if_the_setting_is_on() -> None:
     for is_told in (True, False):
         told: list[str] = []
 
         def say(text: str, kind: NoteKind = NoteKind.INFO, told: list[str] = told) -> None:
             told.append(text)
 
-        misses = CacheMisses(say, is_told=lambda is_told=is_told: is_told)
+        misses = CacheMissReporter(say, is_told=lambda is_told=is_told: is_told)
         answer = AssistantMessage(timestamp=1_000, usage=Usage(input=20, cache_write=4_000))
         for usage in (Usage(input=10, cache_read=4_000), Usage(input=4_100)):
-            misses.note(MessageEnd(message=answer))
+            misses.handle_event(MessageEnd(message=answer))
             answer = msgspec.structs.replace(answer, timestamp=answer.timestamp + 1_000, usage=usage)
         assert told == []
-        misses.note(MessageEnd(message=answer))
+        misses.handle_event(MessageEnd(message=answer))
         assert told == (["The prompt cache was missed: 4.1k tokens were sent uncached."] if is_told else [])
 
 

@@ -82,7 +82,7 @@ def open_palette(shown: Terminal) -> None:
 
 def quit_by_palette(shown: Terminal) -> None:
     shown.press("\r")
-    shown.until(lambda: "Leave bayou?" in shown.screen or shown.process.poll() is not None)
+    shown.until(lambda: "Quit bayou?" in shown.screen or shown.process.poll() is not None)
     if shown.process.poll() is None:  # something is at work
         shown.press("\r")
 
@@ -110,7 +110,7 @@ def leave(shown: Terminal, way: str) -> None:
     while shown.process.poll() is None:
         assert time.monotonic() - began < LIMIT, f"it hangs. The screen:\n{shown.screen}"
         shown.read()
-        if "Leave and end them" in shown.screen and not is_answered:
+        if "Quit and stop the jobs" in shown.screen and not is_answered:
             is_answered = True
             shown.press("1")
     print(f"{way}: {time.monotonic() - began:.2f} s")

@@ -66,7 +66,7 @@ def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1b" + letter)
-        shown.until("again, else it stops")
+        shown.until("same key again to confirm")
         shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
         rest(shown, 0.3)
         assert not made.exists() and "Run this command?" not in shown.screen
@@ -77,16 +77,16 @@ def test_escape_and_an_m_take_no_looser_mode_while_a_question_stands(tmp_path: P
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1bm")
-        shown.until("again, else it stops")
+        shown.until("same key again to confirm")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not made.exists() and "auto-edit" not in shown.screen
 
 
-def test_the_next_mode_pressed_twice_while_a_question_stands_lets_it_run(tmp_path: Path) -> None:
+def test_switching_the_mode_twice_during_a_question_runs_the_call(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1bm")
-        shown.until("again, else it stops")
+        shown.until("same key again to confirm")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
         shown.press("\x1bm")
         shown.until(made.exists)
@@ -131,16 +131,16 @@ def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> No
         shown.press("run touch afloat\r")
         shown.until("alt+a")
         shown.press("\x1ba")
-        shown.until("again, else it stops")
+        shown.until("same key again to confirm")
         shown.until(lambda: "Run this command?" not in shown.screen)
         assert not (tmp_path / "afloat").exists()
 
 
-def test_focus_on_the_question_is_no_stop(tmp_path: Path) -> None:
+def test_focusing_the_question_does_not_stop_the_run(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("again, else it stops")
+        shown.until("same key again to confirm")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
         shown.press("\x1b[19~")
         shown.until("esc back")
@@ -208,7 +208,7 @@ def test_the_chord_once_more_lets_it_run_where_alt_is_an_escape_in_front(tmp_pat
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("the same key again")
+        shown.until("same key again")
         rest(shown, MIN_QUIET_SECONDS + 0.2)
         assert not made.exists()
         shown.press("\x1ba")
@@ -227,5 +227,5 @@ def test_a_leading_escape_is_ambiguous_in_every_terminal(tmp_path: Path) -> None
     with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
-        shown.until("the same key again")
+        shown.until("same key again")
         assert not made.exists()

@@ -14,15 +14,15 @@ from app.tui.style_cache import load_rules, save_rules
 from tests.support.screens import Screen
 from tests.widgets.host import STYLES
 from widgets.textual_internals import CachedStylesheet
-from widgets.themes import read_theme, textual_theme, variable_defaults
+from widgets.themes import parse_theme, textual_theme, variable_defaults
 
 COLORS = {
-    **textual_theme(read_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json"))
+    **textual_theme(parse_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json"))
     .to_color_system()
     .generate(),
     **variable_defaults(),
     **textual_theme(
-        read_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json")
+        parse_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json")
     ).variables,
 }
 
@@ -74,7 +74,7 @@ class Harm:
 )
 def test_nothing_but_values_of_styles_is_let_in(tmp_path: Path, what: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kept_rules, "_Writer", pickle.Pickler)
+    monkeypatch.setattr(kept_rules, "_RulePickler", pickle.Pickler)
     save_rules(tmp_path / "styles", COLORS, {("css",): [what]})
     assert (tmp_path / "styles").stat().st_size and load_rules(tmp_path / "styles", COLORS) == {}
     assert not Path("harm").exists()
@@ -120,7 +120,7 @@ async def test_parts_are_styled_as_textual_styles_them(screen: Screen):
     async with app.run_test() as pilot:
         await pilot.pause()
         for theme in ("bayou-dark", "bayou-light"):
-            app.look.use(theme)
+            app.theme_control.apply_theme(theme)
             await pilot.pause()
             shown = [app.screen, *app.screen.query(Widget)]
             assert isinstance(app.stylesheet, CachedStylesheet)

@@ -76,7 +76,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_who_looks_elsewhere_is_told_that_it_is_done(method: str, tmp_path: Path) -> None:
+def test_an_unfocused_terminal_is_notified_at_the_end(method: str, tmp_path: Path) -> None:
     wish(notifications={"method": method, "minSeconds": 0}, terminal={"title": False})
     with terminal(tmp_path) as shown:
         shown.until(PAGE)
@@ -114,7 +114,7 @@ def test_a_quick_answer_is_not_told_of(tmp_path: Path) -> None:
         assert b"The agent is done" not in shown.sent
 
 
-def test_who_looks_away_from_a_question_is_told_of_it_after_a_while(tmp_path: Path) -> None:
+def test_a_question_is_notified_again_after_losing_focus(tmp_path: Path) -> None:
     wish(notifications={"method": "osc9", "minSeconds": 0, "onDone": False})
     with terminal(tmp_path, "--permissions", "ask") as shown:
         shown.until(PAGE)
@@ -123,10 +123,10 @@ def test_who_looks_away_from_a_question_is_told_of_it_after_a_while(tmp_path: Pa
         assert b"\x1b]9;bayou" not in shown.sent, "one looks at it"
         shown.press(AWAY)
         shown.until(lambda: b"\x1b]9;bayou" in shown.sent)
-        assert titles(shown)[-1].endswith("waits for your answer")
+        assert titles(shown)[-1].endswith("waiting for your answer")
 
 
-def test_who_looks_elsewhere_is_told_of_a_question(tmp_path: Path) -> None:
+def test_an_unfocused_terminal_is_notified_of_a_question(tmp_path: Path) -> None:
     wish(notifications={"method": "osc9", "onDone": False})
     write("extensions/asks.py", ASKING)
     with terminal(tmp_path) as shown:

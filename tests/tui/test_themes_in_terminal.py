@@ -168,19 +168,19 @@ def copied(shown: Terminal) -> list[str]:
 
 
 def test_what_the_mouse_selects_is_copied(shared_terminal: Terminal) -> None:
-    shared_terminal.until("Three things to try")
-    drag(shared_terminal, "Three things")
-    shared_terminal.until(lambda: copied(shared_terminal) == ["Three things"])
+    shared_terminal.until("No model is connected")
+    drag(shared_terminal, "No model is connected")
+    shared_terminal.until(lambda: copied(shared_terminal) == ["No model is connected"])
 
 
-def test_where_that_is_not_wished_ctrl_c_copies_it(tmp_path: Path) -> None:
+def test_without_copy_on_select_ctrl_c_copies(tmp_path: Path) -> None:
     wish(fullscreenCopyOnSelect=False)
     with terminal(tmp_path) as shown:
-        shown.until("Three things to try")
-        drag(shown, "Three things")
+        shown.until("No model is connected")
+        drag(shown, "No model is connected")
         shown.press("kept")
         shown.until("kept")
         assert copied(shown) == []
         shown.press("\x03")
-        shown.until(lambda: copied(shown) == ["Three things"])
+        shown.until(lambda: copied(shown) == ["No model is connected"])
         assert "kept" in shown.screen

@@ -6,7 +6,7 @@ import pytest
 
 from app.providers.scripted import call, fail, say
 from app.tui.terminal.terminal_parts import open_link
-from app.tui.transcript import replay
+from app.tui.transcript import message_blocks
 from app.values.diagnostics import Diagnostic
 from app.values.events import JobChanged, MessageEnd
 from app.values.messages import CustomMessage
@@ -67,7 +67,7 @@ async def test_a_failure_names_the_key_that_tries_again(home: Path) -> None:
         await submit(app, pilot, "go")
         await wait_for_runs(app, pilot)
         assert "✗" in app.screen_text
-        assert "↻ alt+r tries again" in app.screen_text
+        assert "↻ alt+r retry" in app.screen_text
         await pilot.press("alt+r")
         await wait_for_runs(app, pilot, 2)
         assert "better" in app.screen_text
@@ -77,32 +77,32 @@ async def test_who_stops_the_wait_for_another_try_reads_what_went_wrong_and_can_
     app = make_app(home, fail("overloaded", status=503), say("better"))
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
-        await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
-        app.presenter.show_all()  # as a change of the theme would
+        await app.settling_until(pilot, lambda: "Retrying: 1 of 3" in app.screen_text)
+        app.presenter.rebuild_transcript()  # as a change of the theme would
         await pilot.press("escape")
         await wait_for_runs(app, pilot)
-        assert "✗ overloaded" in app.screen_text
-        assert app.screen_text.count("tries again") == 1
-        assert "without success" not in app.screen_text
-        assert "Trying again" not in app.screen_text
+        assert "✗ Overloaded" in app.screen_text
+        assert app.screen_text.count("retry") == 1
+        assert "retry failed" not in app.screen_text
+        assert "Retrying" not in app.screen_text
         await pilot.press("alt+r")
         await wait_for_runs(app, pilot, 2)
         assert "better" in app.screen_text
-        assert "overloaded" not in app.screen_text
+        assert "Overloaded" not in app.screen_text
 
 
 async def test_how_often_it_was_tried_goes_with_the_failure(home: Path) -> None:
     app = make_app(home, *[fail("overloaded", status=503)] * 2, say("better"))
-    app.session.settings.keep("retry.maxRetries", 1)
+    app.session.settings.save_setting("retry.maxRetries", 1)
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
-        await app.settling_until(pilot, lambda: "Trying again: 1 of 1" in app.screen_text)
+        await app.settling_until(pilot, lambda: "Retrying: 1 of 1" in app.screen_text)
         app.session.retry_countdown.retry_now()
         await wait_for_runs(app, pilot)
-        assert "It was tried again once, without success." in app.screen_text
+        assert "1 retry failed." in app.screen_text
         await pilot.press("alt+r")
         await wait_for_runs(app, pilot, 2)
-        assert "without success" not in app.screen_text
+        assert "retry failed" not in app.screen_text
 
 
 async def test_at_the_blocks_the_border_says_what_the_keys_do(home: Path) -> None:
@@ -111,7 +111,7 @@ async def test_at_the_blocks_the_border_says_what_the_keys_do(home: Path) -> Non
         await submit(app, pilot, "go")
         await wait_for_runs(app, pilot)
         await pilot.press("f6")
-        await app.settling_until(pilot, lambda: "y copy · o open · enter whole" in app.screen_text)
+        await app.settling_until(pilot, lambda: "y copy · o expand · enter full screen" in app.screen_text)
         await pilot.press("escape")
         await app.settling_until(pilot, lambda: "y copy" not in app.screen_text)
 
@@ -123,22 +123,22 @@ async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> 
     async with app.run_test(size=(100, 40)) as pilot:
         await submit(app, pilot, "first")
         await wait_for_runs(app, pilot)
-        assert app.screen_text.count("tries again") == 1
+        assert app.screen_text.count("retry") == 1
         await pilot.press("alt+r")
         await wait_for_runs(app, pilot, 2)
-        assert app.screen_text.count("tries again") == 1
-        assert "⊘ aborted" in app.screen_text
+        assert app.screen_text.count("retry") == 1
+        assert "The request failed here. It was sent again" in app.screen_text
         await submit(app, pilot, "second")
         await wait_for_runs(app, pilot, 3)
-        assert "tries again" not in app.screen_text
-        assert "the key is wrong" in app.screen_text
+        assert "retry" not in app.screen_text
+        assert "The key is wrong" in app.screen_text
         live = app.screen_text
-        app.presenter.show_all()
+        app.presenter.rebuild_transcript()
         await pilot.pause()
         assert app.screen_text == live
         await submit(app, pilot, "third")
         await wait_for_runs(app, pilot, 4)
-        assert app.screen_text.count("tries again") == 1
+        assert app.screen_text.count("retry") == 1
 
 
 def test_a_link_is_opened_here_and_copied_over_ssh() -> None:
@@ -163,22 +163,31 @@ async def test_a_job_that_ended_is_pending_until_the_model_was_told(home: Path) 
             content="Background job1 (make) has ended: done.",
             details={"jobId": "job1", "title": "make", "state": "done"},
         )
-        app.presenter.show(MessageEnd(message=message))
+        app.presenter.show_event(MessageEnd(message=message))
         await pilot.pause()
         assert ["◆", "job1", "make", "pending"] in [line.split() for line in app.screen_text.split("\n")]
-        app.presenter.show(JobChanged(job_id="job1", title="make", state="delivered"))
+        app.presenter.show_event(JobChanged(job_id="job1", title="make", state="delivered"))
         await pilot.pause()
         assert ["◆", "job1", "make", "delivered"] in [line.split() for line in app.screen_text.split("\n")]
+
+
+def test_a_job_that_ended_with_its_session_is_not_pending(home: Path) -> None:
+    message = CustomMessage(
+        custom_type="background-result", content="x", details={"jobId": "job1", "state": "lost"}
+    )
+    block = message_blocks.custom_block("b", message, make_app(home).presenter.renderers)
+    assert (block.label, block.card.summary) == ("ended with the session", "no result")
+    assert block.state is CardState.ABORTED
 
 
 def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None:
     app = make_app(home)
     message = CustomMessage(custom_type="background-result", content="x", details={"jobId": "job1"})
-    block = replay.custom_block("b", message, app.presenter.renderers)
-    assert block.label == replay.PENDING
-    told = replay.mark_delivered(block)
+    block = message_blocks.custom_block("b", message, app.presenter.renderers)
+    assert block.label == message_blocks.PENDING
+    told = message_blocks.mark_job_delivered(block)
     assert isinstance(told, CustomBlock)
-    assert told.label == replay.DELIVERED
+    assert told.label == message_blocks.DELIVERED
 
 
 async def test_what_linters_newly_say_is_a_card_with_its_worst_in_sight(home: Path) -> None:
@@ -187,7 +196,7 @@ async def test_what_linters_newly_say_is_a_card_with_its_worst_in_sight(home: Pa
     app = make_app(home)
     async with app.run_test(size=(90, 24)) as pilot:
         message = CustomMessage(custom_type="diagnostics", content="told", details=details, display=True)
-        app.presenter.show(MessageEnd(message=message))
+        app.presenter.show_event(MessageEnd(message=message))
         await pilot.pause()
         rows = [line.strip() for line in app.screen_text.split("\n")]
         [head] = [row for row in rows if row.startswith("▲ diagnostics")]
@@ -199,7 +208,7 @@ def test_diagnostics_of_another_program_are_drawn_as_a_card(home: Path) -> None:
     app = make_app(home)
     for details in (None, {"problems": "none"}, {"problems": [{"line": "x"}]}):
         message = CustomMessage(custom_type="diagnostics", content="told", details=details, display=True)
-        block = replay.custom_block("b", message, app.presenter.renderers)
+        block = message_blocks.custom_block("b", message, app.presenter.renderers)
         assert isinstance(block, CustomBlock) and block.card.title == "diagnostics"
 
 
@@ -216,7 +225,7 @@ async def test_without_colours_what_has_to_be_seen_is_reversed(
         await pilot.pause()
         cells = [
             segment.style
-            for strip in app.transcript.painter.rows(0, app.transcript.size.height)
+            for strip in app.transcript.painter.visible_strips(0, app.transcript.size.height)
             for segment in strip
             if segment.text.strip() and segment.style is not None
         ]

@@ -16,7 +16,7 @@ def test_the_footer_says_that_commands_ask_for_want_of_a_sandbox(tmp_path: Path)
     how = {"program": STARTS, "env": {"PYTHONPATH": str(ROOT)}, "size": (80, 24)}
     with terminal(tmp_path, "--permissions", "auto-edit", **how) as shown:
         shown.until("no sandbox: commands need approval")
-        assert "auto-edit, no sandbox: commands need approval" in shown.screen
+        assert "AUTO-EDIT  no sandbox: commands need approval" in shown.screen
         shown.press("run `touch made`\r")
         shown.until("Run this command?")
         assert not (tmp_path / "made").exists()

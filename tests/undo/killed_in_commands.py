@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from app.undo.change_ledger import LedgerLine
-from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, to_entry_data
 from app.undo.session_undo import NothingToRestore, SessionUndo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -17,13 +17,13 @@ NAMES = tuple(f"f{number}" for number in range(8))
 
 
 async def command(parts: SessionUndo, project: Path, call_id: str, number: int) -> None:
-    parts.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool="bash"))
-    await parts.watch.begin(call_id)
+    parts.recorder.ledger.append_begin(LedgerLine(kind="command", id=call_id, tool="bash"))
+    await parts.watch.scan_before(call_id)
     words = "; ".join(f"printf '{number} {name}' > {name}; sleep 0.002" for name in NAMES)
     if number % 4 == 3:
         words += "; rm f0 f1; mv f2 f1"
     subprocess.run(["sh", "-c", words], cwd=project, check=True)  # noqa: ASYNC221  (nothing else goes on)
-    parts.recorder.command_ended(call_id, await parts.watch.end(call_id))
+    parts.recorder.add_command_changes(call_id, await parts.watch.scan_after(call_id))
 
 
 def work(session: Path, project: Path) -> None:
@@ -33,17 +33,17 @@ def work(session: Path, project: Path) -> None:
         log.append(MessageEntry(parent_id=None, message=user_message(f"prompt {number}")))
         call_id = f"call{number}"
         asyncio.run(command(parts, project, call_id, number))
-        data = parts.recorder.take(call_id, "bash")
+        data = parts.recorder.take_changes(call_id, "bash")
         if data is not None:
-            log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
-        parts.recorder.told(call_id)
+            log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+        parts.recorder.mark_recorded(call_id)
         if number % 3 == 0:
             try:
-                done = parts.restores.carry_out(parts.restores.undo(), {})
+                done = parts.restores.carry_out(parts.restores.plan_undo(), {})
             except NothingToRestore:
                 continue
-            log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(done)))
-            parts.recorder.told(done.id)
+            log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(done)))
+            parts.recorder.mark_recorded(done.id)
         sys.stdout.write(".")
         sys.stdout.flush()
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from app.sessions.session_log import SessionLog
-from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, to_entry_data
 from app.undo.content_store import UndoConfig
 from app.undo.session_undo import NothingToRestore, SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
@@ -50,7 +50,7 @@ def write(parts: SessionUndo, project: Path, call_id: str, name: str, data: byte
         data=data,
         after_hash=content_hash(data),
     )
-    parts.recorder.about_to(intent)
+    parts.recorder.record_before_write(intent)
     files.replace(place, data)
 
     change = FileChange(
@@ -60,7 +60,7 @@ def write(parts: SessionUndo, project: Path, call_id: str, name: str, data: byte
         after_hash=intent.after_hash,
         mode_after=files.stat(place).mode,
     )
-    parts.recorder.happened(change)
+    parts.recorder.record_write_done(change)
 
 
 def work(session: Path, project: Path) -> None:
@@ -72,17 +72,17 @@ def work(session: Path, project: Path) -> None:
         call_id = f"call{number}"
         for name in NAMES:
             write(parts, project, call_id, name, content(number, name))
-        data = parts.recorder.take(call_id, "write")
+        data = parts.recorder.take_changes(call_id, "write")
         assert data is not None
-        log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
-        parts.recorder.told(call_id)
+        log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+        parts.recorder.mark_recorded(call_id)
         try:
-            plan = parts.restores.undo(1 + number % 2) if number % 3 else parts.restores.redo()
+            plan = parts.restores.plan_undo(1 + number % 2) if number % 3 else parts.restores.plan_redo()
         except NothingToRestore:
             continue
         done = parts.restores.carry_out(plan, {})
-        log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(done)))
-        parts.recorder.told(done.id)
+        log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(done)))
+        parts.recorder.mark_recorded(done.id)
         sys.stdout.write(".")
         sys.stdout.flush()
 

@@ -8,13 +8,19 @@ from pathlib import Path
 from app.sessions.session_log import SessionLog
 from app.undo.change_ledger import ChangeLedger
 from app.undo.change_recorder import ChangeRecorder
-from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, RestoredData, as_data
+from app.undo.change_records import (
+    FILES_ENTRY_TYPE,
+    RESTORED_ENTRY_TYPE,
+    FilesData,
+    RestoredData,
+    to_entry_data,
+)
 from app.undo.command_watch import CommandWatch
 from app.undo.content_store import BlobStore, ContentReferences
 from app.undo.file_history import RestoreTarget
 from app.undo.folder_scanners import scanner_for
-from app.undo.folder_scans import ContentHolder
-from app.undo.restore_plan import HeldContents, RestorePlan
+from app.undo.folder_scans import ScannedContents
+from app.undo.restore_plan import RestorePlan, StoredContents
 from app.undo.session_undo import NothingToRestore, SessionRestores
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import user_message
@@ -41,13 +47,13 @@ class World:
         needed = ContentReferences(store.folder, "session")
         needed.open(tuple)
         self.recorder = ChangeRecorder(
-            HeldContents(store, lambda: 1 << 20), ChangeLedger(None), needed, self.root
+            StoredContents(store, lambda: 1 << 20), ChangeLedger(None), needed, self.root
         )
         self.restores = SessionRestores(self.log, self.recorder)
         self.watch = CommandWatch(self._scanner)
-        self.holder = ContentHolder(store, self.recorder.keep)
+        self.holder = ScannedContents(store, self.recorder.store_content)
         self.mutations = MutationQueue(LocalFiles())
-        self.mutations.subscribe_before(self.recorder.about_to)
+        self.mutations.subscribe_before(self.recorder.record_before_write)
         self.mutations.subscribe(self._changed)
         self.theirs: set[str] = set()
         """Files that other programs changed, which must stay unchanged."""
@@ -65,8 +71,8 @@ class World:
         )
 
     def _changed(self, change: FileChange) -> None:
-        for name, image in self.recorder.happened(change):
-            self.watch.learn(name, image)
+        for name, image in self.recorder.record_write_done(change):
+            self.watch.note_change(name, image)
 
     def _shell(self, command: str) -> None:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1"}
@@ -102,9 +108,9 @@ class World:
         return self._append(MessageEntry(parent_id=None, message=user_message(f"prompt {self._number}")))
 
     def _ended(self, call_id: str, tool: str) -> None:
-        data: FilesData | None = self.recorder.take(call_id, tool)
+        data: FilesData | None = self.recorder.take_changes(call_id, tool)
         if data is not None:
-            self._append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
+            self._append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
 
     def write(self, name: str, text: str) -> None:
         self._number += 1
@@ -115,7 +121,7 @@ class World:
             return NewContent(data=text.encode())
 
         try:
-            asyncio.run(self.mutations.change(str(self.root / name), key, compute))
+            asyncio.run(self.mutations.change_file(str(self.root / name), key, compute))
         except OSError:
             pass  # a folder has that name, or a file the folder's
         self._ended(key, "write")
@@ -125,9 +131,9 @@ class World:
         key = f"command{self._number}"
 
         async def run() -> None:
-            await self.watch.begin(key)
+            await self.watch.scan_before(key)
             self._shell(command)
-            self.recorder.command_ended(key, await self.watch.end(key))
+            self.recorder.add_command_changes(key, await self.watch.scan_after(key))
 
         asyncio.run(run())
         self._ended(key, "bash")
@@ -174,19 +180,21 @@ class World:
             if row is None or row.choice == "keep":
                 assert after.get(name) == before[name], f"{name} was changed by another program"
         if data.total:
-            self._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
+            self._append(
+                CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data))
+            )
         return data
 
     def undo(self, count: int) -> None:
         try:
-            plan = self.restores.undo(count)
+            plan = self.restores.plan_undo(count)
         except NothingToRestore:
             return
         self.restore(plan)
 
     def redo(self) -> None:
         try:
-            plan = self.restores.redo()
+            plan = self.restores.plan_redo()
         except NothingToRestore:
             return
         self.restore(plan)
@@ -195,12 +203,12 @@ class World:
         return [None, *(entry.id for entry in self.log.entries if entry.id in self.at)]
 
     def put_back(self, entry_id: str | None) -> None:
-        self.restore(self.restores.to_entry(entry_id))
+        self.restore(self.restores.plan_restore_to_entry(entry_id))
 
     def go(self, entry_id: str | None, *, takes_files: bool) -> None:
         if takes_files:
             target = RestoreTarget(entry_id=entry_id, title="")
-            self.restore(self.restores.to_entry(entry_id, is_move=True), goes_to=target)
+            self.restore(self.restores.plan_restore_to_entry(entry_id, is_move=True), goes_to=target)
             return
         now, there = self.snapshot(), self.at[entry_id]
         self.theirs |= {name for name in {**now, **there} if now.get(name) != there.get(name)}

@@ -110,7 +110,7 @@ def test_in_a_folder_of_the_repository(root: Path) -> None:
     (root / "out").write_text("2\n")
     found = asked(root / "sub")
     assert {file.path for file in found.files} == {"in", str(root / "out")}
-    assert {file.place for file in found.files} == {str(root / "sub/in"), str(root / "out")}
+    assert {file.absolute_path for file in found.files} == {str(root / "sub/in"), str(root / "out")}
     assert "-1\n+2\n" in found.patch("in").text
 
 
@@ -133,6 +133,6 @@ def test_nothing_of_the_repository_runs(root: Path, tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_where_there_is_no_repository(tmp_path: Path) -> None:
-    with pytest.raises(GitRefused, match="no git repository"):
+def test_a_folder_without_a_repository_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GitRefused, match="not in a git repository"):
         asked(tmp_path)

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.undo.change_lists import DifferenceBuilder, Differences, NoSuchPrompt
-from app.undo.change_records import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
+from app.undo.change_records import (
+    FILES_ENTRY_TYPE,
+    Change,
+    FileImage,
+    FilesData,
+    UnstoredFile,
+    to_entry_data,
+)
 from app.undo.file_history import changing_prompts, count_changes
 from app.values.entries import CustomEntry
 from tests.undo.undo_session import UndoSession
@@ -29,31 +36,31 @@ def told(found: Differences) -> dict[str, tuple[str, int, int]]:
     return {file.path: (file.deed, file.added, file.removed) for file in found.files}
 
 
-def test_a_session_is_told_from_before_everything_to_what_it_left(stage: UndoSession) -> None:
+def test_the_session_diff_goes_from_the_beginning_to_the_last_change(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "1\n2\n3\n"), stage.write("b", "b\n"))
     stage.prompt("change")
     stage.record(stage.write("a", "1\n3\n4\n"), stage.write("b", None), stage.write("c", "c\n"))
     stage.prompt("once more")
     stage.record(stage.write("a", "1\n3\n4\n5\n"), tool="edit")
-    found = differing(stage).of_session()
+    found = differing(stage).session_differences()
     assert told(found) == {"a": ("new", 4, 0), "c": ("new", 0, 0)}
-    assert [file.by for file in found.files] == ["2 × write, edit", "write"]
+    assert [file.changed_by for file in found.files] == ["2 × write, edit", "write"]
     assert found.patch("a").text == (
         "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1,4 @@\n+1\n+3\n+4\n+5\n"
     )
 
 
-def test_what_was_taken_back_is_no_change_any_more_but_the_prompt_did_it(stage: UndoSession) -> None:
+def test_a_taken_back_change_leaves_the_session_diff_but_not_the_prompts(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "1\n"))
     stage.prompt("change")
     stage.record(stage.write("a", "2\n"))
     stage.restore(stage.undo())
-    assert differing(stage).of_session().patch("a").text.endswith("+1\n")
-    assert "-1\n+2\n" in differing(stage).of_prompt().patch("a").text
+    assert differing(stage).session_differences().patch("a").text.endswith("+1\n")
+    assert "-1\n+2\n" in differing(stage).prompt_differences().patch("a").text
     stage.restore(stage.undo())
-    assert differing(stage).of_session().files == ()
+    assert differing(stage).session_differences().files == ()
 
 
 def test_each_prompt_that_changed_files_and_its_neighbours(stage: UndoSession) -> None:
@@ -62,45 +69,45 @@ def test_each_prompt_that_changed_files_and_its_neighbours(stage: UndoSession) -
     stage.prompt("ask something")
     second = stage.prompt("change")
     stage.record(stage.write("a", "2\n"))
-    last = differing(stage).of_prompt()
+    last = differing(stage).prompt_differences()
     assert (last.title, last.note) == ("Changed by “change”", "prompt 2 of 2")
     assert (last.older, last.newer) == (first, None)
-    assert differing(stage).of_prompt(first).newer == second
+    assert differing(stage).prompt_differences(first).newer == second
     with pytest.raises(NoSuchPrompt):
-        differing(stage).of_prompt("nobody")
+        differing(stage).prompt_differences("nobody")
 
 
 def test_a_session_that_changed_nothing(stage: UndoSession) -> None:
-    assert differing(stage).of_session().files == ()
-    assert differing(stage).of_prompt().files == ()
+    assert differing(stage).session_differences().files == ()
+    assert differing(stage).prompt_differences().files == ()
     stage.prompt("hello")
-    assert differing(stage).of_prompt().patches() == ("", ())
+    assert differing(stage).prompt_differences().patches() == ("", ())
 
 
-def test_who_else_changed_a_file_is_said(stage: UndoSession) -> None:
+def test_changes_by_other_programs_are_named(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "1\n"), stage.write("b", "1\n"))
     (stage.root / "a").write_text("1\nmine\n")
     stage.prompt("change")
     stage.record(stage.write("a", "1\nmine\nits\n"))
     (stage.root / "b").write_text("mine\n")
-    found = {file.path: file.why for file in differing(stage).of_session().files}
+    found = {file.path: file.why for file in differing(stage).session_differences().files}
     assert found == {"a": "it was changed outside the session in between", "b": "you changed it since"}
 
 
 def test_what_is_not_held_is_named_and_the_rest_is_there(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("kept", "k\n"), stage.write("gone", "g\n"))
-    data = FilesData(call_id="c", tool="bash", uncovered=(UnheldFile(path="build/", why="ignored"),))
-    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
+    data = FilesData(call_id="c", tool="bash", uncovered=(UnstoredFile(path="build/", why="ignored"),))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
     for blob in stage.contents.store.blobs():
         if Path(blob.path).read_bytes() == b"g\n":
             Path(blob.path).unlink()
-    found = differing(stage).of_session()
+    found = differing(stage).session_differences()
     assert [(file.path, file.deed, file.why) for file in found.files] == [
         ("gone", "new", ""),
         ("kept", "new", ""),
-        ("build/", "not held", "ignored"),
+        ("build/", "unknown", "ignored"),
     ]
     text, lacking = found.patches()
     assert "+k" in text and "+g" not in text
@@ -131,7 +138,7 @@ def test_a_patch_does_what_was_done(stage: UndoSession, kind: str, name: str) ->
         stage.record(stage.write(name, before))
     stage.prompt("go on")
     stage.record(stage.write(name, after))
-    found = differing(stage).of_prompt()
+    found = differing(stage).prompt_differences()
     (patch, lacking) = found.patches()
     assert lacking == ()
     place = stage.root / name
@@ -159,7 +166,7 @@ def test_modes_links_and_what_became_the_other_can_be_applied(stage: UndoSession
         after = FileImage(kind="link", hash=_hash(target), mode=0, size=len(target))
         changed.append(Change(path=name, before=before, after=after))
     stage.record(*changed)
-    found = differing(stage).of_prompt()
+    found = differing(stage).prompt_differences()
     assert {file.path: file.deed for file in found.files} == {
         "run": "mode 644 → 755",
         "file": "now a link",
@@ -178,17 +185,17 @@ def test_modes_links_and_what_became_the_other_can_be_applied(stage: UndoSession
 
 
 def _hash(text: str) -> str:
-    from app.undo.content_store import hash_of
+    from app.undo.content_store import blob_hash
 
-    return hash_of(text.encode())
+    return blob_hash(text.encode())
 
 
-def test_what_is_no_text_says_so(stage: UndoSession) -> None:
+def test_binary_files_are_named_as_such(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a.png", b"\x89PNG\0" * 300), stage.write("big.txt", "x" * (2 << 20)))
-    found = differing(stage).of_prompt()
-    assert found.patch("a.png").why == "no text: 1.5 kB"
-    assert found.patch("big.txt").why == "larger than 1 MB"
+    found = differing(stage).prompt_differences()
+    assert found.patch("a.png").incomplete_reason == "no text: 1.5 kB"
+    assert found.patch("big.txt").incomplete_reason == "larger than 1 MB"
     assert found.patches()[1] == ("a.png (no text: 1.5 kB)", "big.txt (larger than 1 MB)")
 
 
@@ -199,7 +206,7 @@ def test_the_line_that_changed_first(stage: UndoSession) -> None:
     stage.prompt("change")
     lines[29] = "thirty\n"
     stage.record(stage.write("a", "".join(lines)))
-    assert differing(stage).of_prompt().patch("a").first_line == 30
+    assert differing(stage).prompt_differences().patch("a").first_line == 30
 
 
 def test_figures_are_those_of_the_entries(stage: UndoSession) -> None:
@@ -220,17 +227,17 @@ def test_figures_are_those_of_the_entries(stage: UndoSession) -> None:
             more=more,
             count=count,
         )
-        stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
+        stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
 
     record(change("a", 3, 1), change("b", 1, 0))
     record(change("a", 2, 2))
     (turn,) = changing_prompts(stage.log.path_to())
-    assert count_changes(turn.entries).words == "2 files +6 −3"
+    assert count_changes(turn.entries).summary == "2 files +6 −3"
     record(more="0" * 64, count=900)
     (turn,) = changing_prompts(stage.log.path_to())
-    assert count_changes(turn.entries).words == "at least 900 files +13 −3"
+    assert count_changes(turn.entries).summary == "at least 900 files +13 −3"
     stage.prompt("next")
     record(change("c", 0, 0))
-    assert [count_changes(turn.entries).words for turn in changing_prompts(stage.log.path_to())][
+    assert [count_changes(turn.entries).summary for turn in changing_prompts(stage.log.path_to())][
         -1
     ] == "1 file"

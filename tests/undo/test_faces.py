@@ -71,7 +71,7 @@ async def test_the_shell_previews_and_puts_back(told: Told) -> None:
     size = told.session.stat().st_size
     shown = told.undo()
     assert shown.returncode == 0, shown.stderr
-    assert "Files back to before “make it two”: 2 files" in shown.stdout
+    assert "Restore to before “make it two”: 2 files" in shown.stdout
     assert "✓ a.txt" in shown.stdout and "--take by-bash.txt" in shown.stdout
     assert told.read("a.txt") == "two\n" and told.session.stat().st_size == size
     listed = json.loads(told.undo("--json").stdout)
@@ -89,7 +89,7 @@ async def test_the_shell_previews_and_puts_back(told: Told) -> None:
     assert told.read("by-bash.txt") is None
     log = SessionLog.open(told.session, read_only=True)
     assert len([entry for entry in log.entries if restored_of(entry)]) == 3
-    assert "Read them again" in str(log.project().messages[-1])
+    assert "Read them again" in str(log.project_context().messages[-1])
 
 
 async def test_the_shell_says_what_is_wrong(told: Told) -> None:
@@ -128,7 +128,7 @@ async def test_rpc_and_the_python_client(told: Told) -> None:
         assert last["title"] == "Changed by “make it two”" and "-one\n+two\n" in last.get("patch", "")
         earlier = await bayou.get_diff("prompt", entry_id=last.get("older"), patch=False)
         assert "patch" not in earlier and earlier.get("note") == "prompt 1 of 2"
-        with pytest.raises(RpcError, match="in no git repository"):
+        with pytest.raises(RpcError, match="not in a git repository"):
             await bayou.get_diff("git")
         changes = await bayou.get_file_changes()
         assert [row["deed"] for row in changes] == ["is removed", "is removed"]
@@ -242,3 +242,56 @@ def test_a_crafted_name_that_turns_the_direction_of_writing_is_spelled_out(told:
     path = str(crafted(told, '"path":"a.txt"', '"path":"\\u202ea.txt"'))
     done = told.undo(path, "--last", "2")
     assert "<U+202E>a.txt" in done.stdout and "\u202e" not in done.stdout
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_id_of_a_crafted_session_names_no_file(told: Told, there: bool) -> None:
+    """`blobs/outside` lists the files outside of folders that sessions here changed."""
+    outside = told.scene.home / ".bayou/agent/blobs/outside"
+    if there:
+        outside.touch()
+    head = json.loads(told.session.read_text().partition("\n")[0])
+    path = str(crafted(told, f'"id":"{head["id"]}"', '"id":"../outside"'))
+    for words in ((), ("--yes",)):
+        done = told.undo(path, *words)
+        assert done.returncode == 1 and "has a first line with an id that is none" in done.stderr
+    assert told.read("a.txt") == "two\n"
+    assert (outside.read_text() if there else outside.exists()) in ("", False)
+
+
+def test_a_crafted_session_removes_no_folder_that_its_file_is_not_in(told: Told) -> None:
+    empty, own = told.scene.home / "empty", told.scene.project / "own"
+    empty.mkdir()
+    own.mkdir()
+    (own / "a.txt").write_text("one\n")
+    folders = json.dumps([str(empty), str(own / "../../empty"), str(told.scene.project), str(own), "a\0b"])
+    path = crafted(told, '"path":"a.txt",', f'"path":"own/a.txt","folders":{folders},')
+    done = told.undo(str(path), "--yes", "--last", "2", "--take", "own/a.txt")
+    assert done.returncode == 0, done.stderr
+    assert (own.exists(), empty.exists()) == (False, True), done.stdout
+
+
+@pytest.mark.parametrize("also", ['"isShared":true,"path":"a.txt"', '"path":"./a.txt"'])
+def test_a_crafted_session_writes_through_no_hard_link_that_it_calls_its_own(told: Told, also: str) -> None:
+    victim = told.scene.home / "victim.txt"
+    victim.hardlink_to(told.scene.project / "a.txt")
+    lines = crafted(told, '"path":"a.txt"', also).read_text().splitlines()
+    change = next(line for line in reversed(lines) if "./a.txt" in line or "isShared" in line)
+    last = json.loads(change)
+    if "./a.txt" in also:
+        last["data"]["changes"] += [{**one, "path": "a.txt"} for one in last["data"]["changes"]]
+    path = told.scene.home / "handed-out.jsonl"
+    path.write_text("\n".join(json.dumps(last) if line == change else line for line in lines) + "\n")
+    done = told.undo(str(path), "--yes")
+    assert done.returncode == 0, done.stderr
+    assert (told.read("a.txt"), victim.read_text()) == ("one\n", "two\n"), done.stdout
+
+
+@pytest.mark.parametrize("put", ["é", "../outside", "\\ud800"])
+def test_a_crafted_hash_is_not_a_recorded_change(told: Told, put: str) -> None:
+    found = re.search(r'"hash":"([0-9a-f]{64})"', told.session.read_text())
+    assert found is not None
+    path = crafted(told, found[1], put)
+    path.write_text(re.sub(r'"id":"[^"]*"', '"id":"from-elsewhere"', path.read_text(), count=1))
+    done = told.undo(str(path), "--last", "2")
+    assert done.returncode in (0, 1) and "internal error" not in done.stderr, done.stderr

@@ -27,7 +27,7 @@ async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
     watch = Place(root, "git").watch
 
     async def unheld(*names: str, ignored: bool = True) -> dict[str, str]:
-        found = await watch.unheld(
+        found = await watch.unrestorable(
             [str(root / name) if name else str(root) for name in names], ignored=ignored
         )
         return {one.path: one.why for one in found}
@@ -39,18 +39,18 @@ async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
     assert await unheld("clean0.txt") == {}
     assert await unheld("src/file") == {}
     assert await unheld("src") == within
-    assert await unheld("build/file") == {"build/": "what is in it is not held"}
-    assert await unheld("") == {**within, "build/": "what is in it is not held"}
+    assert await unheld("build/file") == {"build/": "its contents are not stored"}
+    assert await unheld("") == {**within, "build/": "its contents are not stored"}
     assert await unheld("", ignored=False) == {"src/huge": "larger than 4 MB"}
     elsewhere = str(root.parent / "elsewhere")
-    (outside,) = await watch.unheld([elsewhere], ignored=True)
+    (outside,) = await watch.unrestorable([elsewhere], ignored=True)
     assert (outside.path, outside.why) == (elsewhere, "it is outside the session's folder")
 
 
 async def test_undo_says_which_files_it_would_not_hold_without_git(root: Path) -> None:
     with (root / "huge").open("wb") as file:
         file.truncate(2 << 20)
-    found = await Place(root, "plain").watch.unheld([str(root)], ignored=True)
+    found = await Place(root, "plain").watch.unrestorable([str(root)], ignored=True)
     assert [(one.path, one.why) for one in found] == [("huge", "larger than 1 MB")]
 
 
@@ -89,7 +89,7 @@ async def test_a_renamed_folder_with_old_files_is_held_whole(root: Path, way: st
     place = Place(root, way)
     before = place.snapshot()
     done = await place.run(lambda: shell(root, "mv sub moved"))
-    assert done.uncovered == ()
+    assert done.unstored_files == ()
     assert {change.path for change in done.changes} == {
         "sub/deep.txt",
         "sub/more.txt",
@@ -108,7 +108,7 @@ async def test_files_behind_a_folder_that_became_a_link_count_as_removed(root: P
     place = Place(root, way)
     before = place.snapshot()
     done = await place.run(lambda: shell(root, "rm -rf sub && ln -s new sub"))
-    assert {change.path for change in done.changes} == {"sub", "sub/deep.txt"} and done.uncovered == ()
+    assert {change.path for change in done.changes} == {"sub", "sub/deep.txt"} and done.unstored_files == ()
     for change in done.changes:
         if change.after is not None:
             (root / change.name).unlink()
@@ -131,7 +131,10 @@ async def test_repositories_that_only_the_index_names_are_looked_at(root: Path) 
     place = Place(root, "git")
     before = place.snapshot()
     done = await place.run(lambda: shell(root, "echo more >> linked/file; echo new > linked/new"))
-    assert {change.path for change in done.changes} == {"linked/file", "linked/new"} and done.uncovered == ()
+    assert {change.path for change in done.changes} == {
+        "linked/file",
+        "linked/new",
+    } and done.unstored_files == ()
     assert place.taken_back(done.changes) == before
 
 
@@ -146,7 +149,7 @@ async def test_a_repository_that_is_removed_or_renamed_is_named(root: Path, comm
     git(root / "nested", "commit", "-qm", "nested")
     (root / "nested/untracked").write_text("untracked\n")
     done = await Place(root, "git").run(lambda: shell(root, command))
-    told = {one.path: one.why for one in done.uncovered}
+    told = {one.path: one.why for one in done.unstored_files}
     assert told["nested/"] == "the repository in it was removed or renamed, and its commits are not stored"
     assert [change.path for change in done.changes] == ["nested/untracked"]
 
@@ -156,6 +159,6 @@ def test_a_file_comes_back_where_a_folder_took_its_name_and_was_filled(tmp_path:
     world.prompt()
     world.command("rm -rf b; mkdir -p b")
     world.command("mv sub/c b")
-    data = world.restores.carry_out(world.restores.undo(), {})
+    data = world.restores.carry_out(world.restores.plan_undo(), {})
     assert data.kept == ()
     assert world.snapshot() == world.at[None]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import RESTORED_ENTRY_TYPE, as_data
+from app.undo.change_records import RESTORED_ENTRY_TYPE, to_entry_data
 from app.undo.disk_files import names_differing_in_case, real_spelling
 from app.undo.session_undo import SessionRestores
 from app.values.entries import CustomEntry
@@ -68,7 +68,7 @@ def test_a_restore_that_ended_before_it_began_has_done_nothing(folder: Path) -> 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("app.undo.session_undo.run_steps", _end)
         stage.restores.carry_out(stage.undo(), {})
-    ((_, data),) = SessionRestores(stage.log, stage.recorder).left_open()
+    ((_, data),) = SessionRestores(stage.log, stage.recorder).unrecorded_changes()
     assert data.changes == ()
     assert stage.files() == {"name": "text\n"}
 
@@ -99,7 +99,7 @@ def test_what_a_command_did_goes_back(folder: Path, command: str, has_git: bool)
     if world.snapshot() == before:
         pytest.skip("this command does nothing here")
     try:
-        plan = world.restores.undo()
+        plan = world.restores.plan_undo()
     except LookupError:
         raise
     except Exception:
@@ -108,7 +108,7 @@ def test_what_a_command_did_goes_back(folder: Path, command: str, has_git: bool)
         return
     data = world.restores.carry_out(plan, {})
     assert data.kept == ()
-    world._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
+    world._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
     if has_git or "SUB" in command:
         assert _folded(world) == {name.casefold(): what for name, what in before.items()}
     else:

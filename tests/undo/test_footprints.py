@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import Change, is_same
+from app.undo.change_records import Change, is_same_image
 from app.undo.command_watch import CommandChanges, CommandWatch
-from app.undo.content_store import BlobStore, hash_of
+from app.undo.content_store import BlobStore, blob_hash
 from app.undo.disk_files import read_disk_state
-from app.undo.folder_scanners import PlainScanner, scanner_for
-from app.undo.folder_scans import ContentHolder, FolderScanner
+from app.undo.folder_scanners import FullReadScanner, scanner_for
+from app.undo.folder_scans import FolderScanner, ScannedContents
 
 NAME = "naïve ☃.txt"
 GIT = shutil.which("git")
@@ -47,13 +47,13 @@ class Place:
     def __init__(self, root: Path, way: str) -> None:
         self.root = root
         self.store = BlobStore(root.parent / "agent" / "blobs")
-        self.holder = ContentHolder(self.store, self.store.put)
+        self.holder = ScannedContents(self.store, self.store.put)
         self.watch = CommandWatch(lambda: self._open(way))
         self._number = 0
 
     def _open(self, way: str) -> FolderScanner | str:
         if way == "plain":
-            return PlainScanner(self.holder, root=self.root, outside=self.root.parent / "agent")
+            return FullReadScanner(self.holder, root=self.root, outside=self.root.parent / "agent")
         return scanner_for(
             self.root,
             self.holder,
@@ -66,9 +66,9 @@ class Place:
     async def run(self, deed: Callable[[], object]) -> CommandChanges:
         self._number += 1
         key = str(self._number)
-        await self.watch.begin(key)
+        await self.watch.scan_before(key)
         deed()
-        return await self.watch.end(key)
+        return await self.watch.scan_after(key)
 
     def snapshot(self) -> dict[str, tuple[bytes, bool] | str]:
         """Bytes and whether it is executable; where a link leads."""
@@ -90,7 +90,7 @@ class Place:
         found = self.snapshot()
         for change in changes:
             now = read_disk_state(str(self.root / change.name), 1 << 40)
-            assert is_same(now.image, change.after), change.name
+            assert is_same_image(now.image, change.after), change.name
             if change.before is None:
                 del found[change.name]
             elif change.before.kind == "link":
@@ -167,7 +167,7 @@ async def test_each_kind_of_change_can_be_taken_back_exactly(root: Path, name: s
     place = Place(root, way)
     before = place.snapshot()
     done = await place.run(lambda: shell(root, COMMANDS[name]))
-    assert done.uncovered == ()
+    assert done.unstored_files == ()
     assert done.changes != ()
     assert place.taken_back(done.changes) == before
 
@@ -183,8 +183,8 @@ async def test_what_git_does_inside_a_command_hides_nothing(root: Path, name: st
     assert done == CommandChanges() and (root / ".git/index").read_bytes() == index
     done = await place.run(lambda: shell(root, WITH_GIT[name]))
     assert place.taken_back(done.changes) == before
-    assert done.uncovered == ()
-    assert (done.head is not None) == (name in ("commit", "branch"))
+    assert done.unstored_files == ()
+    assert (done.head_move is not None) == (name in ("commit", "branch"))
 
 
 @pytest.mark.parametrize("way", ["plain", pytest.param("git", marks=needs_git)])
@@ -204,13 +204,13 @@ async def test_folders_that_a_command_made_are_known(root: Path, way: str) -> No
 
 
 @needs_git
-async def test_what_is_not_held_is_named(root: Path) -> None:
+async def test_changes_that_are_not_stored_are_named(root: Path) -> None:
     as_repository(root)
     (root / "large").write_bytes(bytes(5 << 20))
     place = Place(root, "git")
     done = await place.run(lambda: shell(root, "echo x > build/new; echo x >> large; mkdir -p build/more"))
-    assert {(one.path, one.why) for one in done.uncovered} == {
-        ("build/", "what is in it is not held"),
+    assert {(one.path, one.why) for one in done.unstored_files} == {
+        ("build/", "its contents are not stored"),
         ("large", "larger than 4 MB"),
     }
     assert done.changes == ()
@@ -222,7 +222,7 @@ async def test_what_was_ignored_is_not_taken_for_new(root: Path) -> None:
     place = Place(root, "git")
     done = await place.run(lambda: shell(root, "echo .env > .gitignore"))
     assert [change.path for change in done.changes] == [".gitignore"]
-    assert ("build/out", "it was ignored before") in {(one.path, one.why) for one in done.uncovered}
+    assert ("build/out", "it was ignored before") in {(one.path, one.why) for one in done.unstored_files}
 
 
 @needs_git
@@ -240,8 +240,8 @@ async def test_filters_are_not_run_and_what_they_made_is_named(root: Path, tmp_p
     place = Place(root, "git")
     done = await place.run(lambda: (root / "filtered.txt").write_text("OTHER\n"))
     assert not trace.exists()
-    assert [(one.path, one.why) for one in done.uncovered] == [
-        ("filtered.txt", "it is filtered by upper, which is not run")
+    assert [(one.path, one.why) for one in done.unstored_files] == [
+        ("filtered.txt", "it uses the git filter upper, which bayou does not run")
     ]
     assert done.changes == ()
 
@@ -264,20 +264,20 @@ async def test_repositories_within_are_looked_at_too(root: Path) -> None:
         "for d in nested nested/inner sub/module; do echo more >> $d/file.txt; echo new > $d/new.txt; done"
     )
     done = await place.run(lambda: shell(root, command))
-    assert done.uncovered == ()
+    assert done.unstored_files == ()
     assert {change.path for change in done.changes} == {
         f"{name}/{file}.txt" for name in ("nested", "nested/inner", "sub/module") for file in ("file", "new")
     }
     assert place.taken_back(done.changes) == before
     done = await place.run(lambda: shell(root, "mkdir later && cd later && git init -q . && echo x > y"))
-    assert [(one.path, one.why) for one in done.uncovered] == [("later/", "what is in it is not held")]
+    assert [(one.path, one.why) for one in done.unstored_files] == [("later/", "its contents are not stored")]
 
 
 @needs_git
 async def test_what_lfs_made_comes_from_its_own_store(root: Path) -> None:
     as_repository(root)
     data = b"large and binary\0" * 100
-    oid = hash_of(data)
+    oid = blob_hash(data)
     (root / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
     (root / "picture.bin").write_text(
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
@@ -299,7 +299,7 @@ async def test_what_lfs_made_comes_from_its_own_store(root: Path) -> None:
     place = Place(root, "git")
     done = await place.run(lambda: (root / "picture.bin").write_bytes(b"other"))
     assert done.changes == ()
-    assert [one.path for one in done.uncovered] == ["picture.bin"]
+    assert [one.path for one in done.unstored_files] == ["picture.bin"]
     objects.mkdir(parents=True)
     (objects / oid).write_bytes(data)
     (root / "picture.bin").write_bytes(data)
@@ -331,26 +331,26 @@ async def test_unchanged_files_are_read_once_and_equal_content_is_kept_once(root
 
 async def test_two_commands_at_once_are_told_apart_as_far_as_can_be(root: Path) -> None:
     place = Place(root, "plain")
-    await place.watch.begin("a")
+    await place.watch.scan_before("a")
     (root / "by-a").write_text("a")
-    await place.watch.begin("b")
+    await place.watch.scan_before("b")
     (root / "by-b").write_text("b")
-    first = await place.watch.end("b")
+    first = await place.watch.scan_after("b")
     (root / "by-a").write_text("a2")
-    second = await place.watch.end("a")
-    assert [change.path for change in first.changes] == ["by-b"] and first.beside == ("a",)
-    assert [change.path for change in second.changes] == ["by-a"] and second.beside == ("b",)
+    second = await place.watch.scan_after("a")
+    assert [change.path for change in first.changes] == ["by-b"] and first.concurrent_calls == ("a",)
+    assert [change.path for change in second.changes] == ["by-a"] and second.concurrent_calls == ("b",)
 
 
 async def test_what_a_tool_writes_meanwhile_is_not_the_commands(root: Path) -> None:
     place = Place(root, "plain")
-    await place.watch.begin("a")
+    await place.watch.scan_before("a")
     (root / "clean0.txt").write_text("by a tool\n")
     data = (root / "clean0.txt").read_bytes()
-    place.watch.learn("clean0.txt", read_disk_state(str(root / "clean0.txt"), 1 << 20).image)
+    place.watch.note_change("clean0.txt", read_disk_state(str(root / "clean0.txt"), 1 << 20).image)
     place.store.put(data)
     (root / "clean1.txt").write_text("by the command\n")
-    done = await place.watch.end("a")
+    done = await place.watch.scan_after("a")
     assert [change.path for change in done.changes] == ["clean1.txt"]
 
 
@@ -360,7 +360,7 @@ async def test_pipes_are_not_opened_and_sparse_files_are_not_read(root: Path) ->
     with (root / "huge").open("wb") as file:
         file.truncate(4 << 30)
     done = await place.run(lambda: shell(root, "echo x >> huge; rm pipe; mkfifo pipe"))
-    assert {(one.path, one.why) for one in done.uncovered} == {
+    assert {(one.path, one.why) for one in done.unstored_files} == {
         ("huge", "larger than 1 MB"),
         ("pipe", "is not a file (a device, a pipe or a socket)"),
     }
@@ -371,4 +371,6 @@ async def test_too_many_files_without_git_are_said_to_be_too_many(
 ) -> None:
     monkeypatch.setattr("app.undo.folder_scanners.MAX_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
-    assert [one.path for one in done.uncovered] == ["."] and "not a git repository" in done.uncovered[0].why
+    assert [one.path for one in done.unstored_files] == [
+        "."
+    ] and "not a git repository" in done.unstored_files[0].why

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.undo.change_lists import DifferenceBuilder
-from app.undo.review.hunks import hunks_of, without
-from app.undo.review.reviewed_files import FileNow, HunkChangedSince, ReviewedChanges, ReviewedFile
+from app.undo.review.hunks import ChangedText, hunks_of, new_text_of_hunk, without_hunks
+from app.undo.review.reviewed_files import CurrentFile, HunkOutdated, ReviewedChanges, ReviewedFile
 from app.values.user_errors import UserError
 from tests.undo.undo_session import LIMIT, UndoSession
 
@@ -25,20 +25,22 @@ class Review:
         self.root = self.session.root
 
     def changes(self) -> ReviewedChanges:
-        return ReviewedChanges(DifferenceBuilder(self.session.log, self.session.recorder).of_session())
+        return ReviewedChanges(
+            DifferenceBuilder(self.session.log, self.session.recorder).session_differences()
+        )
 
     def file(self, path: str) -> ReviewedFile:
         file = self.changes().file(path)
         assert file is not None
         return file
 
-    def now(self, path: str) -> FileNow:
-        return FileNow(self.file(path), self.root, LIMIT)
+    def now(self, path: str) -> CurrentFile:
+        return CurrentFile(self.file(path), self.root, LIMIT)
 
     def toggle(self, path: str, *numbers: int) -> None:
         file = self.file(path)
         keys = frozenset(file.hunks[number].key for number in numbers)
-        plan = self.session.restores.hunks(file, keys)
+        plan = self.session.restores.plan_hunks(file, keys)
         assert self.session.restore(plan).total
 
     def conflicts(self, path: str) -> list[str]:
@@ -56,7 +58,7 @@ def review(tmp_path: Path) -> Review:
 
 
 def test_one_hunk_is_taken_back_and_put_back(review: Review) -> None:
-    assert [(hunk.first, hunk.added, hunk.removed) for hunk in review.file("a.txt").hunks] == [
+    assert [(hunk.first_line, hunk.added, hunk.removed) for hunk in review.file("a.txt").hunks] == [
         (10, 1, 1),
         (30, 0, 1),
         (50, 1, 0),
@@ -64,9 +66,9 @@ def test_one_hunk_is_taken_back_and_put_back(review: Review) -> None:
     review.toggle("a.txt", 1)
     place = review.root / "a.txt"
     assert place.read_text() == NEW.replace("line 29\n", "line 29\nline 30\n")
-    assert review.file("a.txt").taken == {review.file("a.txt").hunks[1].key}
+    assert review.file("a.txt").taken_back_hunks == {review.file("a.txt").hunks[1].key}
     review.toggle("a.txt", 1)
-    assert place.read_text() == NEW and not review.file("a.txt").taken
+    assert place.read_text() == NEW and not review.file("a.txt").taken_back_hunks
 
 
 def test_the_rest_of_the_prompt_is_undone_afterwards_and_a_hunk_is_redone(review: Review) -> None:
@@ -84,7 +86,7 @@ def test_the_rest_of_the_prompt_is_undone_afterwards_and_a_hunk_is_redone(review
 def test_redo_puts_a_hunk_back(review: Review) -> None:
     review.toggle("a.txt", 0)
     review.session.restore(review.session.redo())
-    assert (review.root / "a.txt").read_text() == NEW and not review.file("a.txt").taken
+    assert (review.root / "a.txt").read_text() == NEW and not review.file("a.txt").taken_back_hunks
 
 
 def test_what_a_person_changed_elsewhere_stays(review: Review) -> None:
@@ -95,14 +97,14 @@ def test_what_a_person_changed_elsewhere_stays(review: Review) -> None:
     assert place.read_text() == "mine\n" + OLD.replace("line 45\n", "LINE 45\n").replace(
         "line 10\n", "ten of mine\n"
     )
-    with pytest.raises(HunkChangedSince, match=r"a\.txt: you changed these lines since"):
+    with pytest.raises(HunkOutdated, match=r"a\.txt: you changed these lines since"):
         review.toggle("a.txt", 0)
     assert "ten of mine\n" in place.read_text()
 
 
 def test_a_file_that_changes_between_the_plan_and_the_restore_is_left_alone(review: Review) -> None:
     file = review.file("a.txt")
-    plan = review.session.restores.hunks(file, frozenset((file.hunks[0].key,)))
+    plan = review.session.restores.plan_hunks(file, frozenset((file.hunks[0].key,)))
     (review.root / "a.txt").write_text("mine\n")
     data = review.session.restores.carry_out(plan, {})
     assert not data.total and data.kept[0].why == "it changed during the restore"
@@ -158,7 +160,7 @@ def test_modes_links_and_deleted_files(review: Review) -> None:
     assert (root / "a.txt").stat().st_mode & 0o777 == 0o644 and (root / "a.txt").read_text() == NEW
     (root / "a.txt").unlink()
     assert set(review.conflicts("a.txt")) == {"you deleted it since"}
-    with pytest.raises(HunkChangedSince):
+    with pytest.raises(HunkOutdated):
         review.toggle("a.txt", 1)
     (root / "a.txt").symlink_to("elsewhere")
     assert set(review.conflicts("a.txt")) == {"you changed it since"}
@@ -195,11 +197,91 @@ def test_a_random_choice_of_hunks_equals_the_same_patch_applied_backwards(seed: 
     new = _changed(old, luck)
     hunks = hunks_of("a", old, new)
     chosen = [hunk for hunk in hunks if luck.random() < 0.5]
-    assert without(new, hunks) == old
+    assert without_hunks(new, hunks) == old
     place = tmp_path / "a"
     place.write_text(new)
     if chosen:
         patch = "--- a/a\n+++ b/a\n" + "".join(hunk.patch for hunk in chosen)
         command = ("git", "apply", "-R", "--unidiff-zero", "--recount", "-")
         subprocess.run(command, cwd=tmp_path, input=patch.encode(), check=True, capture_output=True)
-    assert without(new, chosen) == place.read_text()
+    assert without_hunks(new, chosen) == place.read_text()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_edited_hunk_changes_its_lines_and_nothing_else(seed: int) -> None:
+    """With other hunks taken back, a person's changes elsewhere, and either end of lines."""
+    luck = random.Random(seed)
+    end = luck.choice(("\n", "\r\n"))
+    old, new = _two_texts(luck, end)
+    hunks = hunks_of("a", old, new)
+    if not hunks:
+        return
+    edited = luck.choice(hunks)
+    taken = [one for one in hunks if one is not edited and luck.random() < 0.4]
+    left = without_hunks(new, taken)
+    now = f"mine{end}{left}" if left and luck.random() < 0.5 else left
+    moved = ChangedText(hunks, frozenset(one.key for one in taken), left, now)
+    if not (moved.is_hunk_unchanged(edited.key) and moved.can_replace(edited.key)):
+        return
+    shown = new_text_of_hunk(new, edited).replace("\r\n", "\n")
+    assert moved.with_hunk_text(edited.key, shown) == now or not shown  # as it was, so nothing changes
+    text = "\n".join(f"typed {number}" for number in range(luck.randrange(4)))
+    found = moved.with_hunk_text(edited.key, text).split("\n")
+    expected = now.split("\n")
+    kept = [line for line in found if not line.startswith("typed")]
+    lines = new_text_of_hunk(new, edited).split("\n")
+    assert [line.rstrip("\r") for line in found if line.startswith("typed")] == text.split("\n") * bool(text)
+    assert len(kept) >= len(expected) - len(lines) - 1
+    assert end not in now or end == "\n" or all(line.endswith("\r") for line in found[:-1])
+
+
+def _two_texts(luck: random.Random, end: str) -> tuple[str, str]:
+    old = _text(luck)
+    return old.replace("\n", end), _changed(old, luck).replace("\n", end)
+
+
+def test_thousands_of_scattered_changes_are_found_line_by_line() -> None:
+    old = [f"value_{number} = {number}\n" for number in range(6_000)]
+    new = [line.replace("value", "name") if number % 20 == 0 else line for number, line in enumerate(old)]
+    hunks = hunks_of("a.py", "".join(old), "".join(new))
+    assert [(hunk.added, hunk.removed) for hunk in hunks] == [(1, 1)] * 300
+    assert without_hunks("".join(new), hunks) == "".join(old)
+
+
+def test_hunks_taken_back_earlier_are_listed_after_further_changes(review: Review) -> None:
+    """And can be put back, with what changed since."""
+    review.toggle("a.txt", 0, 1)
+    left = (review.root / "a.txt").read_text()
+    review.session.prompt("and more")
+    review.session.record(review.session.write("a.txt", "first\n" + left.replace("line 40\n", "forty\n")))
+    file = review.file("a.txt")
+    assert [hunk.key in file.taken_back_hunks for hunk in file.hunks] == [False, True, True, False, False]
+    assert not any(review.conflicts("a.txt"))
+    review.toggle("a.txt", 1)
+    now = "first\n" + NEW.replace("line 40\n", "forty\n").replace("line 29\n", "line 29\nline 30\n")
+    assert (review.root / "a.txt").read_text() == now
+    file = review.file("a.txt")
+    assert [hunk.key in file.taken_back_hunks for hunk in file.hunks] == [False, False, True, False, False]
+    review.toggle("a.txt", 0, 3)
+    file = review.file("a.txt")
+    assert [hunk.key in file.taken_back_hunks for hunk in file.hunks] == [True, False, True, True, False]
+    review.session.record(review.session.write("a.txt", (review.root / "a.txt").read_text() + "last\n"))
+    file = review.file("a.txt")
+    assert [hunk.key in file.taken_back_hunks for hunk in file.hunks] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_hunk_taken_back_whose_lines_changed_since_is_not_listed(review: Review) -> None:
+    review.toggle("a.txt", 0, 1)
+    left = (review.root / "a.txt").read_text()
+    review.session.record(review.session.write("a.txt", left.replace("line 10\n", "TEN\n")))
+    file = review.file("a.txt")
+    assert [hunk.key in file.taken_back_hunks for hunk in file.hunks] == [False, True, False]
+    review.session.record(review.session.write("a.txt", None))
+    assert review.file("a.txt").taken_back_hunks == frozenset()

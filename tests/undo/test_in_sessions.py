@@ -13,7 +13,7 @@ from app.engine.core.hook_results import NavigationOptions
 from app.engine.files.file_restorer import RedoRestore, RestoreToEntry, UndoLastPrompts
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.file.quarantine import read_quarantine
-from app.sessions.ids import sidecar
+from app.sessions.ids import sidecar_path
 from app.undo.change_ledger import ChangeLedger, LedgerLine
 from app.undo.change_records import (
     FILES_ENTRY_TYPE,
@@ -23,7 +23,7 @@ from app.undo.change_records import (
     files_of,
     restored_of,
 )
-from app.undo.content_store import hash_of
+from app.undo.content_store import blob_hash
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import EntryAppended, FileChanged
@@ -52,12 +52,12 @@ class Page:
         await self.session.wait_until_idle()
 
     async def undo(self, count: int = 1) -> None:
-        await self.session.restoring.carry_out(
-            await self.session.restoring.preview(UndoLastPrompts(count=count))
+        await self.session.file_restorer.carry_out(
+            await self.session.file_restorer.preview(UndoLastPrompts(count=count))
         )
 
     async def redo(self) -> None:
-        await self.session.restoring.carry_out(await self.session.restoring.preview(RedoRestore()))
+        await self.session.file_restorer.carry_out(await self.session.file_restorer.preview(RedoRestore()))
 
     def read(self, name: str) -> str | None:
         path = self.project / name
@@ -87,7 +87,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Page]:
     await scene.session.close()
 
 
-async def test_an_entry_stands_behind_each_result_and_undo_takes_it_back(page: Page) -> None:
+async def test_each_result_has_a_change_entry_that_undo_reverses(page: Page) -> None:
     await page.prompt("make", write("deep/er/a.txt", "one\n"), write("b.txt", "b\n"))
     await page.prompt("change", write("deep/er/a.txt", "two\n", 2))
     kinds = [type(entry).__name__ for entry in page.session.log.entries]
@@ -212,10 +212,10 @@ async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> Non
     results = [entry for entry in page.session.log.entries if files_of(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
-    plan = await page.session.restoring.preview(RestoreToEntry(entry_id=first))
+    plan = await page.session.file_restorer.preview(RestoreToEntry(entry_id=first))
     assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
     assert "-two" in plan.diff("a.txt")
-    await page.session.restoring.carry_out(plan)
+    await page.session.file_restorer.carry_out(plan)
     assert page.read("a.txt") == "one\n"
     assert leaf in [entry.id for entry in page.session.log.path_to()]
 
@@ -251,12 +251,14 @@ async def test_a_bad_line_of_the_ledger_costs_only_itself_and_is_set_aside(page:
     path = page.session.log.path
     assert path is not None
     await page.session.close()
-    ledger = sidecar(path, "files")
+    ledger = sidecar_path(path, "files")
     with ledger.open("ab") as file:
         file.write(bad + b"\n")
     again = Page(await page.scene.open(session=str(path)))
     told = " ".join(again.scene.assembled.problems)
-    assert f"A line of {ledger.name} cannot be read; copied to {sidecar(path, 'quarantine').name}." in told
+    assert (
+        f"A line of {ledger.name} cannot be read; copied to {sidecar_path(path, 'quarantine').name}." in told
+    )
     assert len(read_quarantine(path)) == 1
     await again.undo()
     assert again.read("a.txt") == "one\n"
@@ -266,23 +268,23 @@ async def test_a_bad_line_of_the_ledger_costs_only_itself_and_is_set_aside(page:
     await once_more.session.close()
 
 
-async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page: Page) -> None:
+async def test_changes_before_a_crash_are_in_the_reopened_session(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     path = page.session.log.path
     assert path is not None
     await page.session.close()
     data = (page.project / "a.txt").read_bytes()
     before = FileImage(
-        hash=hash_of(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777
+        hash=blob_hash(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777
     )
-    after = msgspec.structs.replace(before, hash=hash_of(b"two\n"))
-    ledger = ChangeLedger(sidecar(path, "files"))
-    ledger.begin(
+    after = msgspec.structs.replace(before, hash=blob_hash(b"two\n"))
+    ledger = ChangeLedger(sidecar_path(path, "files"))
+    ledger.append_begin(
         LedgerLine(
             kind="change", id="call9", tool="edit", change=Change(path="a.txt", before=before, after=after)
         )
     )
-    ledger.begin(LedgerLine(kind="command", id="call10", tool="bash"))
+    ledger.append_begin(LedgerLine(kind="command", id="call10", tool="bash"))
     (page.project / "a.txt").write_text("two\n")
     again = Page(await page.scene.open(session=str(path)))
     told = " ".join(again.scene.assembled.problems)
@@ -305,7 +307,7 @@ async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page:
 
 async def test_switched_off_nothing_is_kept(page: Page) -> None:
     page.scene.settings({"undo": {"enabled": False}})
-    page.session.settings.look()
+    page.session.settings.reload_if_changed()
     await page.prompt("one", write("a.txt", "one\n"))
     assert page.custom(FILES_ENTRY_TYPE) == []
     assert not (page.scene.paths.agent_dir / "blobs").exists()
@@ -315,10 +317,10 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
 
 async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    plan = await page.session.restoring.preview(UndoLastPrompts())
+    plan = await page.session.file_restorer.preview(UndoLastPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
     with pytest.raises(UserError, match="Preview again"):
-        await page.session.restoring.carry_out(plan)
+        await page.session.file_restorer.carry_out(plan)
 
 
 def full(*names: str) -> Callable[..., Any]:
@@ -338,7 +340,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
         ("a.txt", "its old content could not be stored first: No space left on device")
     ]
     monkeypatch.undo()
-    plan = await page.session.restoring.preview(UndoLastPrompts())
+    plan = await page.session.file_restorer.preview(UndoLastPrompts())
     assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
     assert page.read("a.txt") == "two\n"
 
@@ -411,11 +413,11 @@ async def test_what_a_command_did_to_folders_goes_back_and_forth(
 async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in(page: Page) -> None:
     await page.prompt("make it", bash("mkdir made"))
     (page.project / "made/mine").write_text("mine\n")
-    plan = await page.session.restoring.preview(UndoLastPrompts())
+    plan = await page.session.file_restorer.preview(UndoLastPrompts())
     assert [(row.path, row.state, row.why) for row in plan.rows] == [
         ("made", "refused", "it now contains other files")
     ]
-    await page.session.restoring.carry_out(plan)
+    await page.session.file_restorer.carry_out(plan)
     assert page.read("made/mine") == "mine\n"
 
 
@@ -426,13 +428,13 @@ async def test_a_restore_still_counts_when_only_the_conversation_goes_elsewhere(
     await page.prompt("one", write("a.txt", "one\n"))
     await page.prompt("two", write("a.txt", "two\n", 2))
     leaf = page.session.log.leaf_id
-    page.session.settings.keep("compaction.keepRecentTokens", 1)
+    page.session.settings.save_setting("compaction.keepRecentTokens", 1)
     page.scene.script.responses += [say("a summary"), say("its beginning")]
-    await page.session.compaction.run()
+    await page.session.compaction.compact()
     await page.undo()
     assert page.read("a.txt") == "one\n"
     if goes_back == "uncompact":
-        await page.session.compaction.undo()
+        await page.session.compaction.undo_compaction()
     else:
         await page.session.branches.go_to(leaf, NavigationOptions())
     assert page.read("a.txt") == "one\n"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, as_data
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, to_entry_data
 from app.values.entries import CustomEntry
 from tests.undo.killed_worker import NAMES, is_whole, parts_of
-from tools.files.replacing import is_temporary_name
+from tools.files.atomic_replacement import is_temporary_name
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 200 if os.environ.get("BAYOU_LONG") else 6
@@ -45,13 +45,13 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
         for name in NAMES:
             assert not (project / name).exists() or is_whole((project / name).read_bytes())
         parts = parts_of(session, project)
-        for key, data in parts.restores.left_open():
+        for key, data in parts.restores.unrecorded_changes():
             kind = FILES_ENTRY_TYPE if isinstance(data, FilesData) else RESTORED_ENTRY_TYPE
-            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
-            parts.recorder.told(key)
-        assert parts.restores.left_open() == []
+            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=to_entry_data(data)))
+            parts.recorder.mark_recorded(key)
+        assert parts.restores.unrecorded_changes() == []
         assert [path for path in left_beside if path.exists()] == []
-        plan = parts.restores.to_entry(None)
+        plan = parts.restores.plan_restore_to_entry(None)
         assert {row.path: (row.state, row.why) for row in plan.rows if row.state != "ready"} == {}
         assert {row.path for row in plan.rows} == {name for name in NAMES if (project / name).exists()}
         parts.close()
@@ -68,14 +68,14 @@ def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
         session = tmp_path / f"session{moment}"
         end_it(session, project, chance.random() * 0.3, "killed_in_commands")
         parts = parts_of(session, project)
-        for key, data in parts.restores.left_open():
+        for key, data in parts.restores.unrecorded_changes():
             kind = FILES_ENTRY_TYPE if isinstance(data, FilesData) else RESTORED_ENTRY_TYPE
             interrupted += isinstance(data, FilesData)
-            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
-            parts.recorder.told(key)
-        assert parts.restores.left_open() == []
+            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=to_entry_data(data)))
+            parts.recorder.mark_recorded(key)
+        assert parts.restores.unrecorded_changes() == []
         before = contents(project)
-        plan = parts.restores.to_entry(None)
+        plan = parts.restores.plan_restore_to_entry(None)
         unknown = {row.path: row.why for row in plan.rows if row.state == "unheld"}
         assert set(unknown.values()) <= {"bayou ended while a command ran"}
         done = parts.restores.carry_out(plan, {})
@@ -86,9 +86,11 @@ def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
         if not unknown:
             assert left == {}
         if done.total:
-            parts.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(done)))
-            parts.recorder.told(done.id)
-            parts.restores.carry_out(parts.restores.redo(), {})
+            parts.log.append(
+                CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(done))
+            )
+            parts.recorder.mark_recorded(done.id)
+            parts.restores.carry_out(parts.restores.plan_redo(), {})
         assert contents(project) == before
         parts.close()
         parts.log.close()
@@ -109,7 +111,7 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
     stage.record(*(stage.write(name, "one") for name in "abc"))
     stage.prompt("two")
     stage.record(*(stage.write(name, "two") for name in "abc"))
-    told, count = stage.recorder.told, iter(range(3))
+    told, count = stage.recorder.mark_recorded, iter(range(3))
 
     def stop() -> None:
         if next(count) == done - 1:
@@ -124,10 +126,10 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
         except KeyboardInterrupt:
             pass
     assert told is not None
-    (key, data) = stage.restores.left_open()[0]
+    (key, data) = stage.restores.unrecorded_changes()[0]
     assert [change.path for change in data.changes] == list("abc")[:done]
-    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
-    stage.recorder.told(key)
+    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
+    stage.recorder.mark_recorded(key)
     if done < 3:
         stage.restore(stage.undo())
         assert stage.files() == dict.fromkeys("abc", "one")

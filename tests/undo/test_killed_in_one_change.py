@@ -25,7 +25,7 @@ queue, seen = MutationQueue(LocalFiles()), []
 
 def before(intent):
     seen.append(intent)
-    parts.recorder.about_to(intent)
+    parts.recorder.record_before_write(intent)
     if len(seen) == 6:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -49,6 +49,6 @@ def test_each_file_is_whole_and_the_next_start_knows(tmp_path: Path) -> None:
     assert set(found.values()) <= {old, new}
     written = {name for name, data in found.items() if data == new}
     assert len(written) == 5
-    [(key, data)] = parts_of(session, project).restores.left_open()
+    [(key, data)] = parts_of(session, project).restores.unrecorded_changes()
     assert key == "call"
     assert {change.path for change in data.changes} == written

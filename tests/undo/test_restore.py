@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo.change_records import FILES_ENTRY_TYPE, Change, FilesData, UnheldFile, as_data
+from app.undo.change_records import FILES_ENTRY_TYPE, Change, FilesData, UnstoredFile, to_entry_data
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
@@ -81,7 +81,7 @@ def test_sideways_takes_one_branch_back_and_does_the_other(stage: UndoSession) -
     (stage.root / "shared").write_text("base\n")
     (stage.root / "only-left").unlink()
     stage.record(stage.write("shared", "right\n"), stage.write("deep/only-right", "r\n"))
-    stage.restore(stage.restores.to_entry(left))
+    stage.restore(stage.restores.plan_restore_to_entry(left))
     assert stage.files() == {"shared": "left\n", "only-left": "l\n"}
 
 
@@ -100,13 +100,13 @@ def test_what_a_person_changed_since_is_kept_unless_chosen(stage: UndoSession) -
         True,
     )
     done = stage.restore(plan)
-    assert done.changes == () and tuple(done.kept) == (UnheldFile(path="a", why="you changed it since"),)
+    assert done.changes == () and tuple(done.kept) == (UnstoredFile(path="a", why="you changed it since"),)
     assert stage.files() == {"a": "one\n2\n3\n4\nfive\n"}
-    stage.restore(stage.restores.to(plan.target), {"a": "merge"})
+    stage.restore(stage.restores.plan_restore(plan.target), {"a": "merge"})
     assert stage.files() == {"a": "one\n2\n3\n4\n5\n"}
     stage.restore(stage.redo())
     assert stage.files() == {"a": "one\n2\n3\n4\nfive\n"}
-    stage.restore(stage.restores.to(plan.target), {"a": "restore"})
+    stage.restore(stage.restores.plan_restore(plan.target), {"a": "restore"})
     assert stage.files() == {"a": "1\n2\n3\n4\n5\n"}
 
 
@@ -160,11 +160,11 @@ def test_a_file_comes_back_where_a_folder_is_going_forward_too(stage: UndoSessio
     gone = stage.write("a", None)
     made = msgspec.structs.replace(stage.write("a/in", "in"), folders=(str(stage.root / "a"),))
     folder = stage.record(gone, made, tool="bash")
-    stage.restore(stage.restores.to_entry(first))
+    stage.restore(stage.restores.plan_restore_to_entry(first))
     file_again = stage.log.leaf_id
     stage.restore(stage.redo())
     stage.log.move_leaf(folder)
-    stage.restore(stage.restores.to_entry(file_again))
+    stage.restore(stage.restores.plan_restore_to_entry(file_again))
     assert stage.files() == {"a": "a file"}
 
 
@@ -193,7 +193,7 @@ def test_a_name_outside_of_the_folder_goes_back_with_its_file(stage: UndoSession
     assert (tmp_path / "elsewhere").read_text() == "old"
 
 
-def test_of_two_names_one_may_stay_as_it_is(stage: UndoSession) -> None:
+def test_one_of_two_hard_links_may_be_kept_unchanged(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.write_through("a", "old")
     os.link(stage.root / "a", stage.root / "b")
@@ -214,7 +214,7 @@ def test_names_that_were_given_to_one_file_are_two_files_again(stage: UndoSessio
     os.link(stage.root / "a", stage.root / "b")
     one = old[0].after
     stage.record(Change(path="b", before=old[1].after, after=one, by="command"), tool="bash")
-    stage.restore(stage.restores.to_entry(before))
+    stage.restore(stage.restores.plan_restore_to_entry(before))
     assert stage.files() == {"a": ""}
     stage.restore(stage.redo())
     assert stage.files() == {"a": "one", "b": "one"}
@@ -310,12 +310,12 @@ def test_what_is_not_known_in_between_is_a_conflict(stage: UndoSession) -> None:
     stage.record(stage.write("a", "1"))
     first = stage.log.leaf_id
     stage.prompt("a command")
-    data = FilesData(call_id="c", tool="bash", uncovered=(UnheldFile(path="a", why="larger than 4 MB"),))
-    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
+    data = FilesData(call_id="c", tool="bash", uncovered=(UnstoredFile(path="a", why="larger than 4 MB"),))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
     (stage.root / "a").unlink()
     stage.prompt("write it")
     stage.record(stage.write("a", "2"))
-    plan = stage.restores.to_entry(first)
+    plan = stage.restores.plan_restore_to_entry(first)
     (row,) = plan.rows
     assert (row.state, row.choice) == ("conflict", "keep")
     assert row.why == "some of its changes are not recorded: larger than 4 MB"
@@ -323,7 +323,7 @@ def test_what_is_not_known_in_between_is_a_conflict(stage: UndoSession) -> None:
     assert stage.files() == {"a": "2"}
 
 
-def test_what_became_too_large_is_left_alone(stage: UndoSession) -> None:
+def test_files_that_became_too_large_are_not_restored(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1"))
     with (stage.root / "a").open("r+b") as file:

@@ -15,10 +15,10 @@ from app.undo.content_store import (
     ContentReferences,
     DamagedContent,
     MissingContent,
+    blob_hash,
     collect_garbage,
-    hash_of,
-    is_due,
-    names_in,
+    is_collection_due,
+    referenced_names,
 )
 
 LATER = time.time() + 2 * GRACE_SECONDS
@@ -40,7 +40,7 @@ def test_equal_content_is_stored_once_and_private(tmp_path: Path) -> None:
     assert sum(entry.stat().st_size for entry in store.blobs()) < 1000
 
 
-def test_what_is_damaged_or_missing_says_so(tmp_path: Path) -> None:
+def test_damaged_or_missing_content_is_reported(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
     name = store.put(b"x" * 5000)
     (entry,) = store.blobs()
@@ -48,7 +48,7 @@ def test_what_is_damaged_or_missing_says_so(tmp_path: Path) -> None:
     with pytest.raises(DamagedContent):
         store.get(name)
     with pytest.raises(MissingContent):
-        store.get(hash_of(b"never"))
+        store.get(blob_hash(b"never"))
     with pytest.raises(MissingContent):
         store.get("../../etc/passwd")
 
@@ -60,10 +60,10 @@ def test_collecting_keeps_what_a_session_needs(tmp_path: Path) -> None:
     needed = ContentReferences(tmp_path, "session")
     needed.open(tuple)
     needed.add([kept])
-    assert collect_garbage(store, days=30, max_bytes=1 << 30).removed == 0  # all of it is new
-    assert is_due(store, LATER) is False
+    assert collect_garbage(store, days=30, max_bytes=1 << 30).removed_blobs == 0  # all of it is new
+    assert is_collection_due(store, LATER) is False
     done = collect_garbage(store, days=30, max_bytes=1 << 30, now=LATER)
-    assert stored(store) == {kept} and done.removed == 2
+    assert stored(store) == {kept} and done.removed_blobs == 2
     much_later = time.time() + 90 * 86_400
     collect_garbage(store, days=30, max_bytes=1 << 30, now=much_later)
     assert stored(store) == {kept}, "the session is open"
@@ -96,33 +96,33 @@ def test_the_oldest_sessions_go_first_when_the_store_is_full(tmp_path: Path) -> 
         when = time.time() - age * 1000
         os.utime(needed.path, (when, when))
     done = collect_garbage(store, days=30, max_bytes=1500, now=LATER)
-    assert done.given_up == ("old",) and stored(store) == {blobs["new"]}
+    assert done.failures == ("old",) and stored(store) == {blobs["new"]}
 
 
 def test_a_torn_line_names_nothing(tmp_path: Path) -> None:
     needed = ContentReferences(tmp_path, "one")
     needed.open(tuple)
-    needed.add([hash_of(b"1"), hash_of(b"2"), hash_of(b"1")])
+    needed.add([blob_hash(b"1"), blob_hash(b"2"), blob_hash(b"1")])
     needed.close()
-    assert len(list(names_in(needed.path))) == 2
+    assert len(list(referenced_names(needed.path))) == 2
     needed.path.write_bytes(needed.path.read_bytes()[:-20])
-    assert list(names_in(needed.path)) == [hash_of(b"1")]
+    assert list(referenced_names(needed.path)) == [blob_hash(b"1")]
 
 
 def a_line(key: str) -> LedgerLine:
-    return LedgerLine(kind="change", id=key, change=Change(path=key, after=FileImage(hash=hash_of(b"x"))))
+    return LedgerLine(kind="change", id=key, change=Change(path=key, after=FileImage(hash=blob_hash(b"x"))))
 
 
 def test_what_was_never_told_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.files"
     ledger = ChangeLedger(path)
-    assert ledger.left_open().lines == ()
-    ledger.begin(a_line("1"))
-    ledger.begin(a_line("2"))
-    ledger.told("1")
-    assert [line.id for line in ChangeLedger(path).left_open().lines] == ["2"]
-    ledger.told("2")
-    assert ChangeLedger(path).left_open().lines == ()
+    assert ledger.unfinished_operations().lines == ()
+    ledger.append_begin(a_line("1"))
+    ledger.append_begin(a_line("2"))
+    ledger.mark_recorded("1")
+    assert [line.id for line in ChangeLedger(path).unfinished_operations().lines] == ["2"]
+    ledger.mark_recorded("2")
+    assert ChangeLedger(path).unfinished_operations().lines == ()
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -132,19 +132,21 @@ def test_a_ledger_that_ends_in_the_middle_of_a_line_is_read_and_gone_on_with(
 ) -> None:
     path = tmp_path / "session.jsonl.files"
     ledger = ChangeLedger(path)
-    ledger.begin(a_line("1"))
-    ledger.begin(a_line("2"))
+    ledger.append_begin(a_line("1"))
+    ledger.append_begin(a_line("2"))
     path.write_bytes(path.read_bytes()[:-cut])
-    assert [line.id for line in ChangeLedger(path).left_open().lines] == (["1", "2"] if cut == 1 else ["1"])
+    assert [line.id for line in ChangeLedger(path).unfinished_operations().lines] == (
+        ["1", "2"] if cut == 1 else ["1"]
+    )
     after = ChangeLedger(path)
-    after.begin(a_line("3"))
-    assert "3" in [line.id for line in ChangeLedger(path).left_open().lines]
+    after.append_begin(a_line("3"))
+    assert "3" in [line.id for line in ChangeLedger(path).unfinished_operations().lines]
 
 
 def test_a_long_ledger_costs_nothing_to_open_when_all_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.files"
     ledger = ChangeLedger(path)
-    ledger.begin(a_line("1"))
-    ledger.told("1")
+    ledger.append_begin(a_line("1"))
+    ledger.mark_recorded("1")
     path.write_bytes(b"not json\n" * 100_000 + path.read_bytes())
-    assert ChangeLedger(path).left_open().lines == ()
+    assert ChangeLedger(path).unfinished_operations().lines == ()

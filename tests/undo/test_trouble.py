@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.undo.change_records import RESTORED_ENTRY_TYPE, RestoredData, as_data
+from app.undo.change_records import RESTORED_ENTRY_TYPE, RestoredData, to_entry_data
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
@@ -65,9 +65,9 @@ def test_wherever_the_disk_is_full_each_file_is_old_or_new(
     assert now == {name: old[name] if name in done else before[name] for name in NAMES}
     assert disk.is_full or not kept
     assert all("No space left" in why for why in kept.values())
-    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
-    stage.recorder.told(data.id)
-    stage.restore(stage.restores.to(plan.target))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
+    stage.recorder.mark_recorded(data.id)
+    stage.restore(stage.restores.plan_restore(plan.target))
     assert stage.files() == old
 
 
@@ -88,7 +88,7 @@ def test_wherever_the_disk_is_full_a_change_is_held_or_named(
         Disk(patch, room)
         world.command("echo by a command > b; echo new > c")
     try:
-        plan = world.restores.undo()
+        plan = world.restores.plan_undo()
     except NothingToRestore:
         assert world.snapshot() == before
         return

@@ -15,12 +15,12 @@ from app.undo.change_records import (
     FilesData,
     RestoreChoice,
     RestoredData,
-    as_data,
     path_fields,
+    to_entry_data,
 )
 from app.undo.content_store import BlobStore, ContentReferences
 from app.undo.disk_files import read_disk_state
-from app.undo.restore_plan import HeldContents, RestorePlan
+from app.undo.restore_plan import RestorePlan, StoredContents
 from app.undo.session_undo import SessionRestores
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -37,7 +37,7 @@ class UndoSession:
         """`name`: of the session; several may work in one folder."""
         self.root = Path(os.path.realpath(folder)) / "project"
         self.root.mkdir(exist_ok=True)
-        self.contents = HeldContents(BlobStore(folder / "blobs"), lambda: LIMIT)
+        self.contents = StoredContents(BlobStore(folder / "blobs"), lambda: LIMIT)
         self.log = SessionLog.in_memory(self.root)
         self.ledger = ChangeLedger(folder / f"{name}.jsonl.files")
         self.needed = ContentReferences(folder / "blobs", name)
@@ -62,19 +62,19 @@ class UndoSession:
     def write_through(self, name: str, text: str) -> str:
         """As a tool does it, by the queue of changes, which tells the recorder."""
         queue = MutationQueue(LocalFiles())
-        queue.subscribe_before(self.recorder.about_to)
+        queue.subscribe_before(self.recorder.record_before_write)
 
         def happened(change: FileChange) -> None:
-            self.recorder.happened(change)
+            self.recorder.record_write_done(change)
 
         queue.subscribe(happened)
         call_id = new_id()
         content = NewContent(data=text.encode())
-        asyncio.run(queue.change(str(self.root / name), call_id, lambda state: content))
-        data = self.recorder.take(call_id, "write")
+        asyncio.run(queue.change_file(str(self.root / name), call_id, lambda state: content))
+        data = self.recorder.take_changes(call_id, "write")
         assert data is not None
         return self.log.append(
-            CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data))
+            CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data))
         ).id
 
     def _held(self, place: Path):
@@ -84,7 +84,7 @@ class UndoSession:
         return found.image
 
     def record(self, *changes: Change, tool: str = "write") -> str:
-        data = as_data(FilesData(call_id=new_id(), tool=tool, changes=changes))
+        data = to_entry_data(FilesData(call_id=new_id(), tool=tool, changes=changes))
         return self.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=data)).id
 
     @property
@@ -92,15 +92,17 @@ class UndoSession:
         return SessionRestores(self.log, self.recorder)
 
     def undo(self, count: int = 1) -> RestorePlan:
-        return self.restores.undo(count)
+        return self.restores.plan_undo(count)
 
     def redo(self) -> RestorePlan:
-        return self.restores.redo()
+        return self.restores.plan_redo()
 
     def restore(self, plan: RestorePlan, choices: Mapping[str, RestoreChoice] | None = None) -> RestoredData:
         data = self.restores.carry_out(plan, choices or {})
-        self.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
-        self.recorder.told(data.id)
+        self.log.append(
+            CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data))
+        )
+        self.recorder.mark_recorded(data.id)
         return data
 
     def files(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ def test_it_stays_what_the_list_was(first: list[int], later: list[int], at: int,
     assert [beginning[index] for index in range(-len(first), len(first))] == first + first
 
 
-def test_what_came_later_is_out_of_reach():
+def test_later_entries_are_not_reachable():
     items = ["a"]
     beginning = PrefixView(items)
     items.append("b")

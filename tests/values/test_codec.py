@@ -15,7 +15,7 @@ from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, Unk
 from app.values.events import Event
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UnknownMessage, UserMessage
 from app.values.usage import Cost, Usage
-from app.values.wire import PRIVATE, from_wire, to_wire
+from app.values.wire import PRIVATE_PREFIX, convert, from_wire, to_wire
 
 any_text = st.text(st.characters(), max_size=20)  # lone surrogates and separators included
 plain = st.recursive(
@@ -226,7 +226,7 @@ def test_a_foreign_key_is_never_taken_for_a_private_one(key: str) -> None:
     entry = decode(json.dumps(data).encode(), Entry)
     assert entry.id == "1" and entry.message.id != "evil"
     assert to_wire(entry) == data
-    assert PRIVATE not in encode(entry).decode()
+    assert PRIVATE_PREFIX not in encode(entry).decode()
 
 
 def test_what_is_missing_or_null_is_read_as_nothing_said() -> None:
@@ -305,3 +305,11 @@ def test_lone_surrogates_are_kept_wherever_they_stand(place: str) -> None:
 def test_an_unknown_block_is_kept() -> None:
     block = from_wire({"type": "video", "url": "u"}, Text | UnknownContent)
     assert to_wire(block) == {"type": "video", "url": "u"}
+
+
+def test_a_lone_surrogate_that_is_no_escape_is_decoded_or_refused() -> None:
+    assert decode_json('{"a":"\ud800"}') == {"a": "\ud800"}
+    with pytest.raises(msgspec.DecodeError):
+        decode_json("\ud800")
+    with pytest.raises(msgspec.ValidationError):
+        convert("\ud800", bool)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.web.access import WebAccess
-from app.web.addresses import parse_target, refusal
+from app.web.addresses import address_refusal, parse_target
 from app.web.fetching import WebFetcher
 from tests.providers.loopback import loopback
 from tools.base import ToolError
@@ -44,6 +44,10 @@ PRIVATE = (
         "fe80::1%eth0",
         "no address",
     ),
+    *("168.63.129.16", "::ffff:168.63.129.16", "2002:a83f:8110::", "fd20:ce::254", "192.88.99.1"),
+    *("fec0::1", "feff::1", "64:ff9b:1::7f00:1", "64:ff9b:1:7f00:0:100::", "3fff::1", "5f00::1", "::7f00:1"),
+    *("2600::5efe:7f00:1", "2600::200:5efe:a00:1", "fe80::5efe:808:808", "2600::5efe:a83f:8110"),
+    *("2002:808:808::5efe:c0a8:101", "2001:0:7f00:1::f7f7:f7f7", "::ffff:0:7f00:1"),
 )
 SPELLINGS_OF_LOOPBACK = (
     *("https://127.0.0.1/", "https://2130706433/", "https://0x7f000001/", "https://017700000001/"),
@@ -77,27 +81,35 @@ NO_PAGES = (
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_an_address_that_is_not_public_has_a_reason(address: str):
-    assert refusal(address)
+    assert address_refusal(address)
 
 
 @pytest.mark.parametrize(
-    "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+    "address",
+    [
+        "93.184.215.14",
+        "8.8.8.8",
+        "2606:4700::1111",
+        "::ffff:8.8.8.8",
+        "64:ff9b::808:808",
+        "2600::5efe:808:808",
+    ],
 )
 def test_a_public_address_is_allowed(address: str):
-    assert refusal(address) == ""
+    assert address_refusal(address) == ""
 
 
 @pytest.mark.parametrize("url", SPELLINGS_OF_LOOPBACK)
 async def test_every_spelling_of_this_machine_is_refused(url: str):
     async with loopback() as server:
         port = server.url.rpartition(":")[2]
-        with pytest.raises(ToolError, match=r"web\.privateHosts|was not found|no URL"):
+        with pytest.raises(ToolError, match=r"web\.privateHosts|was not found|not a valid URL"):
             await WebFetcher(WebAccess).fetch(url if url.count(":") > 1 else url[:-1] + f":{port}/")
         assert server.connections == 0
 
 
 @pytest.mark.parametrize("url", NO_PAGES)
-async def test_what_is_no_https_page_is_refused(url: str):
+async def test_addresses_without_https_are_refused(url: str):
     with pytest.raises(ToolError):
         await WebFetcher(WebAccess, resolve=never).fetch(url)
 
@@ -117,10 +129,15 @@ async def test_one_private_address_among_public_ones_refuses_the_host():
 def test_a_page_about_a_file_on_github_becomes_the_file():
     target = parse_target("https://github.com/o/r/blob/main/a%20b/c.py#L3")
     assert target.url == "https://raw.githubusercontent.com/o/r/main/a%20b/c.py"
-    assert target.name == "raw.githubusercontent.com:443"
+    assert target.host_and_port == "raw.githubusercontent.com:443"
 
 
 def test_the_host_is_named_as_rules_write_it():
-    assert parse_target("example.org/x").name == "example.org:443"
-    assert parse_target("https://EXAMPLE.org.:8443/").name == "example.org:8443"
-    assert parse_target("https://[2606:4700::1111]/").name == "[2606:4700::1111]:443"
+    assert parse_target("example.org/x").host_and_port == "example.org:443"
+    assert parse_target("https://EXAMPLE.org.:8443/").host_and_port == "example.org:8443"
+    assert parse_target("https://[2606:4700::1111]/").host_and_port == "[2606:4700::1111]:443"
+
+
+def test_an_invalid_international_host_name_is_refused():
+    with pytest.raises(ToolError, match="not a valid URL"):
+        parse_target("https://.xn--/")

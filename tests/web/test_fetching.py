@@ -86,19 +86,19 @@ async def test_a_bomb_is_unpacked_only_as_far_as_pages_go(server: Loopback, fetc
     bomb = b"".join(packing.compress(bytes(10_000_000)) for _ in range(50)) + packing.flush()
     server.reply(page(bomb, "text/plain", Content_Encoding="gzip"))
     found = await fetcher.fetch(server.url)
-    assert found.is_cut and found.size == fetching.MAX_BYTES
+    assert found.is_cut and found.size == fetching.MAX_PAGE_BYTES
 
 
 async def test_an_endless_page_is_cut(server: Loopback, fetcher: WebFetcher):
     server.reply(Reply(headers={"Content-Type": "text/plain"}, forever=b"x" * 1_000_000))
     found = await fetcher.fetch(server.url)
-    assert found.is_cut and found.size == fetching.MAX_BYTES
+    assert found.is_cut and found.size == fetching.MAX_PAGE_BYTES
 
 
 async def test_a_silent_server_is_given_up(
     server: Loopback, fetcher: WebFetcher, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(fetching, "FETCH_SECONDS", 0.2)
+    monkeypatch.setattr(fetching, "FETCH_TIMEOUT_SECONDS", 0.2)
     server.reply(Reply(hang_before_headers=True))
     with pytest.raises(ToolError, match=r"did not send the page within"):
         await fetcher.fetch(server.url)
@@ -131,16 +131,16 @@ async def test_packed_text_is_unpacked(server: Loopback, fetcher: WebFetcher):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (page(b"%PDF-1.7", "application/pdf"), r"is no text \(application/pdf, 8B\)"),
+        (page(b"%PDF-1.7", "application/pdf"), r"is not text \(application/pdf, 8B\)"),
         (
             Reply(status=404, headers={"Content-Type": "text/html"}, body=b"<p>No such boat"),
             "404 .*No such boat",
         ),
         (page(b"\x1f\x8b broken", "text/plain", Content_Encoding="gzip"), "could not be read"),
-        (page(b"x", "text/plain", Content_Encoding="br"), "packs the page as br"),
+        (page(b"x", "text/plain", Content_Encoding="br"), "compressed the page as br"),
     ],
 )
-async def test_what_is_no_page_says_what_came(
+async def test_content_that_is_not_a_page_is_named(
     server: Loopback, fetcher: WebFetcher, reply: Reply, reason: str
 ):
     server.reply(reply)

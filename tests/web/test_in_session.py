@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.exit_codes import REFUSED
+from app.exit_codes import PERMISSION_REFUSED
 from tests.hostile.setups import (
     MODEL,
     answer_body,
@@ -45,4 +45,4 @@ async def test_a_host_that_a_rule_allows_is_read(tmp_path: Path):
 
 async def test_without_a_rule_and_a_person_nothing_is_sent(tmp_path: Path):
     told, connections, code = await told_of_a_page(tmp_path, b"<p>x", permissions={"mode": "auto-edit"})
-    assert (connections, code) == (0, REFUSED) and "127.0.0.1" in told
+    assert (connections, code) == (0, PERMISSION_REFUSED) and "127.0.0.1" in told

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.web.access import WebAccess
-from app.web.search_services import ServiceName
-from app.web.search_tool import SearchArguments, SearchChoice, search_tool
+from app.providers.model_stream import Credential
+from app.resources.settings.settings import Settings
+from app.resources.settings.settings_tools import WebSettings
+from app.web.search_services import ServiceSearch
+from app.web.search_tool import SearchArguments, search_tool
 from tests.providers.loopback import Loopback, Reply, loopback
 from tools.base import Tool, ToolContext, ToolError
 
@@ -33,15 +35,13 @@ async def server() -> AsyncIterator[Loopback]:
         yield one
 
 
-def tool_for(server: Loopback, name: ServiceName = "brave", key: str | None = "secret") -> Tool:
-    async def key_of(choice: SearchChoice) -> str | None:
-        return key
+def tool_for(server: Loopback, name: str = "brave", key: str | None = "secret") -> Tool:
+    async def credential(name: str) -> Credential | None:
+        return Credential(key=key) if key else None
 
-    return search_tool(
-        lambda: WebAccess(private_hosts=("127.0.0.1",)),
-        lambda: SearchChoice(name=name, url=f"{server.url}/search"),
-        key_of,
-    )
+    web: Any = {"search": name, "search_url": f"{server.url}/search", "private_hosts": ("127.0.0.1",)}
+    settings = Settings(web=WebSettings(**web))
+    return search_tool(lambda: ServiceSearch(name, settings, credential))
 
 
 async def searched(tool: Tool, context: Any = None, **arguments: Any) -> str:
@@ -83,13 +83,16 @@ async def test_a_search_is_kept_for_the_session(server: Loopback):
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (json_reply({}, status=401), r"Brave Search refused the key \(401\). The user checks BRAVE_API_KEY"),
+        (
+            json_reply({}, status=401),
+            r"Brave Search refused the key \(401\). The user stores another: bayou auth login brave",
+        ),
         (json_reply({}, status=429), r"no more searches now \(429\)"),
         (json_reply({"error": "down"}, status=503), 'answered 503. {"error": "down"}'),
-        (Reply(body=b"<html>"), "an answer of another form"),
-        (json_reply({"web": {"results": [{"title": 4}]}}), "an answer of another form"),
+        (Reply(body=b"<html>"), "an answer in an unknown form"),
+        (json_reply({"web": {"results": [{"title": 4}]}}), "an answer in an unknown form"),
         (Reply(status=302, headers={"Location": "https://example.org/"}), "answered 302"),
-        (Reply(body=b"{", cut_at=0), "could not be asked"),
+        (Reply(body=b"{", cut_at=0), "The request to"),
     ],
 )
 async def test_a_failed_search_says_why(server: Loopback, reply: Reply, why: str):
@@ -100,7 +103,7 @@ async def test_a_failed_search_says_why(server: Loopback, reply: Reply, why: str
 
 
 @pytest.mark.parametrize(("query", "why"), [(" ", "query is empty"), ("x" * 401, "more than 400 characters")])
-async def test_what_is_no_query_is_refused(server: Loopback, query: str, why: str):
+async def test_invalid_queries_are_refused(server: Loopback, query: str, why: str):
     with pytest.raises(ToolError, match=why):
         await searched(tool_for(server), query=query)
     assert server.requests == []
@@ -113,10 +116,10 @@ async def test_without_a_key_nothing_is_sent(server: Loopback):
 
 
 def test_the_host_of_the_service_is_asked_about():
-    async def no_key(choice: SearchChoice) -> None:
+    async def no_key(name: str) -> None:
         return None
 
-    tool = search_tool(WebAccess, lambda: SearchChoice(name="tavily"), no_key)
+    tool = search_tool(lambda: ServiceSearch("tavily", Settings(), no_key))
     context: Any = ToolContext
     assert tool.effects is not None
     assert tool.effects(SearchArguments(query="tea"), context).hosts == ("api.tavily.com:443",)

@@ -33,14 +33,25 @@ LAST = """\
 
 def differences() -> ReviewScreen:
     files = (
-        FileRow(path="README.md", deed="changed", added="+2", removed="−1", by="edit", progress="✓"),
         FileRow(
-            path="src/parser.py", deed="changed", added="+5", removed="−4", by="2 × edit", progress="2/3"
+            path="README.md", change="changed", added="+2", removed="−1", changed_by="edit", progress="✓"
         ),
-        FileRow(path="src/trees.py", deed="moved", added="+1", by="bash", why="from src/old_trees.py"),
-        FileRow(path="tests/test_parser.py", deed="new", added="+14", by="write"),
-        FileRow(path="uv.lock", deed="changed", added="+41", removed="−40", why="lock file", by="bash"),
-        FileRow(path="build/", deed="not held", why="what is in it is not held"),
+        FileRow(
+            path="src/parser.py",
+            change="changed",
+            added="+5",
+            removed="−4",
+            changed_by="2 × edit",
+            progress="2/3",
+        ),
+        FileRow(
+            path="src/trees.py", change="moved", added="+1", changed_by="bash", why="from src/old_trees.py"
+        ),
+        FileRow(path="tests/test_parser.py", change="new", added="+14", changed_by="write"),
+        FileRow(
+            path="uv.lock", change="changed", added="+41", removed="−40", why="lock file", changed_by="bash"
+        ),
+        FileRow(path="build/", change="unknown", why="its contents are not stored"),
     )
     screen = ReviewScreen(
         ReviewView(title="Changed by “rename the parser”", files=files, note="prompt 2 of 3 · +63 −45")
@@ -79,5 +90,7 @@ def differences() -> ReviewScreen:
 
 def no_differences() -> ReviewScreen:
     return ReviewScreen(
-        ReviewView(title="Changed since the last commit", files=(), empty="~/notes is in no git repository.")
+        ReviewView(
+            title="Changed since the last commit", files=(), empty_text="~/notes is not in a git repository."
+        )
     )

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from app.tui.features.models.screen import ModelScreen
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
-from app.tui.features.undo.screen import ChangeRow, ChangesScreen
+from app.tui.features.undo.screen import RestoreRow, RestoreScreen
 from tests.widgets.differences import differences, no_differences
 from tests.widgets.gallery_of_lists import form, jobs, servers
 from tests.widgets.host import Host
@@ -30,9 +30,9 @@ from widgets.screens.common_pickers import (
     hotkeys_screen,
     palette_screen,
 )
-from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
+from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextEditScreen
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.preview import PreviewPart, PreviewText, make_preview
 from widgets.screens.text_pages import PageScreen
 from widgets.status.approval import ApprovalBar
 from widgets.status.approval_request import ApprovalPart, ApprovalRequest, ApprovalRule
@@ -102,17 +102,20 @@ ASKED = ApprovalRequest(
     question="Run this command?",
     text="cd web && npm ci && npm run build [/foo]",
     parts=(
-        ApprovalPart(text="cd web", does="reads", is_harmless=True),
-        ApprovalPart(text="npm ci", does="uses the network", is_harmless=False),
-        ApprovalPart(text="npm run build [/foo]", does="runs code of the project", is_harmless=False),
+        ApprovalPart(text="cd web", effect="reads", is_harmless=True),
+        ApprovalPart(text="npm ci", effect="uses the network", is_harmless=False),
+        ApprovalPart(text="npm run build [/foo]", effect="runs code of the project", is_harmless=False),
     ),
-    does="network",
-    why="npm ci uses the network and may run scripts of packages (asked by mode ask)",
+    effect="network",
+    why="npm ci uses the network and may run scripts of packages",
     mode="ask",
     number=1,
-    of=3,
-    rules=(ApprovalRule(text="bash: npm ci", answers=2), ApprovalRule(text="bash: npm **", answers=7)),
-    asked=31,
+    total=3,
+    rules=(
+        ApprovalRule(text="bash: npm ci", matched_questions=2),
+        ApprovalRule(text="bash: npm **", matched_questions=7),
+    ),
+    earlier_questions=31,
 )
 
 
@@ -131,7 +134,7 @@ def with_rules_of_approval(theme: str) -> Host:
     def start(app: Host) -> None:
         bar.show(ASKED)
         bar.arming.was_armed = True
-        bar.enter(lists_rules=True)
+        bar.focus_card(lists_rules=True)
 
     return Host(lambda: page(bar, PromptEditor()), theme=theme, start=start)
 
@@ -144,10 +147,10 @@ def with_floor(theme: str) -> Host:
         question="Run this command?",
         text="rm -rf ~/old-site && make clean",
         parts=(
-            ApprovalPart(text="make clean", does="runs code of the project", is_harmless=False),
+            ApprovalPart(text="make clean", effect="runs code of the project", is_harmless=False),
             ApprovalPart(
                 text="rm -rf ~/old-site",
-                does="removes ~/old-site, outside the workspace",
+                effect="removes ~/old-site, outside the workspace",
                 is_harmless=False,
                 is_dangerous=True,
             ),
@@ -194,7 +197,7 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 def editing(editor: PromptEditor) -> None:
     editor.surface.show_thinking("high")
-    editor.surface.show_rule_text(RuleText("bash make test", "12 s", "◐", "esc stops"))
+    editor.surface.show_rule_text(RuleText("bash make test", "12 s", "◐", "esc stop"))
     editor.insert("Look at ")
     editor.attach(
         Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
@@ -228,7 +231,7 @@ def models() -> list[ListRow]:
 
 
 def model_preview(row: ListRow) -> PreviewText:
-    return preview_of(
+    return make_preview(
         row.title, f"{row.detail}\n\nPrice per million tokens: {row.right}", "Reads text and images."
     )
 
@@ -266,7 +269,7 @@ def tree() -> TreeScreen:
     return TreeScreen(
         entries(),
         leaf="e11",
-        preview=lambda entry_id: preview_of(entry_id, "The whole text of this entry.\n[/] as it is."),
+        preview=lambda entry_id: make_preview(entry_id, "The whole text of this entry.\n[/] as it is."),
     )
 
 
@@ -279,7 +282,7 @@ def settings() -> list[SettingRow]:
             default="medium",
             choices=("off", "low", "medium", "high"),
             help="How long the model thinks before it answers.",
-            source="project",
+            origin="project",
         ),
         SettingRow(
             id="retry.maxRetries",
@@ -287,7 +290,7 @@ def settings() -> list[SettingRow]:
             value="3",
             default="3",
             help="Tries after a failure.",
-            source="default",
+            origin="default",
         ),
         SettingRow(
             id="animations",
@@ -296,7 +299,7 @@ def settings() -> list[SettingRow]:
             default="on",
             choices=("on", "reduced", "off"),
             help="Spinners.",
-            source="default",
+            origin="default",
         ),
         SettingRow(
             id="theme",
@@ -305,7 +308,7 @@ def settings() -> list[SettingRow]:
             default="system",
             help="Colours.",
             is_fixed=True,
-            source="--theme",
+            origin="--theme",
         ),
     ]
 
@@ -372,46 +375,46 @@ def compare() -> PageScreen:
     return PageScreen("Two branches", left, right, note="they part at “Try another way”")
 
 
-def changes() -> ChangesScreen:
+def changes() -> RestoreScreen:
     rows = (
-        ChangeRow(
+        RestoreRow(
             path="README.md",
-            deed="changes",
+            change="changes",
             why="you changed it since",
-            by="edit",
-            lines="+2 −1",
+            changed_by="edit",
+            line_counts="+2 −1",
             choices=("restore", "merge", "keep"),
             is_conflict=True,
         ),
-        ChangeRow(
+        RestoreRow(
             path="src/parser.py",
-            deed="changes",
-            by="write, 2 × edit",
-            lines="+12 −40",
+            change="changes",
+            changed_by="write, 2 × edit",
+            line_counts="+12 −40",
             choices=("restore", "keep"),
             choice="restore",
         ),
-        ChangeRow(
+        RestoreRow(
             path="src/old_parser.py",
-            deed="comes back",
+            change="will be restored",
             why="was renamed to src/parser_2.py",
-            by="bash",
+            changed_by="bash",
             choices=("restore", "keep"),
             choice="restore",
         ),
-        ChangeRow(
+        RestoreRow(
             path="tests/test_x.py",
-            deed="is removed",
-            by="write",
-            lines="−30",
+            change="is removed",
+            changed_by="write",
+            line_counts="−30",
             choices=("restore", "keep"),
             choice="keep",
         ),
-        ChangeRow(path="build/", deed="stays", why="what is in it is not held"),
+        RestoreRow(path="build/", change="stays", why="its contents are not stored"),
     )
     diff = "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,4 @@\n A parser.\n-Fast.\n+It parses.\n+It is slow.\n End.\n"
-    return ChangesScreen(
-        "Files back to before “rename the parser”",
+    return RestoreScreen(
+        "Restore to before “rename the parser”",
         rows,
         figures="5 files +14 −71",
         diff=lambda path, choice: diff if path == "README.md" else "",
@@ -446,7 +449,7 @@ SCENES: dict[str, Callable[[str], Host]] = {
     "secret": on_screen(
         lambda: InputScreen("API key", "It is kept in auth.json.", prefill="sk-123", is_secret=True)
     ),
-    "text": on_screen(lambda: TextScreen("Instructions for the summary", prefill="Keep the file names.")),
+    "text": on_screen(lambda: TextEditScreen("Instructions for the summary", prefill="Keep the file names.")),
     "differences": on_screen(differences),
     "differences-none": on_screen(no_differences),
     "jobs": on_screen(jobs),

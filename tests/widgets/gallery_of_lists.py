@@ -4,7 +4,7 @@ from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.mcp.form_screen import FilledField, FormScreen
 from app.tui.features.mcp.page import ServersScreen
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.preview import PreviewPart, PreviewText, facts
+from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
 
 
 def jobs() -> JobsScreen:
@@ -36,13 +36,13 @@ def servers() -> ServersScreen:
     about = PreviewText(
         title="docs",
         parts=(
-            *facts(
+            *fact_parts(
                 (
-                    ("runs", "npx -y docs --api-key •••"),
-                    ("speaks", "2025-11-25 (1.4)"),
+                    ("command", "npx -y docs --api-key •••"),
+                    ("protocol", "2025-11-25 (1.4)"),
                 )
             ),
-            PreviewPart(text="What it wrote last", is_heading=True),
+            PreviewPart(text="Last log lines", is_heading=True),
             PreviewPart(text="listening", tone="dim"),
         ),
     )
@@ -68,11 +68,11 @@ def form() -> FormScreen:
             FilledField(
                 id="name",
                 title="Your name",
-                about="as on the list; needed",
-                wrong="Your name is needed",
+                description="as on the list; needed",
+                error="Your name is needed",
                 is_required=True,
             ),
-            FilledField(id="oars", title="Oars", value="4", about="type a whole number"),
+            FilledField(id="oars", title="Oars", value="4", description="type a whole number"),
             FilledField(id="size", title="Size", value="large"),
         ],
     )

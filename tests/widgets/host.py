@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 from tests.support.idle import text_of
-from widgets.themes import read_theme, textual_theme, variable_defaults
+from widgets.themes import parse_theme, textual_theme, variable_defaults
 
 STYLES = Path(__file__).parents[2] / "styles"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -43,7 +43,7 @@ class Host(App[None]):
 
     def on_mount(self) -> None:
         for path in (STYLES / "themes").glob("*.json"):
-            self.register_theme(textual_theme(read_theme(path.read_bytes(), path.name)))
+            self.register_theme(textual_theme(parse_theme(path.read_bytes(), path.name)))
         self.theme = self._wanted
         if self._start is not None:
             self._start(self)

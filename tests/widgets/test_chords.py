@@ -26,7 +26,7 @@ def test_single_keys_are_not_touched() -> None:
 def test_a_key_that_leads_nowhere_ends_the_chord_and_is_used_up() -> None:
     keys = chords()
     keys.press("ctrl+x")
-    assert keys.press("q") == ChordStep(is_dropped=True)
+    assert keys.press("q") == ChordStep(is_cancelled=True)
     assert not keys.press("t").is_used
 
 
@@ -34,7 +34,7 @@ def test_escape_drops_it() -> None:
     keys = chords()
     keys.press("ctrl+x")
     keys.press("h")
-    assert keys.press("escape") == ChordStep(is_dropped=True)
+    assert keys.press("escape") == ChordStep(is_cancelled=True)
     assert keys.pending_keys == ""
 
 

@@ -48,17 +48,17 @@ def test_an_empty_query_keeps_the_order() -> None:
 def test_the_cheap_question_and_the_full_one_agree(query: str, text: str) -> None:
     asked = Query(query)
     match = asked.match(text)
-    assert (match is not None) == asked.accepts(text)
+    assert (match is not None) == asked.is_match(text)
     if match is not None:
-        assert all(0 <= place < len(text) for place in match.places)
+        assert all(0 <= place < len(text) for place in match.positions)
 
 
 def test_letters_are_strewn_only_within_the_name() -> None:
     text = "retry.baseDelayMs Room kept free for the history"
     reach = len("retry.baseDelayMs")
-    assert Query("rbd").accepts(text, reach)
-    assert Query("history").accepts(text, reach)
-    assert not Query("rkf").accepts(text, reach)
+    assert Query("rbd").is_match(text, reach)
+    assert Query("history").is_match(text, reach)
+    assert not Query("rkf").is_match(text, reach)
     found = Query("kept").match(text, reach)
-    assert found is not None and "".join(text[at] for at in found.places) == "kept"
+    assert found is not None and "".join(text[at] for at in found.positions) == "kept"
     assert Query("rkf").match(text, reach) is None

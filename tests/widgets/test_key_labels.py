@@ -6,8 +6,8 @@ from rich.style import Style
 from tools.amounts import MINUS
 from widgets.diffstat import DiffstatPiece, split_diffstat
 from widgets.key_labels import fitting_hints
-from widgets.readable_styles import on_selected_row
-from widgets.status.segments import Segment, fitting
+from widgets.readable_styles import selected_row_style
+from widgets.status.segments import Segment, fitting_segments
 
 KEYS = "enter edit · del remove · tab steer · esc back"
 
@@ -42,12 +42,12 @@ def test_lines_that_came_and_went_are_told_apart_from_other_words() -> None:
 def test_where_one_is_can_be_seen_without_a_ground() -> None:
     """On a terminal's own palette, and without colours."""
     row = Style(color="cyan", bold=True)
-    assert on_selected_row(row, Style(bgcolor="default")) == Style(bold=True, reverse=True)
-    assert on_selected_row(row, Style(bgcolor="#2d423e")).bgcolor == Style(bgcolor="#2d423e").bgcolor
+    assert selected_row_style(row, Style(bgcolor="default")) == Style(bold=True, reverse=True)
+    assert selected_row_style(row, Style(bgcolor="#2d423e")).bgcolor == Style(bgcolor="#2d423e").bgcolor
 
 
 def test_what_is_elastic_takes_the_room_that_is_left() -> None:
     title = Segment(id="title", text="a long name of a session", short="a long", is_elastic=True)
     other = Segment(id="cost", text="$0.12", is_right=True)
-    assert [one.text for one in fitting([title, other], 25)] == ["a long name of a …", "$0.12"]
-    assert [one.text for one in fitting([title, other], 40)] == [title.text, other.text]
+    assert [one.text for one in fitting_segments([title, other], 25)] == ["a long name of a …", "$0.12"]
+    assert [one.text for one in fitting_segments([title, other], 40)] == [title.text, other.text]

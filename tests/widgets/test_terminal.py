@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from app.tui.current_theme import background_from
+from app.tui.current_theme import parse_background_reply
 from widgets.terminal import clipboard
 from widgets.terminal.terminal_control import (
     BELL,
-    RESTORE,
+    RESET_SEQUENCE,
     Notifier,
-    choose_method,
+    choose_notification_method,
     edit_externally,
     editor_command,
     notification_sequence,
@@ -52,7 +52,7 @@ def test_progress() -> None:
     ],
 )
 def test_how_to_notify_is_told_by_the_terminal(env: dict[str, str], method: str) -> None:
-    assert choose_method(env) == method
+    assert choose_notification_method(env) == method
     assert notification_sequence("auto", "bayou", "done\x1b[2J", env).count("\x1b[2J") == 0
 
 
@@ -76,9 +76,9 @@ def test_one_is_told_only_when_one_looks_elsewhere_and_it_took_a_while() -> None
 
 
 def test_the_answer_about_the_background() -> None:
-    assert background_from(b"\x1b]11;rgb:1212/1818/1a1a\x1b\\") == "#12181a"
-    assert background_from(b"\x1b]11;rgb:ff/ff/ff\x07\x1b[?62c") == "#ffffff"
-    assert background_from(b"\x1b[?62c") is None
+    assert parse_background_reply(b"\x1b]11;rgb:1212/1818/1a1a\x1b\\") == "#12181a"
+    assert parse_background_reply(b"\x1b]11;rgb:ff/ff/ff\x07\x1b[?62c") == "#ffffff"
+    assert parse_background_reply(b"\x1b[?62c") is None
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,12 @@ def test_the_answer_about_the_background() -> None:
 )
 def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
     code = (
-        "from app.tui.current_theme import appearance_of\n"
+        "from app.tui.current_theme import query_terminal_appearance\n"
         "from widgets.terminal.early_terminal import EarlyTerminal\n"
         "held = EarlyTerminal()\n"
-        "held.hold()\n"
-        "appearance, read = appearance_of(held, 5.0), held.take_input()\n"
-        "held.end()\n"
+        "held.take_over()\n"
+        "appearance, read = query_terminal_appearance(held, 5.0), held.take_input()\n"
+        "held.restore_terminal()\n"
         "print('is', appearance, 'with Enter' if b'who\\r' in read else '', flush=True)\n"
     )
     root = Path(__file__).parents[2]
@@ -126,7 +126,7 @@ def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
 
 def test_every_mode_is_undone() -> None:
     for mode in ("?1049l", "?25h", "?2004l", "?1004l", "?1003l", "?1006l", "<u"):
-        assert f"\x1b[{mode}" in RESTORE
+        assert f"\x1b[{mode}" in RESET_SEQUENCE
 
 
 def test_which_editor() -> None:
@@ -183,8 +183,11 @@ def test_a_copy_goes_to_the_terminal_and_says_so(tmp_path: Path) -> None:
 
 
 def test_multiplexers_hand_a_copy_on() -> None:
-    assert clipboard.osc52("x", {"TMUX": "/tmp/socket"}) == "\x1bPtmux;\x1b\x1b]52;c;eA==\x1b\x1b\\\x1b\\"
-    in_screen = clipboard.osc52("x" * 400, {"TERM": "screen"})
+    assert (
+        clipboard.osc52_sequence("x", {"TMUX": "/tmp/socket"})
+        == "\x1bPtmux;\x1b\x1b]52;c;eA==\x1b\x1b\\\x1b\\"
+    )
+    in_screen = clipboard.osc52_sequence("x" * 400, {"TERM": "screen"})
     assert in_screen.count("\x1bP") == 3
     assert max(len(part) for part in in_screen.split("\x1bP")) < 256
 
@@ -213,7 +216,7 @@ def test_what_is_too_long_for_a_terminal_goes_into_a_file(tmp_path: Path) -> Non
 def test_where_nothing_takes_a_copy_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = clipboard.copy("x", None, fallback=tmp_path / "file" / "copy.txt", env={}, find=lambda name: None)
-    assert done.text.startswith("Nothing could be copied")
+    assert done.text.startswith("Nothing was copied")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="the programs of another system")
@@ -222,8 +225,8 @@ def test_a_program_that_fails_is_not_believed(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "xclip").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     done = clipboard.copy("text", [].append, fallback=tmp_path / "f", env={"DISPLAY": ":0"})
-    assert done.by == ""
-    assert done.sent
+    assert done.program == ""
+    assert done.is_sent
 
 
 @pytest.fixture
@@ -255,6 +258,6 @@ def test_the_systems_program_takes_it_and_gives_it_back(programs: Path) -> None:
 def test_over_ssh_only_the_terminal_is_asked(programs: Path) -> None:
     env = {"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}
     done = clipboard.copy("a", lambda sequence: None, fallback=programs, env=env)
-    assert done.by == ""
-    assert done.sent
+    assert done.program == ""
+    assert done.is_sent
     assert not programs.exists()

@@ -6,17 +6,17 @@ import pytest
 from textual.theme import Theme
 
 from tests.widgets.host import STYLES
-from widgets.colors import contrast, read_color
+from widgets.colors import contrast, parse_color
 from widgets.themes import (
     BACKGROUND_CONTRASTS,
     TEXT_CONTRASTS,
-    TOKENS,
+    THEME_TOKENS,
     ThemeError,
     ThemeSpec,
-    colors_of,
-    read_tcss_theme,
-    read_theme,
+    parse_tcss_theme,
+    parse_theme,
     textual_theme,
+    token_colors,
     variable_defaults,
 )
 
@@ -61,7 +61,7 @@ ORNAMENTS = {"borderMuted", "mdCodeBlockBorder", "mdHr", "scrollbarTrack"}
 
 
 def load(path: Path) -> ThemeSpec:
-    return read_theme(path.read_bytes(), path.name)
+    return parse_theme(path.read_bytes(), path.name)
 
 
 def test_there_are_four_of_bayou_and_four_beloved_ones() -> None:
@@ -77,7 +77,7 @@ def test_text_and_marks_can_be_told_from_their_ground(path: Path) -> None:
     if spec.ansi:
         assert "#" not in str(spec.colors), "the terminal's palette, nothing else"
         return
-    colors = colors_of(spec)
+    colors = token_colors(spec)
     poor = [
         f"{text} on {ground}: {contrast(colors[text], colors[ground]):.2f}"
         for text in TEXTS
@@ -98,7 +98,7 @@ def test_there_are_three_inks_and_grounds_that_one_sees(path: Path) -> None:
     spec = load(path)
     if spec.ansi:
         return
-    colors = colors_of(spec)
+    colors = token_colors(spec)
     for ink, ratio in TEXT_CONTRASTS.items():
         most = 21 if spec.name == "high-contrast" else ratio * 1.06
         assert ratio <= contrast(colors[ink], colors["background"]) <= most, ink
@@ -109,7 +109,7 @@ def test_there_are_three_inks_and_grounds_that_one_sees(path: Path) -> None:
 
 
 def test_a_theme_that_names_no_grounds_and_no_quieter_inks_gets_some_that_one_sees() -> None:
-    colors = colors_of(
+    colors = token_colors(
         ThemeSpec(name="bare", colors={"accent": "#0aa", "success": 2, "error": 1, "warning": 3})
     )
     for token, least in (BACKGROUND_CONTRASTS | TEXT_CONTRASTS).items():
@@ -118,7 +118,7 @@ def test_a_theme_that_names_no_grounds_and_no_quieter_inks_gets_some_that_one_se
 
 def test_no_token_is_forgotten() -> None:
     in_pairs = {token for pair in PAIRS for token in pair}
-    assert {*TEXTS, *MARKS, *GROUNDS, *in_pairs, *ORNAMENTS} == set(TOKENS)
+    assert {*TEXTS, *MARKS, *GROUNDS, *in_pairs, *ORNAMENTS} == set(THEME_TOKENS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -129,23 +129,23 @@ def test_every_theme_gives_every_style_variable(path: Path) -> None:
 
 
 def test_colours_in_all_their_forms() -> None:
-    assert read_color("#Abc") == "#aabbcc"
-    assert read_color(196) == "#ff0000"
-    assert read_color(244) == "#808080"
-    assert read_color("oklch(100% 0 0)") == "#ffffff"
-    assert read_color("okhsl(120 0% 0%)") == "#000000"
+    assert parse_color("#Abc") == "#aabbcc"
+    assert parse_color(196) == "#ff0000"
+    assert parse_color(244) == "#808080"
+    assert parse_color("oklch(100% 0 0)") == "#ffffff"
+    assert parse_color("okhsl(120 0% 0%)") == "#000000"
 
 
 def test_a_theme_of_pi_loads_and_gets_what_it_lacks() -> None:
     colors = (
         b'{"accent": "mint", "success": "#0f0", "error": 196, "warning": "#fa0", "text": "", "muted": 244}'
     )
-    spec = read_theme(
+    spec = parse_theme(
         b'{"$schema": "x", "name": "mine", "vars": {"mint": "#7fc8a9"}, "colors": ' + colors + b"}",
         "mine.json",
     )
-    found = colors_of(spec)
-    assert set(found) == set(TOKENS)
+    found = token_colors(spec)
+    assert set(found) == set(THEME_TOKENS)
     assert found["accent"] == "#7fc8a9"
     assert found["text"].startswith("#")
 
@@ -167,7 +167,7 @@ def test_a_theme_of_pi_loads_and_gets_what_it_lacks() -> None:
 )
 def test_a_broken_theme_says_what_is_wrong_and_where(raw: bytes, said: str) -> None:
     with pytest.raises(ThemeError) as problem:
-        read_theme(raw, "mine.json")
+        parse_theme(raw, "mine.json")
     assert "mine.json" in str(problem.value)
     assert said in str(problem.value)
 
@@ -176,9 +176,9 @@ def test_the_themes_of_the_page_about_them_can_be_used() -> None:
     page = (STYLES.parent / "docs" / "looks.md").read_text(encoding="utf-8")
     json_theme = page.split("```json\n")[1].split("```")[0]
     tcss_theme = page.split("```css\n")[1].split("```")[0]
-    assert colors_of(read_theme(json_theme.encode(), "looks.md"))["accent"] == "#7fc8a9"
-    spec, rules = read_tcss_theme(tcss_theme, "harbour", "looks.md")
-    assert colors_of(spec)["accent"] == "#7fc8a9"
+    assert token_colors(parse_theme(json_theme.encode(), "looks.md"))["accent"] == "#7fc8a9"
+    spec, rules = parse_tcss_theme(tcss_theme, "harbour", "looks.md")
+    assert token_colors(spec)["accent"] == "#7fc8a9"
     assert rules == "StatusFooter { height: 2; }"
 
 
@@ -193,8 +193,8 @@ $warning: #705000;
 StatusFooter { background: $panel; }
 """
     text = text.replace("; $background", ";\n$background")
-    spec, rules = read_tcss_theme(text, "mine", "mine.tcss")
-    found = colors_of(spec)
+    spec, rules = parse_tcss_theme(text, "mine", "mine.tcss")
+    found = token_colors(spec)
     assert found["accent"] == "#00664d"
     assert found["thinkingHigh"] == "#804000"
     assert rules == "StatusFooter { background: $panel; }"

@@ -110,7 +110,7 @@ def _probe_seatbelt() -> str:
 
 
 def _describe_instruction(instruction: str) -> str:
-    """Returns an instruction in words for messages."""
+    """Returns a sandbox instruction in words, for messages about one that failed."""
     verb = instruction.split(" ", 1)[0]
     return {
         "users": "making a namespace of users",

@@ -1,10 +1,12 @@
-"""Confines a process before it becomes a sandboxed command, by executing instructions one after the other.
+"""Confines a process before it becomes a sandboxed command, by executing instructions one after the other, and keeps
+its mounts while it runs.
 
 The keeper runs it between fork and exec, and so does `probe`; it needs only Python's standard library.
 `tools.box.plan` decides on the instructions: here they are only executed, and the first failure ends the
 process."""
 
 import ctypes
+import errno
 import os
 import struct
 
@@ -36,10 +38,18 @@ _CAPABILITY_COUNT = 41
 _FILE_RIGHTS = 1 | 2 | 4 | 1 << 14
 _AF_INET, _SOCK_DGRAM = 2, 2
 _IFF_UP, _SIOCGIFFLAGS, _SIOCSIFFLAGS = 1, 0x8913, 0x8914
+_MOVED_TO, _CREATED, _OVERFLOW = 0x80, 0x100, 0x4000
+_ONLY_FOLDERS, _NOT_THROUGH_LINKS = 0x0100_0000, 0x0200_0000
+_CHANGE = struct.Struct("iIII")
+_MOUNT_POINT = 4
+"""The field of a line of `mountinfo`."""
+_LASTING_MOUNTS = (b"pin", b"guard", b"still", b"empty", b"blank")
+_ESCAPES = ((b"\\", b"\\134"), (b" ", b"\\040"), (b"\t", b"\\011"), (b"\n", b"\\012"), (b"#", b"\\043"))
 
 
 class Confinement:
-    """Confines one process. `namespaces` are descriptors of the namespaces that it joins."""
+    """Confines the current process by executing sandbox instructions. `namespaces` are descriptors of the namespaces
+    that it joins."""
 
     def __init__(self, namespaces: "list[int]") -> None:
         self._namespaces = list(namespaces)
@@ -52,7 +62,7 @@ class Confinement:
         """The descriptor by which connections are brokered; -1: they are not brokered."""
 
     def run_instructions(self, instructions: "list[bytes]") -> None:
-        """Executes the instructions. Raises OSError with the failing instruction as its file name."""
+        """Executes the sandbox instructions in order. Raises OSError with the failing instruction as its file name."""
         for instruction in instructions:
             verb, _, rest = instruction.partition(b" ")
             try:
@@ -124,7 +134,7 @@ class Confinement:
         _move_mount(tree, path)
 
     def do_still(self, path: bytes) -> None:
-        """Like `guard`; a path that has disappeared meanwhile is ignored."""
+        """Makes a path readable, read-only and unmovable; a path that has disappeared meanwhile is ignored."""
         try:
             self.do_guard(path)
         except OSError:
@@ -159,7 +169,7 @@ class Confinement:
             _check_result(-1)
 
     def do_fresh(self, path: bytes) -> None:
-        """Mounts an empty in-memory folder."""
+        """Mounts an empty in-memory folder over a path."""
         _check_result(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", _NO_SUID | _NO_DEVICES, b"mode=1777"))
 
     def do_terminals(self, rest: bytes) -> None:
@@ -248,8 +258,119 @@ class Confinement:
             self.connections = _install_filter(program, _SECCOMP_NEW_LISTENER)  # Linux before 5.19
 
 
+class MountRestorer:
+    """Restores mounts of one running command that a program outside has removed.
+
+    Linux removes a mount when a program that does not see it deletes the file or folder below, or replaces it by
+    renaming, as editors and `git config` do: a new file at a hidden or protected path would be open to the command.
+    The keeper's watcher creates the restorer before the mounts, so that no change is missed."""
+
+    def __init__(self, instructions: "list[bytes]") -> None:
+        parts = [instruction.partition(b" ") for instruction in instructions]
+        self._held = [(verb, path) for verb, _, path in parts if verb in _LASTING_MOUNTS]
+        self._shown = [path for verb, _, path in parts if verb == b"hold"]
+        self._namespaces: list[int] = []
+        self._folders: dict[int, bytes] = {}
+        self._paths = {path for _, held in self._held for path in _with_folders_above(held)}
+        self._states: dict[bytes, tuple[int, ...]] = {}
+        self.changed = _SYSTEM.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        """The descriptor that is readable after changes in the folders; -1 where the system cannot report them: other
+        programs of the user, commands too, may have used up what it reports to one user."""
+        self._watch_folders()
+
+    def take_namespaces(self, namespaces: "list[int]") -> None:
+        """Takes the descriptors of the command's namespaces: of its users and of its mounts."""
+        self._namespaces = namespaces
+
+    def restore_mounts(self) -> None:
+        """Restores the mounts that are lost, if one of their paths may have been replaced."""
+        if not self._has_replaced_path():
+            return
+        self._restore()
+        if self._watch_folders():
+            self._restore()
+
+    def _watch_folders(self) -> bool:
+        """Begins to watch the folders; returns whether some were not watched before."""
+        count = len(self._folders)
+        what = _MOVED_TO | _CREATED | _ONLY_FOLDERS | _NOT_THROUGH_LINKS
+        for folder in {os.path.dirname(path) for path in self._paths}:  # noqa: PTH120  (no `pathlib` here)
+            number = _SYSTEM.inotify_add_watch(self.changed, folder, what) if self.changed >= 0 else -1
+            if number >= 0:
+                self._folders[number] = folder
+            elif self.changed >= 0 and ctypes.get_errno() == errno.ENOSPC:
+                os.close(self.changed)
+                self.changed = -1
+        if self.changed < 0 and not self._states:
+            self._states = self._current_states()
+            return True
+        return len(self._folders) > count
+
+    def _has_replaced_path(self) -> bool:
+        if self.changed < 0:
+            before, self._states = self._states, self._current_states()
+            return before != self._states
+        try:
+            events = os.read(self.changed, 1 << 16)
+        except BlockingIOError:
+            return False
+        position = 0
+        while position < len(events):
+            number, what, _, length = _CHANGE.unpack_from(events, position)
+            position += _CHANGE.size + length
+            name = events[position - length : position].rstrip(b"\0")
+            folder = self._folders.get(number, b"").rstrip(b"/")
+            if what & _OVERFLOW or folder + b"/" + name in self._paths:
+                return True
+        return False
+
+    def _current_states(self) -> "dict[bytes, tuple[int, ...]]":
+        found: dict[bytes, tuple[int, ...]] = {}
+        for path in self._paths:
+            try:
+                state = os.lstat(path)
+            except OSError:
+                continue
+            found[path] = (state.st_dev, state.st_ino, state.st_ctime_ns)
+        return found
+
+    def _restore(self) -> None:
+        try:
+            child = os.fork()
+        except OSError:  # The user has too many processes, perhaps the command's: the next look tries again.
+            if self.changed >= 0:
+                os.close(self.changed)
+            self.changed, self._states = -1, {b"": ()}
+            return
+        if child == 0:
+            try:
+                self._restore_inside()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+
+    def _restore_inside(self) -> None:
+        """Joins the command's namespaces, and mounts again what is no mount there. For a process of its own."""
+        users, mounts = self._namespaces
+        if not os.path.sameopenfile(users, os.open("/proc/self/ns/user", os.O_RDONLY)):
+            _SYSTEM.setns(users, _CLONE_NEWUSER)
+        if _SYSTEM.setns(mounts, _CLONE_NEWNS) < 0:
+            return
+        with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123  (no `pathlib` here)
+            present = {line.split()[_MOUNT_POINT] for line in file}
+        for verb, path in self._held:
+            if _escaped(path) in present or not os.path.lexists(path):
+                continue
+            shown = self._shown if verb == b"empty" else []
+            shown = [one for one in shown if one.startswith(path + b"/") and os.path.lexists(one)]
+            try:
+                Confinement([]).run_instructions([*(b"hold " + one for one in shown), verb + b" " + path])
+            except OSError:
+                continue  # It is gone again, or of another kind.
+
+
 def _install_filter(program: bytes, flags: int) -> int:
-    """Returns the notification descriptor, if the flags request one."""
+    """Installs a seccomp program; returns the descriptor of its notifications, if the flags request one."""
     code = bytes.fromhex(program.decode())
     kept = ctypes.create_string_buffer(code, len(code))
     fields = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept))
@@ -292,6 +413,21 @@ def _write_file(path: str, text: bytes) -> None:
         os.close(descriptor)
 
 
+def _with_folders_above(path: bytes) -> "list[bytes]":
+    """Returns the path and each folder above it except the root."""
+    found = [path]
+    while (path := os.path.dirname(path)) not in (b"/", b""):  # noqa: PTH120  (no `pathlib` here)
+        found.append(path)
+    return found
+
+
+def _escaped(path: bytes) -> bytes:
+    """Returns a path as `mountinfo` writes it."""
+    for character, code in _ESCAPES:
+        path = path.replace(character, code)
+    return path
+
+
 def landlock_version() -> int:
-    """Returns the Landlock version; 0 if there is none."""
+    """Returns which version of Landlock the kernel has; 0 if there is none."""
     return max(0, _SYSTEM.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1))

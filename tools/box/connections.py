@@ -33,7 +33,7 @@ class ConnectionBroker:
         self._places = [place for place in places if place != b"@"]
 
     def answer_next(self) -> bool:
-        """Answers the next connection. Returns False when no more can come."""
+        """Answers the next connection that the sandboxed command attempts. Returns False when no more can come."""
         question = bytearray(_NOTIFICATION.size)
         try:
             fcntl.ioctl(self.asked, _NOTIFY_RECEIVE, question)
@@ -133,7 +133,7 @@ def _process_id(thread: int) -> int:
 
 
 def _open_as(thread: int, path: bytes) -> int:
-    """Opens a path as seen by that process, whose root and mounts differ from those here."""
+    """Opens a path as the sandboxed process sees it, whose root and mounts differ from those here."""
     root = os.open(f"/proc/{thread}/root", os.O_PATH | os.O_CLOEXEC)
     try:
         how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)

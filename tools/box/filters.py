@@ -2,6 +2,7 @@
 
 import errno
 import struct
+from functools import lru_cache
 from typing import Final, Literal
 
 _BPF_LOAD, _BPF_JUMP_EQUAL, _BPF_JUMP_AT_LEAST, _BPF_JUMP_ANY_BIT, _BPF_AND, _BPF_RETURN = (
@@ -100,15 +101,14 @@ AllowedSockets = Literal["all", "local", "network", "none"]
 """The sockets that can be created: local sockets have a path or an abstract name."""
 
 
+@lru_cache
 def seccomp_program(
     machine: str, *, sockets: AllowedSockets, may_look_inside: bool, has_own_ipc: bool
 ) -> bytes:
-    """Builds the program. `may_look_inside`: processes may be inspected, because something else limits that to the
-    same sandbox.
-
-    `has_own_ipc`: System V objects live in a namespace of the sandbox. Where local sockets are allowed, each
-    connection is brokered, because its path is in the memory of the process, which a filter cannot read. Local
-    datagram sockets are refused: they can send to a path without a connection."""
+    """Builds the seccomp program of a sandboxed command. `may_look_inside`: processes may be inspected, because
+    something else limits that to the same sandbox. `has_own_ipc`: System V objects are in a namespace of the sandbox.
+    Where local sockets are allowed, each connection is brokered, because a filter cannot read its path from the memory
+    of the process. Local datagram sockets are refused: they can send to a path without a connection."""
     lines = [
         _instruction(_BPF_LOAD, _ARCHITECTURE_OFFSET),
         _instruction(_BPF_JUMP_EQUAL, _ARCHITECTURES[machine], 1, 0),
@@ -172,7 +172,8 @@ def seccomp_program(
 
 
 def _for_syscall(number: int, argument: int, body: list[bytes]) -> list[bytes]:
-    """Runs `body` on an argument of this system call, then restores the number for what follows."""
+    """Returns filter instructions that run `body` on an argument of this system call, then restore the number for what
+    follows."""
     inside = [_instruction(_BPF_LOAD, argument), *body, _instruction(_BPF_LOAD, _SYSCALL_OFFSET)]
     return [_instruction(_BPF_JUMP_EQUAL, number, 0, len(inside)), *inside]
 

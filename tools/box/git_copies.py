@@ -68,31 +68,32 @@ class RestoredFiles(msgspec.Struct, frozen=True):
 
 
 class GitCopies:
-    """Copies of one session, in an unnamed file that disappears with the session."""
+    """Keeps copies of the destructible git files of one session, in an unnamed file that disappears with the
+    session."""
 
     def __init__(self, private_folder: Callable[[str], Path]) -> None:
         self._private_folder = private_folder
         self._copies: _CopyFile | None = None
         self._repositories: dict[str, _Repository] = {}
         self._lock = threading.Lock()
-        self._running = 0
+        self._running_commands = 0
         """The number of running commands; files that disappear meanwhile are not forgotten."""
 
-    def take(self, folders: Iterable[str]) -> None:
-        """Copies before a command. For a thread."""
+    def copy_before(self, folders: Iterable[str]) -> None:
+        """Copies the parts of git folders that a command could destroy, before it runs. For a thread."""
         with self._lock:
             for folder in folders:
                 with suppress(OSError):  # no room for copies, or the repository is damaged
                     if self._copies is None:
                         self._copies = _CopyFile(self._private_folder("git"))
                     known = self._repositories.setdefault(folder, _Repository(folder, self._copies))
-                    known.take(forgets=not self._running)
-            self._running += 1
+                    known.copy_new_parts(forgets=not self._running_commands)
+            self._running_commands += 1
 
     def put_back(self, folders: Iterable[str]) -> tuple[RestoredFiles, ...]:
-        """Restores lost parts after the command. For a thread."""
+        """Restores the parts of git folders that the command has destroyed. For a thread."""
         with self._lock:
-            self._running -= 1
+            self._running_commands -= 1
             found: list[RestoredFiles] = []
             for folder in folders:
                 known = self._repositories.get(folder)
@@ -109,9 +110,9 @@ class GitCopies:
 
 
 class _ObjectCopy(msgspec.Struct, frozen=True):
-    """The copy of one loose object."""
+    """The copy of one loose object of git."""
 
-    at: int
+    offset: int
     size: int
     changed: int
 
@@ -123,7 +124,7 @@ class _CopyFile:
         self._size = 0
 
     def add(self, data: bytes) -> int | None:
-        """Returns the offset of the data; None if there is no room."""
+        """Adds data to the file of copies and returns its offset; None if there is no room."""
         if self._size + len(data) > _MAX_TOTAL_SIZE:
             return None
         at = self._size
@@ -131,14 +132,15 @@ class _CopyFile:
         return at if self._size == at + len(data) else None
 
     def read(self, copy: _ObjectCopy) -> bytes:
-        return os.pread(self._file.fileno(), copy.size, copy.at)
+        return os.pread(self._file.fileno(), copy.size, copy.offset)
 
     def close(self) -> None:
         self._file.close()
 
 
 class _Repository:
-    """One git folder. It is entered without following links, which a command may have put there."""
+    """One git folder whose destructible parts are copied. It is entered without following links, which a command may
+    have put there."""
 
     def __init__(self, folder: str, copies: _CopyFile) -> None:
         self._folder = folder
@@ -146,13 +148,14 @@ class _Repository:
         self._stamps: dict[str, Stamp | None] = {}
         """The last known stamp of each folder of objects."""
         self._objects: dict[str, dict[str, _ObjectCopy]] = {}
-        self._newest: deque[tuple[str, str]] = deque(maxlen=_MAX_CHECKED_OBJECTS)
+        self._newest_objects: deque[tuple[str, str]] = deque(maxlen=_MAX_CHECKED_OBJECTS)
         self._files: dict[str, tuple[Stamp, bytes]] = {}
         self._folders: tuple[str, ...] = ()
         """The existing folders among those that make it a repository."""
 
-    def take(self, *, forgets: bool) -> None:
-        """Copies new parts. `forgets`: what disappeared since the last copy was not lost by a command."""
+    def copy_new_parts(self, *, forgets: bool) -> None:
+        """Copies the parts of the git folder that are new since the last copy. `forgets`: what disappeared since then
+        was not lost by a command."""
         with _open_folder(self._folder) as folder:
             self._folders = tuple(name for name in _REQUIRED_FOLDERS if _is_folder(name, folder))
             before, self._files = self._files, {}
@@ -170,7 +173,7 @@ class _Repository:
                         self._stamps[name[:2]] = None  # checked once more after the command
 
     def _copy_new_objects(self, objects: int) -> list[str]:
-        """Copies the new objects, and returns those that have disappeared."""
+        """Copies git's new loose objects, and returns those that have disappeared."""
         gone: list[str] = []
         new: list[tuple[int, str, str]] = []
         for name in _OBJECT_FOLDERS:
@@ -188,7 +191,7 @@ class _Repository:
                         known[rest] = copy
                         new.append((copy.changed, name, rest))
             gone += (name + rest for rest in known.keys() - names)
-        self._newest.extend((name, rest) for _, name, rest in sorted(new))
+        self._newest_objects.extend((name, rest) for _, name, rest in sorted(new))
         return gone
 
     def _copy_object(self, name: str, folder: int) -> _ObjectCopy | None:
@@ -252,8 +255,8 @@ class _Repository:
         return [name for name in changed if is_lost(name)]
 
     def _is_outdated(self, folder: int, name: str, packed: bytes | None) -> bool:
-        """Returns whether git packed another value than the last one noted: then the file was removed by another
-        program."""
+        """Returns whether a copied reference is outdated: git packed another value since, so another program removed
+        the file."""
         log = _read_file(folder, f"logs/{name}", _MAX_SMALL_SIZE) or self._current_content(f"logs/{name}")
         last = log.rstrip(b"\n").rpartition(b"\n")[2].split(b" ", 2)
         return packed is not None and len(last) > 2 and last[1] != packed
@@ -272,7 +275,9 @@ class _Repository:
     def _lost_objects(self, objects: int) -> list[str]:
         gone = self._copy_new_objects(objects)
         rewritten = [
-            f"{name}{rest}" for name, rest in self._newest if self._is_overwritten(objects, name, rest)
+            f"{name}{rest}"
+            for name, rest in self._newest_objects
+            if self._is_overwritten(objects, name, rest)
         ]
         if rewritten:
             every = ((name, rest) for name, held in self._objects.items() for rest in held)
@@ -287,7 +292,7 @@ class _Repository:
         return list(dict.fromkeys((*missing, *rewritten)))
 
     def _is_overwritten(self, objects: int, name: str, rest: str) -> bool:
-        """Returns whether the object exists with other content."""
+        """Returns whether a loose object of git was overwritten with other content."""
         copy = self._objects[name].get(rest)
         if copy is None:
             return False
@@ -300,7 +305,7 @@ class _Repository:
         if _read_file(objects, f"{name}/{rest}", _MAX_OBJECT_SIZE) != self._copies.read(copy):
             return True
         self._objects[name][rest] = _ObjectCopy(
-            copy.at, copy.size, status.st_mtime_ns
+            copy.offset, copy.size, status.st_mtime_ns
         )  # git reports that it is used again
         return False
 
@@ -331,7 +336,7 @@ class _Repository:
 
 
 def _packed_value(text: bytes, name: str) -> bytes | None:
-    """Returns the value of a reference in `packed-refs`."""
+    """Returns the value that git's `packed-refs` has for a reference."""
     end = text.find(b" " + os.fsencode(name) + b"\n") if name else -1
     return text[text.rfind(b"\n", 0, end) + 1 : end] if end >= 0 else None
 
@@ -354,15 +359,15 @@ def _stamp_of_folder(name: str, at: int) -> Stamp | None:
         status = os.stat(name, dir_fd=at, follow_symlinks=False)
     except OSError:
         return None
-    return _stamp(status) if stat.S_ISDIR(status.st_mode) else None
+    return _status_stamp(status) if stat.S_ISDIR(status.st_mode) else None
 
 
-def _stamp(status: os.stat_result) -> Stamp:
+def _status_stamp(status: os.stat_result) -> Stamp:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
-    """Yields each file that is copied whole, by its path below the git folder; none if there are too many."""
+    """Yields the small files of a git folder that are copied whole, by path; none if there are too many."""
     places = [("", name) for name in _COPIED_FILES]
     for tree in (name for name in _COPIED_FOLDERS if _is_folder(name, folder)):
         for above, _, names, _ in os.fwalk(tree, dir_fd=folder):
@@ -373,11 +378,11 @@ def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
         with suppress(OSError):
             status = os.stat(above + name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_SMALL_SIZE:
-                yield above + name, _stamp(status)
+                yield above + name, _status_stamp(status)
 
 
 def _read_file(folder: int, name: str, limit: int) -> bytes | None:
-    """Reads a file; None if it is not a regular file, or too large."""
+    """Returns the content of a file of a git folder; None if it is not a regular file, or too large."""
     with suppress(OSError):
         found = _read_with_stamp(folder, name, limit)
         return found[1] if found is not None else None
@@ -392,7 +397,7 @@ def _read_with_stamp(folder: int, name: str, limit: int) -> tuple[Stamp, bytes] 
             if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
                 return None
             data = file.read(status.st_size + 1) or b""
-            return (_stamp(status), data) if len(data) == status.st_size else None
+            return (_status_stamp(status), data) if len(data) == status.st_size else None
 
 
 @contextmanager
@@ -408,7 +413,7 @@ def _open_parent(path: str, at: int, *, makes: bool = False) -> Generator[tuple[
 
 
 def _make_folder(name: str, at: int) -> None:
-    """Creates the folder, replacing anything else of that name."""
+    """Creates a folder of a git folder, replacing anything else of that name."""
     if not _is_folder(name, at):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=at)
@@ -416,7 +421,7 @@ def _make_folder(name: str, at: int) -> None:
 
 
 def _write_file(folder: int, name: str, data: bytes, *, mode: int = 0o644) -> None:
-    """Replaces the file, and creates the folders on its path."""
+    """Writes a restored file of a git folder, and creates the folders on its path."""
     with _open_parent(name, folder, makes=True) as (inner, last):
         temporary = f"bayou-{os.getpid()}-{last}"[:200] + ".lock"
         file = os.open(temporary, _WRITE_FLAGS, mode, dir_fd=inner)

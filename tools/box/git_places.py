@@ -4,7 +4,6 @@ The set follows from the names that exist before the command: whether git would 
 does not matter, because a command can turn it into one. Everything here only reads."""
 
 import os
-import shlex
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Final
 
 import msgspec
 
+from tools.box.nested import NestedPathFinder, StartedNames
 from tools.box.policy import covering_place
 from tools.git.config import expand_path, read_configuration, read_small_text, user_configuration
 from tools.git.repository import Repository, find_repository
-from tools.git.steering import starts_program
+from tools.git.risky_settings import starts_program
 from tools.patterns import late
 
 _CONTROL_FILES: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
@@ -27,14 +27,13 @@ RESERVED_CONTENT: Final = {"commondir": COMMONDIR_HERE, "config.worktree": ""}
 _MAX_POINTER_BYTES: Final = 64 * 1024
 _MAX_LINKS: Final = 40
 """The number of links that the system follows."""
+_FOLDER_SETTINGS: Final = (("core", "hookspath"), ("init", "templatedir"))
+"""Settings that name a folder whose hooks git runs, or copies into new repositories."""
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
 _MAX_PACKS: Final = 200
 _MAX_COPIED: Final = 20
-_MAX_COMMAND_WORDS: Final = 50
-_INTERPRETERS: Final = late(
-    r"(?:[a-z]*sh|env|exec|python[\d.]*|node|deno|bun|perl|ruby|php|lua[\d.]*|awk|Rscript|source|\.)"
-)
+_HAS_EXPANSION: Final = late(r"[$`*?\[{\"']")
 
 
 class GitPlaces(msgspec.Struct, frozen=True):
@@ -55,9 +54,11 @@ class GitPlaces(msgspec.Struct, frozen=True):
     the neutral content."""
 
 
-def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPlaces:
-    """Returns the places of the workspace's repository and its submodules (`nested`: each `.git` below the
-    workspace)."""
+def git_places(
+    workspace: str, home: Path, nested: NestedPathFinder, git_folders: Iterable[str] = ()
+) -> GitPlaces:
+    """Returns the places of git that a command must not change: of the workspace's repository and its submodules
+    (`git_folders`: each `.git` below the workspace). `nested` has searched the workspace."""
     found = _GitSearch(home)
     writable: tuple[str, ...] = ()
     found.add_repository(f"{workspace}/.git")
@@ -70,15 +71,18 @@ def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPla
             writable = tuple(dict.fromkeys((common, folder)))
     for owner in found.git_folders():
         found.protect_folder(owner)
-    for link in nested:
+    for link in git_folders:
         found.guard_submodule_link(link)
+    found.guard_started_files(nested, workspace)
     return msgspec.structs.replace(found.places(), writable=writable)
 
 
-def git_places_in(roots: Iterable[str], home: Path, nested: Iterable[str] = ()) -> GitPlaces:
-    """Returns the places of several folders' repositories."""
-    nested = tuple(nested)
-    found = [git_places(root, home, nested) for root in roots]
+def git_places_in(
+    roots: Iterable[str], home: Path, nested: NestedPathFinder, git_folders: Iterable[str] = ()
+) -> GitPlaces:
+    """Returns the places of git that a command must not change, for the repositories of several folders."""
+    git_folders = tuple(git_folders)
+    found = [git_places(root, home, nested, git_folders) for root in roots]
     return GitPlaces(
         **{
             name: tuple(dict.fromkeys(path for one in found for path in getattr(one, name)))
@@ -95,31 +99,36 @@ def _repository(workspace: str) -> Repository | None:
 
 
 class _GitSearch:
-    """Collects the places of all repositories."""
+    """Collects the places of git that a command must not change, of all repositories."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._user_config = user_configuration(home)
-        self._waiting: deque[tuple[str, str]] = deque()
+        self._folders_to_search: deque[tuple[str, str]] = deque()
         """Git folders to be searched, each with the folder that its files belong to."""
-        self._tops: dict[str, str] = {}
+        self._worktree_by_folder: dict[str, str] = {}
         self._guarded: dict[str, None] = {}
         self._links: dict[str, None] = {}
         self._pinned: dict[str, None] = {}
-        self._missing: dict[str, None] = {}
+        self._missing_paths: dict[str, None] = {}
         self._reserved: dict[str, None] = {}
+        self._commands: dict[str, None] = {}
+        """The values of the configurations that start programs."""
+        self._programs: dict[str, None] = {}
+        self._configured_folders: dict[str, None] = {}
+        """The folders of hooks that the configurations name."""
 
     def places(self) -> GitPlaces:
         return GitPlaces(
             guarded=tuple(self._guarded),
             links=tuple(self._links),
             pinned=tuple(path for path in self._pinned if path not in self._guarded),
-            missing=tuple(self._missing),
+            missing=tuple(self._missing_paths),
             reserved=tuple(self._reserved),
-            repositories=tuple(self._tops)[:_MAX_COPIED],
-            packs=tuple(pack for owner in self._tops for pack in _pack_files(f"{owner}/objects/pack"))[
-                :_MAX_PACKS
-            ],
+            repositories=tuple(self._worktree_by_folder)[:_MAX_COPIED],
+            packs=tuple(
+                pack for owner in self._worktree_by_folder for pack in _pack_files(f"{owner}/objects/pack")
+            )[:_MAX_PACKS],
         )
 
     def add_repository(self, link: str) -> None:
@@ -130,33 +139,33 @@ class _GitSearch:
         if os.path.islink(link):  # noqa: PTH114  (a text)
             self._links[link] = None
         if os.path.isdir(target):  # noqa: PTH112  (a text)
-            self._waiting.append((target, os.path.dirname(link)))  # noqa: PTH120
+            self._folders_to_search.append((target, os.path.dirname(link)))  # noqa: PTH120
             return
         self._guarded[target] = None
         named = _gitdir_target(target)
         if named:
             folder = os.path.realpath(os.path.join(os.path.dirname(target), named))  # noqa: PTH118, PTH120
-            self._waiting.append((folder, os.path.dirname(link)))  # noqa: PTH120
+            self._folders_to_search.append((folder, os.path.dirname(link)))  # noqa: PTH120
 
     def guard_submodule_link(self, link: str) -> None:
         """Guards the file that leads from the parent repository to one of its `modules` or `worktrees`."""
         if os.path.islink(link) or not os.path.isfile(link):  # noqa: PTH113, PTH114  (a text)
             return
         folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir_target(link)))  # noqa: PTH118, PTH120
-        if folder in self._tops and ("/modules/" in folder or "/worktrees/" in folder):
+        if folder in self._worktree_by_folder and ("/modules/" in folder or "/worktrees/" in folder):
             self._guarded[link] = None
 
     def git_folders(self) -> Iterable[str]:
         """Returns the git folders, including those of submodules and other work trees."""
-        while self._waiting:
-            owner, top = self._waiting.popleft()
-            if owner in self._tops or not os.path.isdir(owner):  # noqa: PTH112  (a text)
+        while self._folders_to_search:
+            owner, top = self._folders_to_search.popleft()
+            if owner in self._worktree_by_folder or not os.path.isdir(owner):  # noqa: PTH112  (a text)
                 continue
-            self._tops[owner] = top
+            self._worktree_by_folder[owner] = top
             common = _first_line(f"{owner}/commondir")
             if common:
-                self._waiting.append((os.path.realpath(os.path.join(owner, common)), top))  # noqa: PTH118
-            if len(self._tops) > MAX_FOLDERS:
+                self._folders_to_search.append((os.path.realpath(os.path.join(owner, common)), top))  # noqa: PTH118
+            if len(self._worktree_by_folder) > MAX_FOLDERS:
                 self._guarded[owner] = None  # too many to guard one by one: the folder becomes read-only
                 continue
             self._add_nested_folders(f"{owner}/worktrees", top, depth=1)
@@ -174,9 +183,18 @@ class _GitSearch:
         for name in names:
             path = os.path.realpath(f"{folder}/{name}")
             if depth == 1 or _is_git_folder(path):
-                self._waiting.append((path, top))
+                self._folders_to_search.append((path, self._work_tree(path) or top))
             elif os.path.isdir(path):  # noqa: PTH112  (a text)
                 self._add_nested_folders(path, top, depth=depth - 1)
+
+    def _work_tree(self, owner: str) -> str:
+        """Returns the folder whose files belong to one of the `worktrees` or `modules`; empty if it names none."""
+        link = _first_line(f"{owner}/gitdir")
+        if link:
+            return os.path.dirname(os.path.realpath(os.path.join(owner, link)))  # noqa: PTH118, PTH120
+        entries = read_configuration(Path(owner, "config"), home=self._home).entries
+        said = [one.value for one in entries if (one.section, one.key) == ("core", "worktree") and one.value]
+        return os.path.realpath(os.path.join(owner, said[-1])) if said else ""  # noqa: PTH118
 
     def protect_folder(self, owner: str) -> None:
         self._pinned[owner] = None
@@ -185,9 +203,9 @@ class _GitSearch:
             if name in RESERVED_CONTENT and _is_git_folder(owner) and not has_effect(path):
                 self._reserved[path] = None
             elif os.path.lexists(path):
-                self._guard(path)
+                self._guard_path(path)
             elif name in ("hooks", "config"):
-                self._missing[path] = None
+                self._missing_paths[path] = None
         for name in _list_names(f"{owner}/hooks")[:_MAX_HOOKS]:
             hook = f"{owner}/hooks/{name}"
             if os.path.islink(hook):  # noqa: PTH114  (a text)
@@ -195,31 +213,45 @@ class _GitSearch:
         self._guard_configured_files(owner)
 
     def _guard_configured_files(self, owner: str) -> None:
-        """Guards files that the configuration includes, and the hooks folder that it names."""
-        top = self._tops[owner]
+        """Guards files that the configuration includes, and collects the folders and programs that it names."""
         places = [Path(owner, name) for name in ("config", "config.worktree")]
         in_repository = read_configuration(*places, home=self._home).entries
         for entry in (*in_repository, *self._user_config.entries):
             value = expand_path(entry.value or "", self._home)
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
-                self._guard(str(entry.file.parent / value))
-            elif (entry.section, entry.key) == ("core", "hookspath") and value:
-                folder = os.path.join(top, value)  # noqa: PTH118
-                self._guard(folder)
-                for name in _list_names(folder)[:_MAX_HOOKS]:
-                    if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
-                        self._guard_target(os.path.realpath(f"{folder}/{name}"))
-            elif value and starts_program(entry):
-                for program in _started_files(value, top, str(self._home)):
-                    self._guard(program)
+                self._guard_path(str(entry.file.parent / value))
+            elif (entry.section, entry.key) in _FOLDER_SETTINGS and value:
+                self._configured_folders[value] = None
+            elif value and (starts_program(entry) or entry.section in ("alias", "url")):
+                self._commands[f"{entry.subsection} {value}"] = None
+                self._programs[value] = None
 
-    def _guard(self, path: str) -> None:
-        """Guards a path and the links on the way to it, which could be redirected."""
+    def guard_started_files(self, nested: NestedPathFinder, workspace: str) -> None:
+        """Guards the folders and programs that the configurations name, in each work tree if they are relative, and
+        each file that has a name of the configured commands, with the links on the way to it."""
+        tops = tuple(dict.fromkeys(self._worktree_by_folder.values()))
+        named = (os.path.join(top, folder) for folder in self._configured_folders for top in tops)  # noqa: PTH118
+        for folder in dict.fromkeys(named):
+            self._guard_path(folder)
+            for name in _list_names(folder)[:_MAX_HOOKS]:
+                if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
+                    self._guard_target(os.path.realpath(f"{folder}/{name}"))
+        for value in self._programs:
+            for missing in {_missing_program(value, top, str(self._home)) for top in tops} - {None}:
+                self._guard_path(str(missing))
+        if not self._commands:
+            return
+        places = (*self._worktree_by_folder, *tops, str(self._home), "/")
+        for path in nested.find_started(StartedNames(self._commands), (workspace,), places):
+            self._guard_path(path)
+
+    def _guard_path(self, path: str) -> None:
+        """Protects a path from changes, and the links on the way to it, which could be redirected."""
         self._links.update(dict.fromkeys(_links_on_path(path)))
         self._guard_target(os.path.realpath(path))
 
     def _guard_target(self, path: str) -> None:
-        (self._guarded if os.path.lexists(path) else self._missing)[path] = None
+        (self._guarded if os.path.lexists(path) else self._missing_paths)[path] = None
 
 
 def _pack_files(folder: str) -> Iterable[str]:
@@ -227,23 +259,12 @@ def _pack_files(folder: str) -> Iterable[str]:
         yield from (f"{folder}/{name}" for name in _list_names(folder) if name.endswith((".pack", ".idx")))
 
 
-def _started_files(value: str, top: str, home: str) -> Iterable[str]:
-    """Yields files that a configured command starts: programs, and scripts passed to an interpreter."""
-    try:
-        words = shlex.split(value.removeprefix("!"))
-    except ValueError:
-        words = value.removeprefix("!").split()
-    is_script = False
-    for number, word in enumerate(words[:_MAX_COMMAND_WORDS]):
-        name = word.strip(";&|()")
-        path = os.path.normpath(os.path.join(top, f"{home}{name[1:]}" if name.startswith("~/") else name))  # noqa: PTH118
-        if os.path.isfile(path):  # noqa: PTH113  (a text)
-            if is_script or os.access(path, os.X_OK):
-                yield path
-        elif number == 0 and "/" in name and not os.path.lexists(path):
-            yield path
-        if not name.startswith("-"):
-            is_script = _INTERPRETERS.fullmatch(name.rpartition("/")[2]) is not None
+def _missing_program(value: str, top: str, home: str) -> str | None:
+    """Returns the file that a command begins with, if it is at a literal path and missing."""
+    first = next(iter(value.removeprefix("!").split()), "")
+    path = os.path.normpath(os.path.join(top, f"{home}{first[1:]}" if first.startswith("~/") else first))  # noqa: PTH118
+    is_path = "/" in first and not _HAS_EXPANSION.search(first)
+    return path if is_path and not os.path.lexists(path) else None
 
 
 def _links_on_path(path: str) -> Iterable[str]:

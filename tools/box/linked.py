@@ -21,7 +21,8 @@ MAX_IN_FOLDER: Final = 64
 """Number of places that are protected one by one in a folder; with more, the whole folder is protected."""
 MAX_HELD: Final = 200
 """Number of files that are followed when they are moved."""
-_MAX_NAMES: Final = 200
+_MAX_NAMES: Final = 1_000
+"""Maximum number of entries of one place that are searched for files with several names."""
 _O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
 _PACKAGE_FOLDERS: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
 _Inode = tuple[int, int]
@@ -54,10 +55,10 @@ class HardLinkFinder:
 
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
-        self._known: dict[str, tuple[tuple[_Folder, ...], HardLinks]] = {}
+        self._cached_links: dict[str, tuple[tuple[_Folder, ...], HardLinks]] = {}
 
     def find_in(self, roots: Iterable[str]) -> HardLinks:
-        """Searches several folders."""
+        """Finds the files in several folders that have further names (hard links) elsewhere."""
         found = [self.find(root) for root in roots]
         return HardLinks(
             files=tuple(file for one in found for file in one.files),
@@ -65,7 +66,8 @@ class HardLinkFinder:
         )
 
     def find(self, workspace: str) -> HardLinks:
-        """Searches breadth first, up to `MAX_ENTRIES` entries."""
+        """Finds the files below a folder that have further names (hard links) elsewhere, breadth first, up to
+        `MAX_ENTRIES` entries."""
         if workspace == "/":
             return HardLinks()
         waiting, seen, read = deque([workspace]), 0, list[_Folder]()
@@ -76,13 +78,13 @@ class HardLinkFinder:
                 waiting.extend(folder.folders)
                 if folder.found:
                     read.append(folder)
-        folders, known = self._known.get(workspace, ((), HardLinks()))
+        folders, known = self._cached_links.get(workspace, ((), HardLinks()))
         if len(folders) != len(read) or any(
             one is not other for one, other in zip(folders, read, strict=True)
         ):
             files = tuple(file for folder in read for file in folder.found)
             known = HardLinks(files, _links_outside(files, workspace))
-            self._known[workspace] = (tuple(read), known)
+            self._cached_links[workspace] = (tuple(read), known)
         still = tuple(path for path in known.linked_elsewhere if _is_linked(path))
         return known if still == known.linked_elsewhere else HardLinks(known.files, still)
 
@@ -100,13 +102,14 @@ class HardLinkFinder:
 
 
 class MovedFiles:
-    """Finds the new names of files that were renamed or linked elsewhere. For levels that cannot prevent a move."""
+    """Finds the new names of protected files that a command renamed or linked elsewhere, where a move cannot be
+    prevented."""
 
     def __init__(self) -> None:
         self._descriptors: dict[str, int] = {}
         """A descriptor of each file: while it is held, no other file gets the same inode."""
 
-    def hold(self, paths: Iterable[str]) -> None:
+    def move_files(self, paths: Iterable[str]) -> None:
         for path in paths:
             if path in self._descriptors or len(self._descriptors) >= MAX_HELD:
                 continue
@@ -129,7 +132,7 @@ class MovedFiles:
                 found.append(place)
             if status.st_nlink > 1 or not found or found[-1] != place:
                 lost.add(inode)
-        return tuple(dict.fromkeys((*found, *(_names_below(root, lost) if lost else ()))))
+        return tuple(dict.fromkeys((*found, *(names_below(root, lost) if lost else ()))))
 
     def close(self) -> None:
         for descriptor in self._descriptors.values():
@@ -145,7 +148,8 @@ def _inode_of(path: str) -> _Inode | None:
     return status.st_dev, status.st_ino
 
 
-def _names_below(root: str, inodes: set[_Inode]) -> Iterable[str]:
+def names_below(root: str, inodes: set[_Inode]) -> Iterable[str]:
+    """Yields the present names below a folder of these files, given by inode."""
     numbers = {number for _, number in inodes}
     waiting, seen = deque([root]), 0
     while waiting and seen < MAX_ENTRIES:
@@ -176,7 +180,7 @@ def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
 
 
 def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[str]]:
-    """Returns the number of entries in a folder, and its subfolders."""
+    """Returns how many entries a folder has, and its subfolders."""
     count, below = 0, list[str]()
     try:
         with os.scandir(folder) as entries:
@@ -196,7 +200,7 @@ def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[s
 
 
 def other_names_of(linked: Iterable[HardLinkedFile], places: Iterable[str]) -> tuple[str, ...]:
-    """Returns further names of the files at these places, or directly in them."""
+    """Returns the further names (hard links) of the files at these places, or in them."""
     linked = tuple(linked)
     if not linked:
         return ()
@@ -240,19 +244,17 @@ def _is_linked(path: str) -> bool:
 
 
 def _inodes_in(place: str) -> Iterable[_Inode]:
-    try:
-        status = os.lstat(place)
-        if not stat.S_ISDIR(status.st_mode):
-            if status.st_nlink > 1:
-                yield status.st_dev, status.st_ino
-            return
-        names = os.listdir(place)[:_MAX_NAMES]  # noqa: PTH208  (texts are wanted)
-    except OSError:
-        return
-    for name in names:
+    """Yields the files with several names at a place, breadth first."""
+    waiting, seen = deque([place]), 0
+    while waiting and seen < _MAX_NAMES:
+        path = waiting.popleft()
+        seen += 1
         try:
-            status = os.lstat(f"{place}/{name}")
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode):
+                with os.scandir(path) as entries:
+                    waiting.extend(entry.path for entry in entries)
+            elif stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+                yield status.st_dev, status.st_ino
         except OSError:
             continue
-        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-            yield status.st_dev, status.st_ino

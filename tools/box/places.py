@@ -1,4 +1,4 @@
-"""Finds the places on this machine that a sandbox policy concerns: caches, sockets, autorun files. Everything here
+"""Finds the places on this machine that a sandbox policy concerns: sockets, autorun files. Everything here
 only reads.
 
 Places with secrets are passed in."""
@@ -11,71 +11,21 @@ from typing import Final
 
 import msgspec
 
-from tools.box.nested import AUTORUN_ENDINGS
+from tools.box.nested import has_autorun_pattern
 from tools.box.policy import Box, covering_place
-from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS
+from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_CONTROL_FILES, VCS_FOLDERS
 
-_GUARDED_NAMES: Final = tuple(
-    row.name
-    for row in PROJECT_AUTORUN_FILES
-    if "*" not in row.name and row.name.partition("/")[0] not in VCS_FOLDERS
+_GUARDED_NAMES: Final = (
+    *(
+        row.name
+        for row in PROJECT_AUTORUN_FILES
+        if "*" not in row.name and not row.is_generated and row.name.partition("/")[0] not in VCS_FOLDERS
+    ),
+    *VCS_CONTROL_FILES,
 )
 """Names in the workspace whose content runs later, or decides what may run. Git folders have separate rules."""
 _SYSTEM_FOLDERS: Final = ("bin", "boot", "etc", "lib", "lib32", "lib64", "proc/sys", "sbin", "sys", "usr")
 
-
-class Cache(msgspec.Struct, frozen=True):
-    """A folder in the home in which tools keep downloads."""
-
-    folder: str
-    guarded: tuple[str, ...] = ()
-    """Subpaths whose content is started later."""
-    variable: str = ""
-    """The variable that sets the folder. If the folder does not exist, the variable is set to another folder below
-    `~/.cache`."""
-    subfolder: str = ""
-    """Subfolder appended to the variable's value."""
-    format: str = "{}"
-    """Format of the variable's value."""
-    linked: tuple[str, ...] = ()
-    """Subpaths whose files may have hard links in projects, if package managers installed them that way."""
-
-
-CACHES: Final = (
-    Cache(".cache", linked=("uv/archive-v0", "pdm/packages", "rattler/cache/pkgs")),
-    Cache(".npm", variable="npm_config_cache"),
-    Cache(".cargo", ("bin", "env", "config", "config.toml", "credentials", "credentials.toml"), "CARGO_HOME"),
-    Cache("go/pkg", variable="GOMODCACHE", subfolder="/mod"),
-    Cache(".gradle", ("init.d", "init.gradle", "gradle.properties"), "GRADLE_USER_HOME"),
-    Cache(
-        ".m2",
-        ("settings.xml", "settings-security.xml"),
-        "MAVEN_OPTS",
-        "/repository",
-        "-Dmaven.repo.local={}",
-    ),
-    Cache(".ivy2"),
-    Cache(".sbt", ("plugins", "repositories")),
-    Cache(".nuget/packages", variable="NUGET_PACKAGES"),
-    Cache(".local/share/pnpm/store", linked=("",)),
-    Cache(".local/share/virtualenvs"),
-    Cache(".local/share/hatch"),
-    Cache(".local/share/NuGet"),
-    Cache(".yarn/berry", linked=("index",)),
-    Cache(".bun/install/cache", variable="BUN_INSTALL_CACHE_DIR", linked=("",)),
-    Cache(".pub-cache", ("bin",)),
-    Cache(".hex"),
-    Cache(".mix", ("escripts",)),
-    Cache(".stack/pantry"),
-    Cache(".cabal/packages"),
-    Cache(".bundle/cache"),
-    Cache(".composer/cache"),
-    Cache(".terraform.d/plugin-cache"),
-    Cache(".config/matplotlib", ("matplotlibrc", "stylelib"), "MPLCONFIGDIR"),
-    Cache(".ccache", ("ccache.conf",)),
-    Cache(".node-gyp"),
-    Cache("Library/Caches"),
-)
 
 _RUNTIME_SOCKETS: Final = (
     "bus",
@@ -120,63 +70,22 @@ _MAX_SOCKETS: Final = 300
 
 
 def guarded_paths(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the guarded paths that exist, and those that do not."""
+    """Returns the paths of a workspace that no command may change: those that exist, and those that do not."""
     if workspace == "/":
         paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
         return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
-    ending = [name for name in list_folder(workspace) if name.endswith(AUTORUN_ENDINGS)]
+    ending = [name for name in list_folder(workspace) if has_autorun_pattern(name)]
     paths = [f"{workspace}/{name}" for name in (*_GUARDED_NAMES, *ending)]
     present = tuple(path for path in paths if os.path.lexists(path))
     return present, tuple(path for path in paths if path not in present)
 
 
 def guarded_paths_in(roots: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the guarded paths of several folders: those that exist, and those that do not."""
+    """Returns the paths that no command may change in several folders: those that exist, and those that do not."""
     found = [guarded_paths(root) for root in roots]
     present = (path for there, _ in found for path in there)
     missing = (path for _, absent in found for path in absent)
     return tuple(dict.fromkeys(present)), tuple(dict.fromkeys(missing))
-
-
-class Caches(msgspec.Struct, frozen=True):
-    writable: tuple[str, ...]
-    guarded: tuple[str, ...]
-    missing: tuple[str, ...]
-    """Paths that would be guarded if they existed."""
-    linked: tuple[str, ...]
-    variables: tuple[tuple[str, str], ...]
-
-
-def caches(home: str, environment: Mapping[str, str]) -> Caches:
-    """Returns the existing caches in the home. A tool without a cache is redirected to a folder below `~/.cache`."""
-    writable: list[str] = []
-    guarded: list[str] = []
-    missing: list[str] = []
-    linked: list[str] = []
-    variables: list[tuple[str, str]] = []
-    for cache in CACHES:
-        said = environment.get(cache.variable, "") if cache.variable else ""
-        folder = f"{home}/{cache.folder}"
-        if said.startswith("/"):
-            folder = os.path.realpath(said.removesuffix(cache.subfolder) if cache.subfolder else said)
-            if not _is_cache(folder, home):
-                continue
-        if os.path.isdir(folder):  # noqa: PTH112  (a plain text)
-            writable.append(os.path.realpath(folder))
-            for path in (f"{folder}/{name}" for name in cache.guarded):
-                (guarded if os.path.lexists(path) else missing).append(path)
-            linked += (f"{folder}/{name}".rstrip("/") for name in cache.linked)
-        elif cache.variable and not said:
-            other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.subfolder}"
-            variables.append((cache.variable, cache.format.format(other)))
-    return Caches(tuple(writable), tuple(guarded), tuple(missing), real_paths(linked), tuple(variables))
-
-
-def _is_cache(folder: str, home: str) -> bool:
-    """Returns whether a folder may count as a cache: a variable may move a cache, but must not turn user data into
-    one."""
-    depth = folder.count("/")
-    return folder not in ("/", home) and not home.startswith(folder + "/") and depth > 1
 
 
 def sockets(
@@ -228,7 +137,7 @@ def _is_allowed_socket(path: str, workspace: str) -> bool:
 
 
 def real_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """Returns the existing paths with links resolved."""
+    """Returns those of the paths that exist, with links resolved."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.lexists(path)))
 
 
@@ -241,10 +150,22 @@ def list_folder(path: str) -> list[str]:
 
 def newly_hidden(box: Box, before: Box) -> tuple[str, ...]:
     """Returns the places that a running process can see and a new one could not. Sockets, which come and go, are
-    excluded."""
+    excluded, and so are private files of programs, which many programs make all the time."""
     return tuple(
-        path for path in box.hidden if covering_place(path, before.hidden) is None and not _is_socket(path)
+        path
+        for path in box.hidden
+        if path not in box.private and covering_place(path, before.hidden) is None and not _is_socket(path)
     )
+
+
+def with_shared_files(box: Box, before: Box | None) -> Box:
+    """Returns the present sandbox policy for a process that runs with an earlier one, `before`: it can write files that
+    got their further names since."""
+    if before is None:
+        return box
+    held = {*before.linked, *before.guarded, *before.hidden}
+    new = (path for path in box.linked if path not in held and covering_place(path, held) is None)
+    return msgspec.structs.replace(box, shared=tuple(dict.fromkeys((*box.shared, *new))))
 
 
 def _is_socket(path: str) -> bool:

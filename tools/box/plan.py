@@ -37,7 +37,7 @@ _WRITABLE_DEVICES: Final = (*_DEVICES, "ptmx", "shm", "console", "dri", "kfd", "
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The sandbox features of this system, as tried."""
+    """The features for sandboxes that this system has, as tried out."""
 
     has_mounts: bool = False
     """Mount namespaces, and the operations in them."""
@@ -73,7 +73,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limit_abilities(abilities: Abilities, step: ConfinementMethod) -> Abilities:
-    """Returns the abilities reduced to those of the given method."""
+    """Returns the system's sandbox features reduced to those of one confinement method."""
     if step == "namespaces":
         return abilities
     if step == "namespaces without landlock":
@@ -101,7 +101,8 @@ def network_instructions(abilities: Abilities) -> tuple[str, ...]:
 def confinement_plan(
     box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]
 ) -> tuple[str, ...]:
-    """Returns the instructions in order. `list_folder` returns the names in a folder, none if it is unreadable."""
+    """Returns the instructions that confine a command by a policy, in order. `list_folder` returns the names in a
+    folder, none if it is unreadable."""
     step = abilities.step
     if step in ("none", "seatbelt"):
         return ()
@@ -171,7 +172,7 @@ def _landlock_with_mounts(box: Box, abilities: Abilities) -> tuple[str, ...]:
 def _landlock_instructions(
     box: Box, abilities: Abilities, *, readable: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """Returns Landlock rules. `readable` lists all readable places; None means everything."""
+    """Returns the Landlock instructions for a policy. `readable` lists all readable places; None means everything."""
     changes = _RIGHT_WRITE | _RIGHTS_CREATE_REMOVE | (_RIGHT_REFER if abilities.landlock >= 2 else 0)
     changes |= _RIGHT_TRUNCATE if abilities.landlock >= 3 else 0
     writes = _RIGHT_WRITE | (changes & _RIGHT_TRUNCATE)
@@ -204,7 +205,8 @@ def _readable_places(box: Box, list_folder: Callable[[str], Sequence[str]]) -> t
 
 
 def _socket_instructions(box: Box, abilities: Abilities) -> tuple[str, ...]:
-    """Allows abstract socket names where a network namespace or Landlock confines them to the session."""
+    """Returns instructions that allow abstract socket names where a network namespace or Landlock confines them to the
+    session."""
     if not abilities.sees_connections:
         return ()
     are_named = box.network != "open" or abilities.has_scopes

@@ -3,20 +3,28 @@ unavailable, and repositories and autorun files below the workspace."""
 
 import os
 import re
+import stat
 import zlib
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from tools.box.git_places import RESERVED_CONTENT, has_effect
+from tools.box.linked import names_below
 from tools.box.nested import NestedPaths
 from tools.box.policy import Box, covering_place
 from tools.git.config import read_small_text
 from tools.git.repository import Repository, find_repository
 from tools.patterns import late
+from tools.protected.later import VCS_CONTROL_FILES, VCS_FOLDERS
 
 Snapshot = dict[str, tuple[int, ...]]
 _MAX_LINKS: Final = 1_000
+_MAX_ENTRIES: Final = 1_000
+"""Maximum number of entries that are compared in one place."""
+_MAX_SHARED: Final = 5_000
+"""Maximum number of files with several names that are compared."""
 _REBASE_TODO: Final = "rebase-merge/git-rebase-todo"
 """The todo file of an interrupted rebase: its `exec` lines run when the rebase continues."""
 _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
@@ -24,13 +32,76 @@ _MAX_TODO_BYTES: Final = 1 << 20
 
 
 def take_snapshot(box: Box, below: NestedPaths) -> Snapshot:
-    """Records what commands in the sandbox may plant; `below` are the nested paths of the searched folder."""
+    """Records the state of the places in which sandboxed commands may create files; `below` are the repositories and
+    autorun files of the searched folder."""
     found: Snapshot = {}
     _add_paths(found, box.watched)
-    _add_paths(found, (path for path in below.later if covering_place(path, box.guarded) is None))
+    _add_paths(found, (path for path in below.likely_later if covering_place(path, box.guarded) is None))
+    for path in below.later:
+        if path.rpartition("/")[2] in VCS_FOLDERS:
+            _add_vcs_folder(found, path)
+        elif covering_place(path, box.guarded) is None:
+            _add_paths(found, (path,))
     for git in below.git_folders:
         _add_repository(found, git)
     return found
+
+
+def shared_files(places: Iterable[str]) -> Snapshot:
+    """Records the state of files with several names (hard links) at these places, and in folders among them."""
+    found: Snapshot = {}
+    waiting, seen = deque(places), 0
+    while waiting and seen < _MAX_SHARED:
+        path = waiting.popleft()
+        seen += 1
+        try:
+            known = os.lstat(path)
+            if stat.S_ISDIR(known.st_mode):
+                with os.scandir(path) as entries:
+                    waiting.extend(entry.path for entry in entries)
+            elif stat.S_ISREG(known.st_mode) and known.st_nlink > 1:
+                found[path] = _shared_stamp(known)
+        except OSError:
+            continue
+    return found
+
+
+def written_files(before: Snapshot, after: Snapshot, roots: Iterable[str]) -> tuple[str, ...]:
+    """Returns the files with several names (hard links) that were written since they were recorded, also those that got
+    another name below `roots`."""
+    found = [path for path, stamp in after.items() if path in before and _is_written(before[path], stamp)]
+    lost = {
+        (stamp[0], stamp[1]): stamp
+        for path, stamp in before.items()
+        if path not in after or after[path][:2] != stamp[:2]
+    }
+    for name in (name for root in roots for name in (names_below(root, set(lost)) if lost else ())):
+        try:
+            now = _shared_stamp(os.lstat(name))
+        except OSError:
+            continue
+        if _is_written(lost.get((now[0], now[1]), now), now):
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_written(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+    return before[:2] == now[:2] and before != now
+
+
+def _shared_stamp(known: os.stat_result) -> tuple[int, ...]:
+    return (known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_mode)
+
+
+def vcs_control_files(folders: Iterable[str]) -> list[str]:
+    """Returns the files in repositories other than git's that start programs or lead to another repository."""
+    tops = [folder.rpartition("/") for folder in folders]
+    return [
+        path
+        for top, _, folder in tops
+        for name in VCS_CONTROL_FILES
+        if name.startswith(f"{folder}/") and os.path.lexists(path := f"{top}/{name}")
+    ]
 
 
 def links_in_git(folders: Iterable[str]) -> frozenset[str]:
@@ -68,7 +139,8 @@ def programs_of_git(folders: Iterable[str]) -> list[str]:
 
 
 def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Returns created, changed and removed paths; a folder only if no path in it is reported."""
+    """Returns the paths that were created, changed or removed between two snapshots; a folder only if no path in it is
+    reported."""
     found = [
         path
         for path in sorted({*before, *after})
@@ -78,20 +150,35 @@ def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
 
 
 def _add_paths(found: Snapshot, paths: Iterable[str]) -> None:
-    """Adds paths, and the content of folders."""
+    """Adds the state of paths to a snapshot, and of the content of folders."""
     for path in paths:
         _add_path(found, path)
-        try:
-            names = sorted(os.listdir(path))[:200]  # noqa: PTH208  (texts are wanted)
-        except OSError:
-            continue
-        for name in names:
-            if not name.endswith(".sample"):
-                _add_path(found, f"{path}/{name}")
+        waiting, seen = deque((path,) if path in found else ()), 0
+        while waiting and seen < _MAX_ENTRIES:
+            try:
+                with os.scandir(waiting.popleft()) as entries:
+                    for entry in sorted(entries, key=lambda entry: entry.name)[: _MAX_ENTRIES - seen]:
+                        seen += 1
+                        if not entry.name.endswith(".sample"):
+                            _add_path(found, entry.path)
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+            except OSError:
+                continue
+
+
+def _add_vcs_folder(found: Snapshot, folder: str) -> None:
+    """Adds to a snapshot a repository that is not git's: that it is there, and what starts programs in it."""
+    for path in (folder, f"{folder}/repo"):
+        stamp = file_stamp(path)
+        if stamp:
+            found[path] = stamp[:1]
+    for path in vcs_control_files((folder,)):
+        _add_path(found, path)
 
 
 def file_stamp(path: str) -> tuple[int, ...]:
-    """Returns what changes with the file; nothing if it is missing."""
+    """Returns a stamp of a file that changes whenever the file does; nothing if it is missing."""
     try:
         seen = os.lstat(path)
     except OSError:
@@ -106,8 +193,8 @@ def _add_path(found: Snapshot, path: str) -> None:
 
 
 def _add_repository(found: Snapshot, git: str) -> None:
-    """Adds the settings and files of a repository that start programs or redirect git; nothing of an untouched
-    repository."""
+    """Adds to a snapshot the settings and files of a git repository that start programs or redirect git; nothing of an
+    untouched repository."""
     place = Path(git)
     try:
         repository = find_repository(place.parent if place.name == ".git" else place)

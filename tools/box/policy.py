@@ -14,13 +14,16 @@ BoxNetwork = Literal["off", "own", "open"]
 
 
 class Box(msgspec.Struct, frozen=True, kw_only=True):
-    """A sandbox policy. All paths are absolute and without links."""
+    """The sandbox policy of a command: what it may read, write and connect to. All paths are absolute and without
+    links."""
 
     kind: BoxKind
     writable: tuple[str, ...] = ()
     """Folders and files, each with everything below."""
     guarded: tuple[str, ...] = ()
     """Read-only exceptions in writable places."""
+    unwatched: tuple[str, ...] = ()
+    """Those of them that other programs change all the time: not compared."""
     linked: tuple[str, ...] = ()
     """Files with hard links elsewhere, which writing in place would change too: read-only for processes. bayou's
     own tools may change them, because they write a copy."""
@@ -37,6 +40,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     """Hidden files and sockets."""
+    private: tuple[str, ...] = ()
+    """Those of the hidden files and folders that no table names: they look like files with keys."""
     shown: tuple[str, ...] = ()
     """Visible exceptions in hidden folders, by name, including links."""
     sockets: tuple[str, ...] = ()
@@ -47,6 +52,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     network: BoxNetwork = "off"
     allowed: tuple[str, ...] = ()
     """Autorun places in the workspace that the user allowed commands to write."""
+    shared: tuple[str, ...] = ()
+    """Places like `linked` that the process can write all the same: their files are compared before and after."""
     granted: tuple[str, ...] = ()
     """Files that the user allowed bayou's own tools to read and write despite the policy."""
     caller: str = ""
@@ -61,7 +68,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.hidden_folders, *self.hidden_files)
 
     def may_read(self, path: str) -> bool:
-        """Returns whether a path without links may be read."""
+        """Returns whether the policy lets a path without links be read."""
         return path in self.granted or not self.hides(path)
 
     def hides(self, path: str) -> bool:
@@ -83,12 +90,12 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
         return place is not None and (guard is None or len(guard) < len(place))
 
     def may_write_in_place(self, path: str) -> bool:
-        """Returns whether processes may write the path, which write in place."""
+        """Returns whether the policy lets processes, which write files in place, write the path."""
         return self.may_write(path) and covering_place(path, self.linked) is None
 
 
 def with_private_folder(box: Box, folder: str) -> Box:
-    """Returns the policy with a visible, writable folder of bayou's."""
+    """Returns a sandbox policy to which a visible, writable folder of bayou's is added."""
     return msgspec.structs.replace(box, writable=(*box.writable, folder), shown=(*box.shown, folder))
 
 

@@ -19,8 +19,18 @@ _MAX_HEADER: Final = 64 * 1024
 _CHUNK: Final = 64 * 1024
 _CONNECT_TIMEOUT: Final = 20.0
 _HEADER_TIMEOUT: Final = 30.0
-_METADATA_ADDRESSES: Final = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
+_METADATA_ADDRESSES: Final = frozenset(
+    (
+        *("169.254.169.254", "fd00:ec2::254"),  # AWS, and the first also most others
+        "100.100.100.200",  # Alibaba Cloud
+        "168.63.129.16",  # Azure's wire server, a public address
+        "192.0.0.192",  # Oracle Cloud
+        "fd20:ce::254",  # Google Cloud
+    )
+)
 _TRANSLATED_NETWORK: Final = ipaddress.ip_network("64:ff9b::/96")
+_ISATAP: Final = 0x5EFE
+"""Bits 32 to 63 of an address that ends in an IPv4 one (RFC 5214); the universal bit (0x02000000) may be set."""
 
 _PROXY_USER: Final = "bayou"
 
@@ -42,7 +52,7 @@ def is_own_address(address: str) -> bool:
 
 
 class ProxyRequest(msgspec.Struct, frozen=True):
-    """The target of a request, and the bytes to send first."""
+    """A request to the proxy: its target host, and the bytes to send there first."""
 
     host: str
     port: int
@@ -53,11 +63,11 @@ class ProxyRequest(msgspec.Struct, frozen=True):
 
 
 class RefusedHost(Exception):
-    """A refused host; the program reads this message in the response."""
+    """Raised for a host that the sandbox blocks; the program reads this message in the proxy's response."""
 
 
 class HostProxy:
-    """Serves one listening socket."""
+    """An HTTP proxy for sandboxed commands, which serves one listening socket."""
 
     def __init__(
         self,
@@ -118,7 +128,7 @@ class HostProxy:
             return
         except (OSError, TimeoutError) as problem:
             await _refuse(
-                writer, "502 Bad Gateway", f"{wanted.host}:{wanted.port} was not reached: {problem}"
+                writer, "502 Bad Gateway", f"{wanted.host}:{wanted.port} could not be reached: {problem}"
             )
             return
         try:
@@ -135,7 +145,9 @@ class HostProxy:
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not await self._allow(wanted.host, wanted.port, wanted.caller):
             place = f"{wanted.host}:{wanted.port}"
-            raise RefusedHost(f"The sandbox blocked {place}: no rule or person allowed it.")
+            raise RefusedHost(
+                f"The sandbox blocked {place}: no rule allows it, and the user did not allow it."
+            )
         try:
             addresses = await self._resolve(wanted.host, wanted.port)
         except OSError as problem:
@@ -156,7 +168,7 @@ class HostProxy:
 
 
 def parse_proxy_request(head: bytes) -> ProxyRequest | None:
-    """Parses a request head; None if it is not a proxy request."""
+    """Parses the head of a request to the proxy; None if it is not a proxy request."""
     line, _, rest = head.partition(b"\r\n")
     words = line.decode("latin-1").split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -217,24 +229,36 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
     return (host, number) if 0 < number < 65_536 else None
 
 
-def embedded_ipv4(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """Returns the IPv4 address that an IPv6 address leads to: mapped, translated or tunnelled."""
+def reached_addresses(
+    found: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    """Returns the addresses that a connection to this one may reach: the IPv4 one that is mapped, translated or
+    tunnelled, and the address itself unless it is only another spelling of that."""
     if isinstance(found, ipaddress.IPv4Address):
-        return None
-    if found in _TRANSLATED_NETWORK:
-        return ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
-    return found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        return [found]
+    last = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+    if found.ipv4_mapped or found in _TRANSLATED_NETWORK:
+        return [last]
+    reached: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [*(found.teredo or ())]
+    if found.sixtofour:
+        reached.append(found.sixtofour)
+    if int(found) >> 32 & 0xFDFF_FFFF == _ISATAP:
+        reached.append(last)
+    return [*reached, found]
 
 
 def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
-    """Returns why no name may resolve to the address; empty if it may."""
+    """Returns why the proxy refuses a host name that resolves to this address; empty if it does not."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return "which is no address"
-    inner = embedded_ipv4(found)
-    if inner is not None:
-        return forbidden_reason(str(inner), is_own)
+        return "which is not an address"
+    return next(filter(None, (_reason_against(one, is_own) for one in reached_addresses(found))), "")
+
+
+def _reason_against(
+    found: ipaddress.IPv4Address | ipaddress.IPv6Address, is_own: Callable[[str], bool]
+) -> str:
     if str(found) in _METADATA_ADDRESSES:
         return "a metadata address that can expose the machine's credentials"
     if found.is_loopback or found.is_unspecified:
@@ -242,7 +266,7 @@ def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
     if found.is_link_local:
         return "which is link-local"
     if found.is_multicast or found.is_reserved:
-        return "which is no host"
+        return "which is not a host"
     return "which is this machine" if is_own(str(found)) else ""
 
 

@@ -93,7 +93,8 @@ def find_refusals(
     has_failed: bool,
     real_path: Callable[[str], str],
 ) -> tuple[Refusal, ...]:
-    """Returns the refusals; `real_path` resolves links. Each place is returned once, up to a limit."""
+    """Returns what the sandbox refused to a command, judged by its output; `real_path` resolves links. Each place is
+    returned once, up to a limit."""
     found: dict[Refusal, None] = {}
     for whole in output.splitlines():
         if len(found) >= _MAX_REFUSALS:
@@ -116,17 +117,21 @@ def find_refusals(
 
 
 def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
-    """Returns hidden workspace files that the text names: a program sees them empty, without an error."""
-    places = [path for path in box.hidden_files if covering_place(path, box.searched) is not None]
-    names = {path: re.escape(path.rpartition("/")[2]) for path in places}
+    """Returns the hidden files that a command's output names, those outside the workspace with their folder: a program
+    sees them empty, without an error."""
+    inside = [path for path in box.hidden_files if covering_place(path, box.searched) is not None]
+    outside = [path for path in box.hidden_files if path not in inside and "/." in path]
+    places = [*inside, *outside]
+    names = {path: re.escape(path.rpartition("/")[2]) for path in inside}
+    names |= {path: re.escape("/".join(path.split("/")[-2:])) for path in outside}
     return tuple(
         Refusal("read", path) for path in places if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)
     )[:_MAX_REFUSALS]
 
 
 def linked_files_named(text: str, output: str, box: Box) -> tuple[Refusal, ...]:
-    """Returns hard-linked files that the text names, if a refusal without a place occurred: a program that replaces
-    a file names the new one."""
+    """Returns the hard-linked files that a command's output names, if a refusal without a place occurred: a program
+    that replaces a file names the new one."""
     if not box.linked or _WRITE_ERRORS.search(output.casefold()) is None:
         return ()
     names = {path: re.escape(path.rpartition("/")[2]) for path in box.linked}
@@ -164,12 +169,14 @@ def _refused_places(
 
 
 def _is_allowable(path: str) -> bool:
-    """Returns whether the place is not read-only for everyone anyway."""
+    """Returns whether a permission can make the refused place writable, because it is not read-only for everyone
+    anyway."""
     return path != "/" and not path.startswith(("/dev/", "/proc/", "/sys/"))
 
 
 def refusal_note(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str], bool]) -> str:
-    """Returns one line for model and user with the request to make; empty if nothing was refused."""
+    """Returns one line on what the sandbox refused and which permission to request, for model and user; empty if
+    nothing was refused."""
     if not found:
         return ""
     said: list[str] = []
@@ -224,8 +231,8 @@ def home_relative(path: str, home: str) -> str:
 
 
 def place_to_allow(path: str, home: str, exists: Callable[[str], bool]) -> str | None:
-    """Returns the narrow place to allow: the file if it exists, otherwise its folder. None if only the home or a
-    system folder would do."""
+    """Returns the narrowest place to request permission for: the file if it exists, otherwise its folder. None if only
+    the home or a system folder would do."""
     place = path
     while not exists(place) and place not in ("/", ""):
         place = place.rpartition("/")[0]

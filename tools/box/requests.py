@@ -24,17 +24,17 @@ class BoxRequest(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Returns the request as a call writes it."""
+        """Returns the requested sandbox permission as a tool call writes it."""
         return f"{self.verb} {self.place}"
 
     @property
     def words(self) -> str:
-        """Returns the request in words for the user."""
+        """Returns the requested sandbox permission in words for the user."""
         return f"allow {_VERB_PHRASES[self.verb]} {self.place}"
 
 
 def parse_request(text: str) -> BoxRequest | None:
-    """Parses a request; None if it has none of the forms."""
+    """Parses a requested sandbox permission; None if it has none of the forms."""
     word, _, place = text.strip().partition(" ")
     place = place.strip()
     verb: RequestVerb | None = next((one for one in _VERB_PHRASES if one == word), None)

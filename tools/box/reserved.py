@@ -15,13 +15,14 @@ _MAX_CONTENT: Final = 16
 
 
 class ReservedNames:
-    """The reserved names of one session. Several sessions share a name: the last one removes the file."""
+    """The file names that one session has reserved in git folders. Several sessions share a name: the last one removes
+    the file."""
 
     def __init__(self) -> None:
         self._handles: dict[str, int] = {}
 
-    def hold(self, paths: Iterable[str]) -> None:
-        """Reserves the names that can be created."""
+    def reserve_names(self, paths: Iterable[str]) -> None:
+        """Creates the missing files among `paths`, as far as possible, so that commands cannot."""
         for path in paths:
             self._reserve_name(path)
 

@@ -18,11 +18,11 @@ def seatbelt_profile(box: Box) -> str:
         "(deny file-write*)",
         _rule(
             "allow file-write*",
-            [*_path_filters(box.writable), *(f"(literal {_quoted(path)})" for path in _DEVICES)],
+            [*_path_filters(box.writable), *(f"(literal {_quote(path)})" for path in _DEVICES)],
         ),
         '(allow file-write* (regex #"^/dev/(ttys|fd/)"))',
         *_rule_per_place("deny file-write*", _path_filters((*box.guarded, *box.linked))),
-        *_rule_per_place("deny file-write-unlink", [f"(literal {_quoted(path)})" for path in box.pinned]),
+        *_rule_per_place("deny file-write-unlink", [f"(literal {_quote(path)})" for path in box.pinned]),
         *_rule_per_place("deny file-read-data", _path_filters(box.hidden)),
         *_rule_per_place("deny file-write*", _path_filters(box.hidden)),
         *_rule_per_place("allow file-read-data", _path_filters(box.shown)),
@@ -49,12 +49,12 @@ def command_line(box: Box, words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _socket_rules(box: Box) -> list[str]:
-    paths = (f"(remote unix-socket (path-literal {_quoted(path)}))" for path in box.hidden_files)
+    paths = (f"(remote unix-socket (path-literal {_quote(path)}))" for path in box.hidden_files)
     return _rule_per_place("deny network-outbound", list(paths))
 
 
 def _path_filters(paths: Iterable[str]) -> list[str]:
-    return [f"(subpath {_quoted(path)})" for path in paths]
+    return [f"(subpath {_quote(path)})" for path in paths]
 
 
 def _rule(verb: str, places: Iterable[str]) -> str:
@@ -65,6 +65,6 @@ def _rule_per_place(verb: str, places: list[str]) -> list[str]:
     return [_rule(verb, places)] if places else []
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     """Quotes a path as a string of the profile language."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -15,14 +15,17 @@ from typing import Final
 import msgspec
 
 from tools.box.git_copies import GitCopies, RestoredFiles
-from tools.box.nested import NestedPathFinder, NestedPaths
+from tools.box.nested import NestedPathFinder
 from tools.box.planted import (
     Snapshot,
     changed_paths,
     file_stamp,
     links_in_git,
     programs_of_git,
+    shared_files,
     take_snapshot,
+    vcs_control_files,
+    written_files,
 )
 from tools.box.policy import Box, covering_place, is_below
 from tools.protected.later import VCS_FOLDERS
@@ -30,6 +33,8 @@ from tools.protected.later import VCS_FOLDERS
 _Activity = dict[str, bytes]
 """For each thread below this process, by its folder in `/proc`, how long and how often it has run: one that has not
 run has not changed a file."""
+_INSTALLED_ENDING: Final = ".pth"
+"""Installers make such files for packages: they are named, and not moved."""
 _SETTLE_SECONDS: Final = 0.01
 _MAX_TRIES: Final = 5
 
@@ -37,16 +42,18 @@ _MAX_TRIES: Final = 5
 class SetAside(msgspec.Struct, frozen=True):
     path: str
     """Where the command created the file."""
-    kept: str
+    kept_path: str
     """Where the file is now."""
 
 
 class BoxSnapshot(msgspec.Struct, frozen=True):
-    """The state of the unprotected places at one moment."""
+    """The state of the places that a sandbox cannot protect, at one moment."""
 
     files: Snapshot = {}
     autorun_files: frozenset[str] = frozenset()
     """The autorun files among them."""
+    shared: Snapshot = {}
+    """The files with names elsewhere that the process can write."""
     limits: tuple[str, ...] = ()
     """Places where the search stopped."""
 
@@ -60,12 +67,14 @@ class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Autorun files that were moved out of the workspace."""
     put_back: tuple[RestoredFiles, ...] = ()
     """Parts of git folders that were destroyed and restored."""
+    written_through: tuple[str, ...] = ()
+    """Files that were written and have further names elsewhere."""
     limits: tuple[str, ...] = ()
     """Places where the search stopped, so that there may be more changes; each is reported once."""
 
 
-class _Lasting(msgspec.Struct, frozen=True, kw_only=True):
-    """The processes that last beyond a call."""
+class _LastingProcesses(msgspec.Struct, frozen=True, kw_only=True):
+    """The processes of a session that last beyond a tool call, with their policy and activity."""
 
     box: Box
     """Their policy."""
@@ -76,8 +85,9 @@ class _Lasting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AutorunGuard:
-    """Compares the places of one session that its sandboxes cannot protect: around each process, and between calls
-    while a process lasts that is not tied to one, such as an MCP server. All methods but `accept` are for threads."""
+    """Detects changes in the places of one session that its sandboxes cannot protect: around each process, and between
+    calls while a process lasts that is not tied to one, such as an MCP server. All methods but `accept` are for
+    threads."""
 
     def __init__(
         self,
@@ -90,94 +100,104 @@ class AutorunGuard:
         self._copies = GitCopies(private_folder)
         self._folder = folder
         self._lock = threading.Lock()
-        self._lasting: _Lasting | None = None
+        self._lasting_processes: _LastingProcesses | None = None
         self._lasting_names: dict[str, None] = {}
-        self._untold = BoxChanges()
-        self._accepted: dict[str, tuple[int, ...]] = {}
+        self._unreported_changes = BoxChanges()
+        self._accepted_files: dict[str, tuple[int, ...]] = {}
         """The files that bayou itself wrote, each as it was then."""
 
     @property
     def is_watching(self) -> bool:
-        return self._lasting is not None
+        return self._lasting_processes is not None
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
         return tuple(self._lasting_names)
 
-    def before(self, box: Box | None) -> BoxSnapshot:
-        """Takes a snapshot before a process; `after` follows each. `box` None: it runs outside."""
+    def snapshot_before(self, box: Box | None) -> BoxSnapshot:
+        """Takes a snapshot of the unprotected places before a process; `changes_after` follows each. `box` None: it
+        runs outside."""
         if box is None or box.kind == "work":
-            self._note(self._compare_lasting())
+            self._note_changes(self._compare_lasting())
         if box is not None and box.repositories:
-            self._copies.take(box.repositories)
+            self._copies.copy_before(box.repositories)
         return _take_snapshot(_current_box(box), self._nested)
 
-    def after(self, before: BoxSnapshot, box: Box | None) -> BoxChanges:
-        """Returns the changes by a process that has ended."""
+    def changes_after(self, before: BoxSnapshot, box: Box | None) -> BoxChanges:
+        """Returns the changes in unprotected places by a process that has ended."""
         restored = self._copies.put_back(box.repositories) if box is not None and box.repositories else ()
-        changes, _ = self.so_far(before, box)
+        changes, _ = self.changes_so_far(before, box)
         return msgspec.structs.replace(changes, put_back=restored)
 
-    def so_far(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
-        """Returns the changes by a running process, and the present snapshot."""
-        found = self._compare(before, _current_box(box))
+    def changes_so_far(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
+        """Returns the changes in unprotected places by a running process so far, and the present snapshot."""
+        found = self._compare_places(before, _current_box(box))
         if box is None or box.kind == "work":
-            self._take_as_known()
+            self._accept_current_files()
         return found
 
-    def watch(self, box: Box, name: str) -> None:
-        """Begins to compare between calls, before the process `name` starts; again if its policy has changed."""
+    def watch_process(self, box: Box, name: str) -> None:
+        """Begins to look for changes between calls, before the lasting process `name` starts; again if its policy has
+        changed."""
         with self._lock:
             self._lasting_names[name] = None
             now = _current_box(box)
             assert now is not None
-            known = self._lasting or _Lasting(box=now, seen=_take_snapshot(now, self._nested))
-            self._lasting = msgspec.structs.replace(known, box=now)
+            known = self._lasting_processes or _LastingProcesses(
+                box=now, seen=_take_snapshot(now, self._nested)
+            )
+            self._lasting_processes = msgspec.structs.replace(known, box=now)
 
-    def between(self) -> BoxChanges:
-        """Returns the changes that no call accounts for, since the last time."""
-        self._note(self._compare_lasting())
+    def changes_between(self) -> BoxChanges:
+        """Returns the changes in unprotected places since the last time that no call accounts for."""
+        self._note_changes(self._compare_lasting())
         with self._lock:
-            found, self._untold = self._untold, BoxChanges()
+            found, self._unreported_changes = self._unreported_changes, BoxChanges()
         return found
 
     def close(self) -> None:
         self._copies.close()
 
-    def accept(self, path: str) -> None:
+    def accept_file(self, path: str) -> None:
         """Leaves a file in place that bayou itself has written, because it was allowed to."""
         real = os.path.realpath(path)
-        self._accepted[real] = file_stamp(real)
+        self._accepted_files[real] = file_stamp(real)
 
     def _compare_lasting(self) -> BoxChanges:
-        """What appeared while none of the processes ran was made by somebody else, such as the user."""
+        """Compares the places while lasting processes run; what appeared while none of them was active was made by
+        another program or the user."""
         with self._lock:
-            if self._lasting is None:
+            if self._lasting_processes is None:
                 return BoxChanges()
             activity = _settled_activity()
-            box, before = self._lasting.box, self._lasting.seen
+            box, before = self._lasting_processes.box, self._lasting_processes.seen
             after = _take_snapshot(box, self._nested)
             changes = BoxChanges()
-            if after.files != before.files and _has_run(self._lasting.activity, _current_activity()):
-                changes, after = self._compare(before, box)
-            self._lasting = _Lasting(box=box, seen=after, activity=activity)
+            is_changed = (after.files, after.shared) != (before.files, before.shared)
+            if is_changed and _has_run(self._lasting_processes.activity, _current_activity()):
+                changes, after = self._compare_places(before, box)
+            self._lasting_processes = _LastingProcesses(box=box, seen=after, activity=activity)
             return changes
 
-    def _take_as_known(self) -> None:
-        """Takes what is there now as done by a process that was allowed to, or named for it."""
+    def _accept_current_files(self) -> None:
+        """Accepts the files that are there now as made by a process that was allowed to, or as reported already."""
         with self._lock:
-            if self._lasting is not None:
-                seen = _take_snapshot(self._lasting.box, self._nested)
-                self._lasting = msgspec.structs.replace(self._lasting, seen=seen, activity={})
+            if self._lasting_processes is not None:
+                seen = _take_snapshot(self._lasting_processes.box, self._nested)
+                self._lasting_processes = msgspec.structs.replace(
+                    self._lasting_processes, seen=seen, activity={}
+                )
 
-    def _note(self, changes: BoxChanges) -> None:
+    def _note_changes(self, changes: BoxChanges) -> None:
         with self._lock:
-            self._untold = joined_changes(self._untold, changes)
+            self._unreported_changes = joined_changes(self._unreported_changes, changes)
 
-    def _compare(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
+    def _compare_places(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
         after = _take_snapshot(box, self._nested)
         new = frozenset(
-            path for path in after.autorun_files - before.autorun_files if not self._has_accepted(path)
+            path
+            for path in after.autorun_files - before.autorun_files
+            if not self._has_accepted(path) and not _is_in_new_repository(path, before.files)
         )
         moved = set_aside(new, self._folder()) if new else ()
         places = tuple(one.path for one in moved)
@@ -189,16 +209,23 @@ class AutorunGuard:
         if moved:
             after = _take_snapshot(box, self._nested)
         limits = self._nested.new_limits(after.limits) if box is not None and box.searched else ()
-        return BoxChanges(planted=planted, set_aside=moved, limits=limits), after
+        searched = box.searched if box is not None else ()
+        written = tuple(
+            path
+            for path in written_files(before.shared, after.shared, searched)
+            if path not in self._accepted_files
+        )
+        found = BoxChanges(planted=planted, set_aside=moved, written_through=written, limits=limits)
+        return found, after
 
     def _has_accepted(self, path: str) -> bool:
-        """Returns whether bayou wrote the file, or one in the folder."""
-        return path in self._accepted or any(is_below(one, path) for one in tuple(self._accepted))
+        """Returns whether bayou itself wrote the file, or one in the folder, because it was allowed to."""
+        return path in self._accepted_files or any(is_below(one, path) for one in tuple(self._accepted_files))
 
     def _is_as_accepted(self, path: str, files: Snapshot) -> bool:
-        if path in self._accepted:
-            return files.get(path, ()) == self._accepted[path]
-        return any(is_below(one, path) for one in tuple(self._accepted))
+        if path in self._accepted_files:
+            return files.get(path, ()) == self._accepted_files[path]
+        return any(is_below(one, path) for one in tuple(self._accepted_files))
 
 
 def _current_box(box: Box | None) -> Box | None:
@@ -206,7 +233,7 @@ def _current_box(box: Box | None) -> Box | None:
     compared."""
     if box is None:
         return None
-    unseen = (*(f"{folder}/objects" for folder in box.repositories), *box.hidden_folders)
+    unseen = (*(f"{folder}/objects" for folder in box.repositories), *box.hidden_folders, *box.unwatched)
     places = tuple(path for path in box.guarded if covering_place(path, unseen) is None)
     return msgspec.structs.replace(box, watched=(*box.watched, *places), guarded=())
 
@@ -216,29 +243,43 @@ def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
     if box is None:
         return BoxSnapshot()
     below = nested.find_in(box.searched)
-    return BoxSnapshot(take_snapshot(box, below), _autorun_files(box, below), below.limits)
+    files = take_snapshot(box, below)
+    present = (path for path in box.watched if path in files)
+    return BoxSnapshot(
+        files=files,
+        autorun_files=_autorun_files(box, (*present, *below.later)),
+        shared=shared_files(box.shared),
+        limits=below.limits,
+    )
 
 
 def joined_changes(first: BoxChanges, then: BoxChanges) -> BoxChanges:
-    """Returns the changes of two comparisons, each path once."""
+    """Joins the changes that two comparisons found, each path once."""
     return BoxChanges(
         planted=tuple(dict.fromkeys((*first.planted, *then.planted))),
         set_aside=(*first.set_aside, *then.set_aside),
         put_back=(*first.put_back, *then.put_back),
+        written_through=tuple(dict.fromkeys((*first.written_through, *then.written_through))),
         limits=(*first.limits, *then.limits),
     )
 
 
-def _autorun_files(box: Box, below: NestedPaths) -> frozenset[str]:
-    """Returns existing autorun files in places where commands with this policy can create them."""
-    places = [*filter(os.path.lexists, box.watched), *below.later]
-    later = [path for path in places if not VCS_FOLDERS.intersection(path.split("/"))]
+def _autorun_files(box: Box, places: Sequence[str]) -> frozenset[str]:
+    """Returns those of the existing autorun files, and others in git folders, that commands with this policy can
+    create, except what stays in place."""
+    later = [
+        path
+        for path in places
+        if not VCS_FOLDERS.intersection(path.split("/")) and not path.endswith(_INSTALLED_ENDING)
+    ]
     later += programs_of_git(box.repositories)
+    later += vcs_control_files(path for path in places if path.rpartition("/")[2] in VCS_FOLDERS)
     return frozenset(path for path in later if not _is_allowed(path, box)) | links_in_git(box.repositories)
 
 
 def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
-    """Moves the paths below `folder`. What cannot be moved stays in place."""
+    """Moves files that would run code later out of the workspace, below `folder`. What cannot be moved stays in
+    place."""
     moved: list[SetAside] = []
     for path in _outermost(paths):
         kept = _unused_path(folder, path)
@@ -249,6 +290,15 @@ def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
             continue
         moved.append(SetAside(path, str(kept)))
     return tuple(moved)
+
+
+def _is_in_new_repository(path: str, before: Snapshot) -> bool:
+    """Returns whether a file belongs to a repository, other than git's, that the command has created."""
+    parts = path.split("/")
+    return any(
+        part in VCS_FOLDERS and part != ".git" and "/".join(parts[: count + 1]) not in before
+        for count, part in enumerate(parts)
+    )
 
 
 def _is_allowed(path: str, box: Box) -> bool:
@@ -267,21 +317,34 @@ def _unused_path(folder: Path, path: str) -> Path:
 
 
 def _current_activity() -> _Activity:
-    """Returns the counts of all processes below this one; empty if they are unknown. For a thread."""
+    """Returns counters of what all processes below this one have done; empty if they are unknown. For a thread."""
     found: _Activity = {}
     for process in _descendants(os.getpid()):
+        if _is_keeper(process):
+            continue
         folder = f"/proc/{process}/task"
         try:
             for thread in os.listdir(folder):  # noqa: PTH208  (texts are wanted)
                 with open(f"{folder}/{thread}/schedstat", "rb") as file:  # noqa: PTH123  (a text, and many)
                     found[f"{folder}/{thread}"] = file.read()
         except OSError:
-            found[folder] = b""  # It ended, which is an activity too.
+            continue  # It ended: if it was there before, it is missed in the comparison.
     return found
 
 
+def _is_keeper(process: int) -> bool:
+    """Returns whether the process starts commands and keeps their mounts, which is no activity of theirs. A sandboxed
+    process that takes its name has a filter of system calls, which it cannot remove."""
+    try:
+        with open(f"/proc/{process}/status", "rb") as file:  # noqa: PTH123  (a text, and many)
+            status = file.read()
+    except OSError:
+        return False
+    return status.startswith(b"Name:\tbayou-keeper\n") and b"\nSeccomp:\t0\n" in status
+
+
 def _settled_activity() -> _Activity:
-    """Returns the counts once nothing runs any more, or after a moment. For a thread."""
+    """Returns the activity counters of processes once nothing runs any more, or after a moment. For a thread."""
     before = _current_activity()
     for _ in range(_MAX_TRIES):
         time.sleep(_SETTLE_SECONDS)
@@ -293,7 +356,7 @@ def _settled_activity() -> _Activity:
 
 
 def _has_run(before: _Activity, now: _Activity) -> bool:
-    """Returns whether one of the processes has run, or may have."""
+    """Returns whether one of the lasting processes has run between two counts, or may have."""
     return not before or before != now
 
 

@@ -11,27 +11,27 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from tools.amounts import elapsed
+from tools.argument_aliases import alias_resolver
 from tools.base import Tool, ToolContext, ToolError
 from tools.box.requests import REQUEST_FORMS, parse_request
-from tools.edits.call import EditArguments, run_edit
-from tools.edits.named import patch_in_command
+from tools.edits.edit_arguments import EditArguments, run_edit
+from tools.edits.named_files import patch_in_command
 from tools.effects import Effects, Program
 from tools.files.paths import absolute_path
 from tools.limits import format_size
 from tools.operations import FileOperations
 from tools.patterns import late
 from tools.results import Json, TextPart, ToolResult, text_result
-from tools.running.box_notes import box_details, box_notes, job_notes
 from tools.running.card import command_card, progress_result
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
-from tools.running.pace import PollInterval
+from tools.running.poll_interval import PollInterval
 from tools.running.pty.pty_host import PtyHost
-from tools.running.rolling import OutputSnapshot
-from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
-from tools.running.withheld import missing_note, missing_variables, withheld_names
-from tools.schema import UNDECLARED, schema_of
-from tools.spellings import alias_resolver
+from tools.running.rolling_output import OutputSnapshot
+from tools.running.sandbox_notes import box_details, box_notes, job_notes
+from tools.running.shell import SpawnPlan, check_variables, child_environment, split_leading_cd
+from tools.running.withheld_variables import missing_variables, missing_variables_note, withheld_names
+from tools.schema import UNDECLARED_ARGUMENT, schema_of
 from tools.text import escape_controls, final_output
 from tools.workspace import Workspace, workspace_of
 
@@ -39,8 +39,10 @@ _MIN_TIMEOUT: Final = 1
 _MAX_TIMEOUT: Final = 3600
 _BACKGROUND_TAIL_BYTES: Final = 2_000
 """Bytes of output reported for a command that continues in the background."""
-_WORD: Final = late(r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))""")
-_MAX_WORDS: Final = 500
+_PATH_WORD_PATTERN: Final = late(
+    r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))"""
+)
+_MAX_PATH_WORDS: Final = 500
 _MAX_HEAD_BYTES: Final = 1 << 20
 
 
@@ -49,7 +51,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[
         float | None,
         msgspec.Meta(
-            description="Seconds until it is ended, 1 to 3600; by default the user's limit, with 0 or background none"
+            description="Seconds until it is stopped, 1 to 3600; default: the user's limit; 0 or background: none"
         ),
     ] = None
     env: Annotated[dict[str, str] | None, msgspec.Meta(description="Extra environment variables")] = None
@@ -61,9 +63,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     background: Annotated[
         bool | None,
-        msgspec.Meta(
-            description="Return at once and run on as a job; its result arrives by itself when it ends"
-        ),
+        msgspec.Meta(description="Return at once and run as a job; its result is delivered when it ends"),
     ] = None
 
     allow: Annotated[
@@ -73,15 +73,15 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     outside: Annotated[
         bool | None,
         msgspec.Meta(
-            description="Only where allow cannot say it: run outside the sandbox. The user is asked"
+            description="Only if allow cannot express it: run outside the sandbox. The user is asked"
         ),
     ] = None
     reason: Annotated[str | None, msgspec.Meta(description="Why allow or outside, for the user")] = None
 
-    cwd: Annotated[str | None, UNDECLARED] = None
-    head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
+    cwd: Annotated[str | None, UNDECLARED_ARGUMENT] = None
+    head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
     """Number of output lines to show from the beginning; `tail` counts from the end."""
-    tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
+    tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
 
     def effects(self, context: ToolContext) -> Effects:
         patch, shell = self.patch(), workspace_of(context).shell()
@@ -108,12 +108,13 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def patch(self) -> str | None:
-        """Returns the patch, if the command is an `apply_patch` call and nothing else."""
+        """Returns the patch of a shell command that is an `apply_patch` call and nothing else; None for any
+        other command."""
         return patch_in_command(msgspec.to_builtins(self))
 
 
 class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the request that the wording of the result needs."""
+    """The arguments of a bash call that the wording of its result needs."""
 
     command: str
     timeout: float | None
@@ -129,14 +130,16 @@ class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def bash_tool(*, has_terminals: bool = True) -> Tool:
-    """`has_terminals` declares the `pty` argument to the model."""
+    """Returns the bash tool. `has_terminals` declares its argument `pty` to the model."""
     schema = schema_of(BashArguments)
     properties = {name: one for name, one in schema["properties"].items() if has_terminals or name != "pty"}
     return Tool(
         name="bash",
         description=(
-            "Run a command in the shell, in the working directory. Returns stdout and stderr together, in order; "
-            "of long output the last 2000 lines or 50KB, the rest in a file. stdin is empty and prompts are off."
+            "Run a command in the shell, in the working directory. Returns stdout and stderr together, in "
+            "order; "
+            "of long output only the last 2000 lines or 50KB, with the rest in a file. stdin is empty and "
+            "prompts are disabled."
         ),
         schema={**schema, "properties": properties},
         arguments=BashArguments,
@@ -146,9 +149,10 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
         prepare=_prepare_arguments,
         run=_run,
         show=command_card,
-        snippet="Run shell commands (builds, tests, git, anything without a tool of its own)",
+        snippet="Run shell commands (builds, tests, git, anything without a separate tool)",
         guidelines=(
-            "Commands cannot ask questions: pass flags such as -y; give long-running ones a timeout or background",
+            "Commands cannot ask questions: pass flags such as -y; give long-running ones a timeout or "
+            "background",
         ),
     )
 
@@ -169,7 +173,8 @@ _resolve_aliases = alias_resolver(
 
 
 def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
-    """Also accepts commands as lists of words, and limits in milliseconds where their name says so."""
+    """Repairs raw arguments of the bash tool: joins commands that are lists of words, and converts time limits in
+    milliseconds."""
     out = _resolve_aliases(raw)
     command: Json = out.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
@@ -186,24 +191,24 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     if not arguments.command.strip():
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
-        raise ToolError("The command holds a null byte, which no shell can get.")
+        raise ToolError("The command contains a null byte, which no shell accepts. Remove it.")
     unclear = [text for text in arguments.allow or () if parse_request(text) is None]
     if unclear:
-        raise ToolError(
-            f"allow has forms such as {REQUEST_FORMS}; this is none: {escape_controls(unclear[0])}"
-        )
+        raise ToolError(f"allow takes forms such as {REQUEST_FORMS}, not this: {escape_controls(unclear[0])}")
     patch = arguments.patch()
     if patch is not None and not workspace.shell().is_persistent:
         return await run_edit(EditArguments(input=patch), context)
     if arguments.background and arguments.pty:
         raise ToolError(
-            "A command has a terminal or runs in the background, not both. Leave out pty or background."
+            "A command cannot use a terminal and run in the background. Leave out pty or background."
         )
     if arguments.background and context.jobs is None:
         raise ToolError("Background jobs are not available here. Run the command without background.")
-    check_names(arguments.env or {})
+    check_variables(arguments.env or {})
     if arguments.cwd and workspace.shell().is_persistent and not (arguments.background or arguments.pty):
-        raise ToolError("This shell lasts from command to command: go elsewhere with cd, not with cwd.")
+        raise ToolError(
+            "This session uses one shell for all commands: change the folder with cd instead of cwd."
+        )
     stands_in = Path(absolute_path(arguments.cwd, context.cwd)) if arguments.cwd else context.cwd
     if workspace.shell().is_intercepting:
         _, rest = split_leading_cd(arguments.command)
@@ -212,7 +217,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
-    terminal, without = _terminal(workspace) if arguments.pty else (None, "")
+    terminal, without = _terminal_host(workspace) if arguments.pty else (None, "")
     asked = _command_request(arguments, workspace, has_terminal=terminal is not None, notice=without)
     plan = SpawnPlan(
         command=arguments.command,
@@ -225,7 +230,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         async with (
             workspace.terminal_turn
         ):  # before the first wait: turns are taken in the order of the calls
-            await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
+            await asyncio.to_thread(_check_working_folder, workspace.files, plan.cwd)
             outcome = await run_in_terminal(
                 workspace,
                 terminal,
@@ -235,7 +240,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
                 call_id=context.call_id,
             )
         return _command_result(outcome, asked)
-    await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
+    await asyncio.to_thread(_check_working_folder, workspace.files, plan.cwd)
     running = await start_command(
         workspace,
         plan,
@@ -250,8 +255,8 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     return await _wait_for_end(asked, context, workspace, running, finishing)
 
 
-def _terminal(workspace: Workspace) -> tuple[PtyHost | None, str]:
-    """Returns the host of a terminal, or why the command runs without one."""
+def _terminal_host(workspace: Workspace) -> tuple[PtyHost | None, str]:
+    """Returns the screen that can show a terminal for the command, or why the command runs without a terminal."""
     if not workspace.shell().has_terminals:
         return None, "This ran without a terminal: the setting bash.pty is off."
     if workspace.pty_host is None:
@@ -286,7 +291,7 @@ async def _wait_for_end(
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
 ) -> ToolResult:
-    """Shows output as it arrives, until the end or until the command moves to the background."""
+    """Waits for a running bash command and shows its output meanwhile, until it ends or moves to the background."""
     threshold = workspace.shell().background_after_seconds
     shown, pace = 0, PollInterval()
     try:
@@ -314,10 +319,10 @@ def _move_to_background(
     *,
     is_unasked: bool = False,
 ) -> ToolResult:
-    """Hands the running command to the job table, which ends the call. `is_unasked`: only because the command takes
-    long."""
+    """Moves a running command to the background, which ends its tool call. `is_unasked`: not at the user's request, but
+    because it takes long."""
     assert context.jobs is not None
-    running.let_go()
+    running.release_shell()
     if asked.uses_default_timeout:
         running.remove_timeout()
     title = asked.command.strip().split("\n", 1)[0][:120]
@@ -347,13 +352,14 @@ def _move_to_background(
         text += f"\nWhat it has said so far:\n{said}"
     if context.jobs.is_waited_for:
         text += (
-            f"\nThe session cannot end before {job} has. If it does not end by itself (a server), end it when "
+            f"\nThe session cannot end before {job} has. If it does not end by itself (a server), end it "
+            f"when "
             f"you are done: kill -- -{running.pid}"
         )
     return text_result(text, details={"jobId": job, "background": True})
 
 
-def _check_folder(files: FileOperations, cwd: str) -> None:
+def _check_working_folder(files: FileOperations, cwd: str) -> None:
     try:
         kind = files.stat(cwd).kind
     except OSError:
@@ -388,7 +394,8 @@ def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResu
         lines.append("Processes started by this command still run; they end with the session.")
     if outcome.killed_survivors:
         lines.append(
-            "Processes that this command left running were ended with it. What is to go on, such as a server, "
+            "Processes that this command left running were ended with it. What is to go on, such as a "
+            "server, "
             "runs with background: true."
         )
     if outcome.is_timed_out and asked.uses_default_timeout:
@@ -400,7 +407,7 @@ def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResu
         lines.append(outcome.failed_part)
     found = missing_variables(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
     if found:
-        lines.append(missing_note(found))
+        lines.append(missing_variables_note(found))
     lines += box_notes(outcome, text)
     if lines:
         text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
@@ -409,7 +416,7 @@ def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResu
         text += f"\n\n{ending}"
     return ToolResult(
         content=(TextPart(text=text),),
-        details=_details(outcome, has_colours=not (asked.head or asked.tail)),
+        details=_result_details(outcome, has_colours=not (asked.head or asked.tail)),
         is_error=bool(ending),
         structured_content={
             "output": outcome.output.text,
@@ -439,7 +446,8 @@ def _signal_name(number: int) -> str:
 
 
 def truncation_notice(output: OutputSnapshot) -> str:
-    """States which part of the output is shown and where the rest is; empty if all of it is shown."""
+    """Returns a notice that says which part of a command's output is shown and where the rest is; empty if all is
+    shown."""
     cut = output.truncation
     if not cut.truncated:
         return ""
@@ -451,7 +459,7 @@ def truncation_notice(output: OutputSnapshot) -> str:
     return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {output.artifact_notice}"
 
 
-def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
+def _result_details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     details: dict[str, Any] = {"exitCode": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
     if outcome.failed_part:
         details["failedPart"] = outcome.failed_part
@@ -473,33 +481,35 @@ def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
 
 
 def _path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """Returns the redirection targets, and all other words that may be paths; used to order calls."""
+    """Returns the redirection targets of a command and all its other words that may be paths; used to order calls that
+    touch the same files."""
     folder, rest = split_leading_cd(command)
     inside = Path(absolute_path(folder, cwd)) if folder else cwd
     written: set[str] = set()
     named: set[str] = set()
-    for match in _WORD.finditer(rest):
+    for match in _PATH_WORD_PATTERN.finditer(rest):
         word = match[2] or match[3] or match[4]
-        if word.startswith("-") or "\0" in word or len(named) >= _MAX_WORDS:
+        if word.startswith("-") or "\0" in word or len(named) >= _MAX_PATH_WORDS:
             continue
         path = absolute_path(word, inside)
-        if not _is_ancestor(path, cwd):
+        if not _contains_working_folder(path, cwd):
             (written if match["into"] else named).add(path)
     return frozenset(written), frozenset(named)
 
 
-def _is_ancestor(path: str, cwd: Path) -> bool:
-    """Returns whether the path contains the working directory: such a folder says nothing about order."""
+def _contains_working_folder(path: str, cwd: Path) -> bool:
+    """Returns whether a path contains the working directory; such a path says nothing about the order of calls."""
     return os.path.commonpath((path, cwd)) == path
 
 
 def _selected_lines(output: OutputSnapshot, *, head: int | None, tail: int | None) -> tuple[str, str] | None:
-    """Returns the requested lines and a note on which they are; None if no selection was requested."""
+    """Returns the first or last lines of the output that the call asked for, and a note on which they are; None if it
+    asked for none."""
     wanted = head or tail
     total = output.truncation.total_lines
     if wanted is None or wanted >= total:
         return None
-    lines = (_read_head(output) if head else output.text).rstrip("\n").split("\n")
+    lines = (_read_output_head(output) if head else output.text).rstrip("\n").split("\n")
     chosen = lines[:head] if head else lines[-wanted:]
     if len(chosen) < wanted:
         return None
@@ -507,8 +517,8 @@ def _selected_lines(output: OutputSnapshot, *, head: int | None, tail: int | Non
     return "\n".join(chosen), f"Showing the {'first' if head else 'last'} {wanted} of {total} lines{rest}"
 
 
-def _read_head(output: OutputSnapshot) -> str:
-    """Reads the beginning of a long output from its file, because only its end is kept in memory."""
+def _read_output_head(output: OutputSnapshot) -> str:
+    """Reads the beginning of a long command output from its artifact, because only the end is kept in memory."""
     if not output.truncation.truncated or output.artifact is None:
         return output.text
     try:

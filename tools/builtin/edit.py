@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 
+from tools.argument_aliases import PATH_ALIASES, alias_resolver
 from tools.arguments import text_argument
 from tools.base import Tool
-from tools.edits.call import AnchoredChange, EditArguments, Replacement, run_edit
 from tools.edits.card import edit_card
 from tools.edits.dialects.modes import EditMode
 from tools.edits.diffs import diff_texts
-from tools.edits.named import edit_objects, edited_paths
+from tools.edits.edit_arguments import AnchoredChange, EditArguments, Replacement, run_edit
+from tools.edits.named_files import argument_objects, edited_paths
 from tools.results import Card, Json, ToolResult
 from tools.schema import schema_of
-from tools.spellings import PATH_ALIASES, alias_resolver
 from tools.text import escape_controls, one_line
 
 if TYPE_CHECKING:
@@ -51,8 +51,10 @@ def edit_tool() -> Tool:
     return Tool(
         name="edit",
         description=(
-            "Replace text in files. Every oldText must be in its file exactly once, unless all is set; all edits are "
-            "matched against the original and applied together, or none is. Put several changes of one file into one "
+            "Replace text in files. Every oldText must be in its file exactly once, unless all is set; all "
+            "edits are "
+            "matched against the original and applied together, or not at all. Put several changes of one "
+            "file into one "
             "call. Notebooks are edited as read shows them."
         ),
         schema=schema_of(_ReplaceArguments),
@@ -65,7 +67,8 @@ def edit_tool() -> Tool:
         show=partial(_edit_call_card, "edit"),
         snippet="Make precise changes in a file",
         guidelines=(
-            "Keep oldText as short as is unique, and merge changes that touch or are near each other into one edit",
+            "Keep oldText as short as is unique, and merge changes that touch or are near each other into "
+            "one edit",
         ),
     )
 
@@ -74,8 +77,10 @@ def anchored_tool() -> Tool:
     return Tool(
         name="edit",
         description=(
-            "Change lines of files by the anchors that read and grep show before them (41th|text: number and tag). "
-            "Anchors stay good after your own edits and when lines move; ones that do not fit are refused, with the "
+            "Change lines of files by the anchors that read and grep show before them (41th|text: number "
+            "and tag). "
+            "Anchors stay good after your own edits and when lines move; ones that do not fit are refused, "
+            "with the "
             "rows as they are now. All changes of a call are made, or none. New lines are given whole. Cover "
             "exactly the lines that change: what stands before and behind the range stays."
         ),
@@ -96,11 +101,14 @@ def patch_tool() -> Tool:
     return Tool(
         name="apply_patch",
         description=(
-            "Change files by a patch:\n"
+            "Change files with a patch:\n"
             "*** Begin Patch\n*** Update File: PATH\n@@ LINE ABOVE\n context\n-old\n+new\n*** End Patch\n"
-            "Each line of a hunk begins with a blank, - or +; give 3 lines of context, and after @@ a line above (a "
-            "function's head) where they are not unique. Further heads: *** Add File: PATH (all lines with +), *** "
-            "Delete File: PATH, and *** Move to: PATH behind an update. Without line numbers. All files are changed, "
+            "Each line of a hunk begins with a space, - or +; give 3 lines of context, and after @@ a line "
+            "above (a "
+            "function's head) where they are not unique. Other headers: *** Add File: PATH (all lines with "
+            "+), *** "
+            "Delete File: PATH, and *** Move to: PATH after an update. Without line numbers. All files are "
+            "changed, "
             "or none."
         ),
         schema=schema_of(_PatchArguments),
@@ -118,7 +126,7 @@ def patch_tool() -> Tool:
 
 @cache
 def edit_tool_for(mode: EditMode) -> Tool:
-    """Returns the tool that is declared to a model in this mode."""
+    """Returns the editing tool that a model gets in this edit mode."""
     return {"replace": edit_tool, "anchored": anchored_tool, "patch": patch_tool}[mode]()
 
 
@@ -139,7 +147,7 @@ def _is_patch(text: str) -> bool:
     return is_patch(text)
 
 
-_PAIR_FIELDS = ("oldText", "newText", "all")
+_REPLACEMENT_FIELDS = ("oldText", "newText", "all")
 
 
 def _prepare_replacing(raw: dict[str, Any]) -> dict[str, Any]:
@@ -161,25 +169,26 @@ def _prepare_patch(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repaired_arguments(raw: dict[str, Any]) -> dict[str, Any]:
-    """Repairs older and common variants: one pair at the top level, lists as JSON text, one edit without a list, a
-    patch or anchored changes instead of replacements. Valid arguments stay unchanged."""
+    """Repairs the arguments of an edit call that have a common other form: one pair at the top level, lists as JSON
+    text, one edit without a list, a patch or anchored changes instead of replacements. Valid arguments stay
+    unchanged."""
     out = _resolve_aliases(raw)
     edits, changes = _as_list(out.pop("edits", None)), _as_list(out.pop("changes", None))
-    if any("from" not in change for change in _decoded_objects(changes)):
+    if any("from" not in change for change in _only_objects(changes)):
         edits, changes = [*edits, *changes], []
     text: Json = out.get("input")
     if isinstance(text, str) and text.strip() and not _is_patch(text):
         edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
     if "oldText" in out and "newText" in out:
-        edits.append({name: out.pop(name) for name in _PAIR_FIELDS if name in out})
-    edits = [_expand_pair(for_all, edit) for edit in edits]
-    patches = [_patch_in(edit) for edit in _decoded_objects(edits)]
+        edits.append({name: out.pop(name) for name in _REPLACEMENT_FIELDS if name in out})
+    edits = [_with_common_fields(for_all, edit) for edit in edits]
+    patches = [_patch_in_edit(edit) for edit in _only_objects(edits)]
     if patches and len(patches) == len(edits) and all(patches):
         out["input"], edits = "\n".join(patch or "" for patch in patches), []
     if edits:
         out["edits"] = edits
-        named = [edit.get("path") for edit in _decoded_objects(edits)]
+        named = [edit.get("path") for edit in _only_objects(edits)]
         if "path" not in out and named and all(named):
             out["path"] = named[0]
     if changes:
@@ -188,7 +197,7 @@ def _repaired_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _expand_pair(for_all: dict[str, Any], edit: Any) -> Any:
+def _with_common_fields(for_all: dict[str, Any], edit: Any) -> Any:
     return {**for_all, **_resolve_aliases(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
 
 
@@ -201,12 +210,12 @@ def _as_list(value: Json) -> list[Any]:
     return list(value) if isinstance(value, list) else [] if value is None else [value]
 
 
-def _decoded_objects(parts: list[Any]) -> list[dict[str, Any]]:
+def _only_objects(parts: list[Any]) -> list[dict[str, Any]]:
     return [part for part in parts if isinstance(part, dict)]
 
 
-def _patch_in(edit: Mapping[str, Any]) -> str | None:
-    """Returns a patch that was passed as an old or a new text, with nothing in the other."""
+def _patch_in_edit(edit: Mapping[str, Any]) -> str | None:
+    """Returns the patch that an edit passes as its old or new text, if the other of the two is empty."""
     texts = [
         text for text in (edit.get("oldText"), edit.get("newText")) if isinstance(text, str) and text.strip()
     ]
@@ -216,7 +225,7 @@ def _patch_in(edit: Mapping[str, Any]) -> str | None:
 def _edit_call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     paths = edited_paths(arguments)
     path = one_line(paths[0].strip())[:500] if paths else text_argument(arguments, "path")
-    return edit_card(title, path, result, lambda: _preview_text(path, arguments))
+    return edit_card(title, path, result, lambda: _streaming_diff(path, arguments))
 
 
 def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
@@ -229,8 +238,9 @@ _MAX_PREVIEW_CHARS = 20_000
 """Characters of the arguments that are drawn while more arrive."""
 
 
-def _preview_text(path: str, arguments: Mapping[str, Any]) -> str:
-    """Returns what the arguments alone show, while they stream in or wait for approval."""
+def _streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
+    """Returns the diff that the arguments of an edit call alone show, while they stream in or the call waits for
+    approval."""
     patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
         # The heads of hunks name places by text; their line numbers are not known yet.
@@ -238,7 +248,7 @@ def _preview_text(path: str, arguments: Mapping[str, Any]) -> str:
         return "\n".join("@@ -1,1 +1,1 @@" if line.startswith(("***", "@@")) else line for line in lines)
     parts: list[str] = []
     room = _MAX_PREVIEW_CHARS
-    for edit in edit_objects(arguments, "edits"):
+    for edit in argument_objects(arguments, "edits"):
         old: Json = edit.get("oldText")
         new: Json = edit.get("newText")
         if isinstance(old, str) and room > 0:
@@ -247,7 +257,7 @@ def _preview_text(path: str, arguments: Mapping[str, Any]) -> str:
             room -= len(old) + len(new)
             # The line numbers are not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
-    for change in edit_objects(arguments, "changes"):
+    for change in argument_objects(arguments, "changes"):
         lines: Json = change.get("lines")
         if not isinstance(lines, list) or room <= 0:
             continue

@@ -1,4 +1,4 @@
-"""The `eval` tool: reads its arguments. `tools.kernel`, which the first call loads, runs the cells."""
+"""The `eval` tool: reads the arguments of its calls. `tools.kernel`, which the first call loads, runs the cells."""
 
 import asyncio
 import os
@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from tools.argument_aliases import alias_resolver
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects, Program
 from tools.files.paths import absolute_path
 from tools.results import Card, Json, ToolResult
-from tools.schema import UNDECLARED, schema_of
-from tools.spellings import alias_resolver
+from tools.schema import UNDECLARED_ARGUMENT, schema_of
 from tools.text import escape_controls
 from tools.workspace import workspace_of
 
@@ -25,8 +25,8 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
         None
     )
     timeout: Annotated[float | None, msgspec.Meta(description="Seconds, up to 3600; 0 for none")] = None
-    reset: Annotated[bool | None, msgspec.Meta(description="Begin with an empty namespace")] = None
-    cwd: Annotated[str | None, UNDECLARED] = None
+    reset: Annotated[bool | None, msgspec.Meta(description="Start with an empty namespace")] = None
+    cwd: Annotated[str | None, UNDECLARED_ARGUMENT] = None
     """Working directory of this cell."""
 
     def effects(self, context: ToolContext) -> Effects:
@@ -39,9 +39,12 @@ def eval_tool() -> Tool:
     return Tool(
         name="eval",
         description=(
-            "Run Python in a kernel that keeps its variables, imports and functions from call to call, with the "
-            "project's interpreter. Shows what is printed, pictures, and the value of the last expression. Top-level "
-            "await works. tool.read(path=...), tool.bash(command=...) and so on call your other tools from the code "
+            "Run Python in a kernel that keeps its variables, imports and functions from call to call, "
+            "with the "
+            "project's interpreter. Shows what is printed, pictures, and the value of the last expression. "
+            "Top-level "
+            "await works. tool.read(path=...), tool.bash(command=...) and so on call your other tools from "
+            "the code "
             "and return their text; await tool.aio.NAME(...) runs several at once. stdin is empty."
         ),
         schema=schema_of(EvalArguments),
@@ -50,7 +53,7 @@ def eval_tool() -> Tool:
         kind="execute",
         prepare=_prepare_arguments,
         run=_run,
-        show=_show,
+        show=_call_card,
         snippet="Run Python that keeps its state (calculations, data, many tool calls at once)",
         guidelines=(
             "In eval, go in small steps: state stays, so after an error send only what has to run again",
@@ -69,7 +72,8 @@ _resolve_aliases = alias_resolver(
 
 
 def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
-    """Also accepts `cells`, a list of code and titles, as in other agents' tools."""
+    """Repairs raw arguments of the eval tool: joins `cells`, a list of code and titles as in other agents' tools, into
+    one code."""
     out = _resolve_aliases(raw)
     given: Json = out.get("cells")
     if isinstance(given, list) and "code" not in out:
@@ -88,12 +92,12 @@ async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
     if not arguments.code.strip():
         raise ToolError("The code is empty. Pass the Python to run.")
     if len(arguments.code) > MAX_CODE_CHARS:
-        raise ToolError("The code is too long: 20 MB is the most. Put data into files.")
+        raise ToolError("The code is longer than 20 MB, the maximum. Put data into files.")
     cwd = absolute_path(arguments.cwd, context.cwd) if arguments.cwd else None
     if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
         raise ToolError(f"Working directory does not exist: {escape_controls(cwd)}")
     # The kernel and its results, which most sessions never need.
-    from tools.kernel.calls import EvalRequest, evaluate  # noqa: PLC0415
+    from tools.kernel.evaluation import EvalRequest, evaluate  # noqa: PLC0415
 
     wish = EvalRequest(
         code=arguments.code,
@@ -105,7 +109,7 @@ async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
     return await evaluate(wish, context)
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     from tools.kernel.card import eval_card  # noqa: PLC0415  (as above)
 
     return eval_card(arguments, result)

@@ -6,20 +6,20 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from tools.argument_aliases import FOLDER_ALIASES, alias_resolver
 from tools.arguments import pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.effects import Effects
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
+from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
 from tools.files.paths import prefix_of
-from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.limits import truncate_head
 from tools.operations import FileOperations
 from tools.results import Card, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.searching.globs import glob_regex, is_glob, path_regex
 from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
-from tools.spellings import FOLDER_ALIASES, alias_resolver
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
@@ -27,7 +27,7 @@ _DEFAULT_LIMIT: Final = 1_000
 _MAX_FILES: Final = 2_000_000
 _MAX_EXTRA_MATCHES: Final = 20_000
 """Number of matches held beyond those that are shown."""
-_MAX_HINTED: Final = 5
+_MAX_HINTED_FILES: Final = 5
 _MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
 
 
@@ -42,18 +42,19 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
         str | None, msgspec.Meta(description="Directory to search; the working directory by default")
     ] = None
     limit: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most results (1000)")
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Maximum results (1000)")
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(lists=resolve_arguments(context, self.path))
+        return Effects(lists=resolve_path_arguments(context, self.path))
 
 
 def find_tool() -> Tool:
     return Tool(
         name="find",
         description=(
-            "Find files and directories by name or glob, most recently changed first. Respects .gitignore, includes "
+            "Find files and directories by name or glob, most recently changed first. Respects .gitignore, "
+            "includes "
             "hidden files. At most 1000 results or 50KB."
         ),
         schema=schema_of(FindArguments),
@@ -67,7 +68,7 @@ def find_tool() -> Tool:
             dict.fromkeys(("head", "max_results", "head_limit", "max_depth_results"), "limit"),
         ),
         run=_run,
-        show=_show,
+        show=_call_card,
         snippet="Find files by name or glob",
         is_read_only=True,
     )
@@ -75,15 +76,15 @@ def find_tool() -> Tool:
 
 async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
-    folder, pattern = await asyncio.to_thread(_search_place, workspace, arguments, context)
+    folder, pattern = await asyncio.to_thread(_folder_and_pattern, workspace, arguments, context)
     limit = arguments.limit or _DEFAULT_LIMIT
     found = _MatchCollector(workspace.files, folder, pattern, limit)
     argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--files", "--null", ".")
-    end = await run_ripgrep(workspace, argv, folder, b"\0", found.take)
+    end = await run_ripgrep(workspace, argv, folder, b"\0", found.take_matches)
     if end.failure_message and not found.files_seen:
         raise ToolError(f"The search failed: {end.failure_message}")
     prefix = one_line(prefix_of(folder, context.cwd))
-    result = await asyncio.to_thread(_result, found, limit, prefix, end.unread_notice)
+    result = await asyncio.to_thread(_search_result, found, limit, prefix, end.unread_notice)
     if result is not None:
         return result
     ignored = await _ignored_files_hint(workspace, folder, pattern, prefix)
@@ -92,22 +93,21 @@ async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
 
 
 async def _ignored_files_hint(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
-    """Returns a hint at ignored files that would match."""
-    found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED, is_strict=True)
+    """Returns a hint for a search without results: ignored files that the pattern would have found."""
+    found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED_FILES, is_strict=True)
     argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--no-ignore", "--files", "--null", ".")
-    await run_ripgrep(workspace, argv, folder, b"\0", found.take)
+    await run_ripgrep(workspace, argv, folder, b"\0", found.take_matches)
     newest, count, _ = await asyncio.to_thread(found.newest_matches)
     if not count:
         return ""
     named = ", ".join(prefix + one_line(path) for path in newest)
-    some = "" if count <= _MAX_HINTED else f" ({_MAX_HINTED} of {count:,})"
+    some = "" if count <= _MAX_HINTED_FILES else f" ({_MAX_HINTED_FILES} of {count:,})"
     return f"Ignored files match{some}, which are left out here but can be read: {named}"
 
 
 class _MatchCollector:
-    """Collects matching files as they arrive, and reads their times while the search still runs.
-
-    Of a million matches only the newest are kept."""
+    """Collects the files that match a find pattern while ripgrep lists them, with their modification times; of a
+    million matches only the newest are kept."""
 
     def __init__(
         self, files: FileOperations, folder: str, pattern: str, limit: int, *, is_strict: bool = False
@@ -126,9 +126,9 @@ class _MatchCollector:
         self._matching = _path_matcher(self._pattern)
         self._times: dict[str, int] = {}
 
-    def take(self, records: list[bytes]) -> bool:
+    def take_matches(self, records: list[bytes]) -> bool:
         names = b"\0".join(records)
-        paths = _decoded_paths(names)
+        paths = _split_paths(names)
         self.files_seen += len(paths)
         self._names.append(names)
         _add_folders(self.folders, paths)
@@ -137,7 +137,7 @@ class _MatchCollector:
         return self.files_seen < _MAX_FILES
 
     def newest_matches(self) -> tuple[list[str], int, str]:
-        """Returns the newest matches, the total count, and which looser match was used, if any."""
+        """Returns the newest matching files, the total number, and which looser way of matching was used, if any."""
         if not self._matches_all:
             self._stat_matches(self._matching(sorted(self.folders)))
         self._add_links()
@@ -155,13 +155,13 @@ class _MatchCollector:
         return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
 
     def _literal_matches(self) -> list[str]:
-        """Returns the file of exactly that name, even if its brackets look like a pattern."""
+        """Returns the file whose name is literally the pattern, even if the brackets in it look like a glob."""
         if not is_glob(self._pattern):
             return []
-        return [path for path in self._times if _is_named(path, self._pattern)]
+        return [path for path in self._times if _is_literal_path(path, self._pattern)]
 
     def _add_links(self) -> None:
-        """Adds symbolic links, which ripgrep skips, from the folders in which it found files."""
+        """Adds matching symbolic links, which ripgrep skips, from the folders in which it found files."""
         if self._count > _MAX_EXTRA_MATCHES:
             return
         links: list[str] = []
@@ -200,9 +200,7 @@ class _MatchCollector:
             self._times = {path: self._times[path] for path in self._keep_newest()}
 
     def _match_loosely(self) -> str:
-        files = (
-            [] if self._wants_folder else [path for names in self._names for path in _decoded_paths(names)]
-        )
+        files = [] if self._wants_folder else [path for names in self._names for path in _split_paths(names)]
         candidates = [*files, *self.folders]
         self._stat_matches(_path_matcher(self._pattern, ignore_case=True)(candidates))
         if self._count:
@@ -216,19 +214,21 @@ class _MatchCollector:
         return "No exact match; names that contain the pattern"
 
 
-def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolContext) -> tuple[str, str]:
-    """Returns the folder to search and the pattern; an absolute pattern sets the folder."""
+def _folder_and_pattern(
+    workspace: Workspace, arguments: FindArguments, context: ToolContext
+) -> tuple[str, str]:
+    """Returns the folder to search and the glob relative to it; an absolute pattern sets the folder."""
     pattern = arguments.pattern.strip()
     if not pattern or "\0" in pattern:
-        raise ToolError("The pattern is empty or holds a null byte. Pass a name or a glob.")
-    folder = resolve_argument(workspace, arguments.path, context)
-    if pattern.startswith("/") and exists(workspace, f"{folder}{pattern}"):
+        raise ToolError("The pattern is empty or contains a null byte. Pass a name or a glob.")
+    folder = resolve_path_argument(workspace, arguments.path, context)
+    if pattern.startswith("/") and path_exists(workspace, f"{folder}{pattern}"):
         pattern = f"/{pattern.lstrip('/')}"
     elif pattern.startswith("/"):
         parts = pattern.split("/")
         plain = next((index for index, part in enumerate(parts) if is_glob(part)), len(parts) - 1)
         above, pattern = "/".join(parts[:plain]), "/".join(parts[plain:])
-        if above and not exists(workspace, above) and exists(workspace, f"{folder}{above}"):
+        if above and not path_exists(workspace, above) and path_exists(workspace, f"{folder}{above}"):
             above = f"{folder}{above}"  # relative to the searched folder, like lists of ignored files
         folder = above or "/"
         if pattern.rstrip("/") not in _MATCH_ALL_PATTERNS:
@@ -244,8 +244,8 @@ def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolC
     return folder, f"/{inner}" if is_path else inner
 
 
-def _result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
-    """Builds the result; None if nothing matches."""
+def _search_result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
+    """Builds the result of a find call from its matches; None if nothing matches."""
     newest, count, how = found.newest_matches()
     if not count:
         return None
@@ -255,7 +255,8 @@ def _result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> Too
     details: dict[str, Any] = {"results": count}
     if count > limit:
         notices.append(
-            f"{limit} results limit reached ({count:,} found). Use limit={limit * 2} for more, or refine pattern"
+            f"{limit} results limit reached ({count:,} found). Use limit={limit * 2} for more, or refine "
+            f"pattern"
         )
         details["resultLimitReached"] = limit
     if cut.truncated:
@@ -269,13 +270,13 @@ def _result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> Too
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _decoded_paths(names: bytes) -> list[str]:
+def _split_paths(names: bytes) -> list[str]:
     found = names.decode("utf-8", "surrogateescape").split("\0")
     return [name.removeprefix("./") for name in found if name]
 
 
 def _add_folders(folders: set[str], paths: list[str]) -> None:
-    """Adds all directories that contain a listed file."""
+    """Adds the directories of all listed files to the paths that a find pattern can match."""
     last = ""
     for path in paths:
         end = path.rfind("/")
@@ -288,7 +289,7 @@ def _add_folders(folders: set[str], paths: list[str]) -> None:
 
 
 def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
-    """Returns a function that filters paths by the pattern."""
+    """Returns a function that says whether a path matches the find pattern."""
     if pattern in _MATCH_ALL_PATTERNS:
         return list
     if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):
@@ -299,18 +300,18 @@ def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[
     matches = regex(pattern.lstrip("/"), ignore_case=ignore_case).fullmatch
     if not is_glob(pattern):
         return lambda paths: [path for path in paths if matches(path)]
-    return lambda paths: [path for path in paths if matches(path) or _is_named(path, pattern)]
+    return lambda paths: [path for path in paths if matches(path) or _is_literal_path(path, pattern)]
 
 
-def _is_named(path: str, pattern: str) -> bool:
-    """Whether the path is the pattern itself, taken literally."""
+def _is_literal_path(path: str, pattern: str) -> bool:
+    """Returns whether a path is literally the find pattern."""
     name = pattern.removeprefix("**/")
     if "/" in name and name == pattern:
         return path == name.lstrip("/")
     return f"/{path}".endswith(f"/{name}")
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     where = text_argument(arguments, "path")
     subject = pattern_argument(arguments, "pattern") + (f" in {where}" if where else "")
     return list_card("find", subject, result, "results")

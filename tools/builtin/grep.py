@@ -9,35 +9,35 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
+from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
 from tools.arguments import number_detail, pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
 from tools.edits.dialects.anchors import anchored_row
-from tools.edits.texts import read_text
+from tools.edits.texts import decode_file
 from tools.effects import Effects
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
 from tools.files.paths import prefix_of
-from tools.files.places import resolve_argument, resolve_arguments
-from tools.files.snapshots import MAX_CHARS
+from tools.files.snapshots import MAX_SNAPSHOT_CHARS
 from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
 from tools.results import Card, ListBlock, TextPart, ToolResult
-from tools.schema import UNDECLARED, schema_of
-from tools.searching.by_file import grouped_by_file, stored_hits
-from tools.searching.expressions import ripgrep_expression
+from tools.schema import UNDECLARED_ARGUMENT, schema_of
 from tools.searching.globs import FileFilter, absolute_globs, parse_globs
-from tools.searching.kept_back import withheld_below, withheld_notice
+from tools.searching.grouped_matches import grouped_by_file, stored_highlights
 from tools.searching.matches import MAX_COUNTED, FoundLine, MatchCollector
-from tools.searching.odd import files_in_other_encodings
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, SearchEnd, find_ripgrep, run_ripgrep
-from tools.spellings import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
+from tools.searching.other_encodings import files_in_other_encodings
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, SearchOutcome, find_ripgrep, run_ripgrep
+from tools.searching.ripgrep_patterns import ripgrep_expression
+from tools.searching.withheld_files import withheld_below, withheld_notice
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 if TYPE_CHECKING:
-    from tools.repomap.in_grep import SymbolContext
+    from tools.repomap.grep_context import SymbolContext
 
 
-Spans = tuple[tuple[int, int], ...]
+MatchSpans = tuple[tuple[int, int], ...]
 _DEFAULT_LIMIT: Final = 100
 _MAX_CONTEXT: Final = 50
 
@@ -50,7 +50,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     glob: Annotated[
         str | None,
         msgspec.Meta(
-            description="Only files like this, e.g. *.py or src/**/*.ts,!*.test.ts; with / it begins in path"
+            description="Only matching files, e.g. *.py or src/**/*.ts,!*.test.ts; with / it begins in path"
         ),
     ] = None
     ignore_case: Annotated[bool | None, msgspec.Meta(description="Ignore case")] = None
@@ -59,15 +59,15 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Annotated[int, msgspec.Meta(ge=0)] | None, msgspec.Meta(description="Lines to show around each match")
     ] = None
     limit: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most matches to show (100)")
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Maximum matches to show (100)")
     ] = None
 
-    after: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED] = None
-    before: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED] = None
-    multiline: Annotated[bool | None, UNDECLARED] = None
+    after: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED_ARGUMENT] = None
+    before: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED_ARGUMENT] = None
+    multiline: Annotated[bool | None, UNDECLARED_ARGUMENT] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        (folder,) = resolve_arguments(context, self.path)
+        (folder,) = resolve_path_arguments(context, self.path)
         return Effects(reads=(folder,), globs=absolute_globs(self.glob or "", folder))
 
 
@@ -93,7 +93,8 @@ def grep_tool() -> Tool:
     return Tool(
         name="grep",
         description=(
-            "Search file contents with a regular expression (ripgrep). Respects .gitignore, includes hidden files. "
+            "Search file contents with a regular expression (ripgrep). Respects .gitignore, includes "
+            "hidden files. "
             "At most 100 matches or 50KB; long lines are clipped to 500 characters."
         ),
         schema=schema_of(GrepArguments),
@@ -102,7 +103,7 @@ def grep_tool() -> Tool:
         kind="search",
         prepare=_resolve_aliases,
         run=_run,
-        show=_show,
+        show=_call_card,
         snippet="Search file contents",
         is_read_only=True,
     )
@@ -113,11 +114,13 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     if not arguments.pattern:
         raise ToolError("The pattern is empty. Pass what to search for.")
     if "\0" in arguments.pattern:
-        raise ToolError("The pattern holds a null byte, which ripgrep cannot search for.")
-    path = await asyncio.to_thread(_checked_folder, workspace, arguments.path, context)
+        raise ToolError("The pattern contains a null byte, which ripgrep cannot search for.")
+    path = await asyncio.to_thread(_searchable_path, workspace, arguments.path, context)
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
-    files = await asyncio.to_thread(_wanted_files, workspace, "" if is_file else arguments.glob or "", folder)
+    files = await asyncio.to_thread(
+        _parse_file_globs, workspace, "" if is_file else arguments.glob or "", folder
+    )
     is_kept_back = withheld_below(workspace, folder, is_named=is_file)
     found = MatchCollector(files, workspace.mask_text, is_kept_back)
     places = tuple(_file_arguments(files))
@@ -131,7 +134,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     try:
         async with asyncio.TaskGroup() as both:  # an abort ends both before it is raised
             searched = both.create_task(
-                run_ripgrep(workspace, argv, folder, b"\n", found.take, call_id=context.call_id)
+                run_ripgrep(workspace, argv, folder, b"\n", found.take_matches, call_id=context.call_id)
             )
             looked = both.create_task(files_in_other_encodings(workspace, rg, places, folder, target))
     except ExceptionGroup as problems:
@@ -143,31 +146,32 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
         raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.failure_message}")
     for label, paths in odd.items():
         for one in paths:
-            found.forget(one.removeprefix("./"))
+            found.forget_file(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
-        await search(argv, folder, b"\n", found.take)
+        await search(argv, folder, b"\n", found.take_matches)
     prefix = prefix_of(folder, context.cwd)
     if not is_file and not found.matches:
         notice = await withheld_notice(workspace, rg, places, folder, is_kept_back, prefix)
-        return _no_matches(notice, end.unread_notice)
+        return _no_match_result(notice, end.unread_notice)
     named = None if is_file else await _symbol_context(workspace, arguments, folder)
-    return await asyncio.to_thread(_result, workspace, arguments, found, end, folder, prefix, named)
+    return await asyncio.to_thread(_search_result, workspace, arguments, found, end, folder, prefix, named)
 
 
 async def _symbol_context(
     workspace: Workspace, arguments: GrepArguments, folder: str
 ) -> "SymbolContext | None":
-    """Returns the symbol context from the repository map, if the pattern is an identifier."""
+    """Returns the definitions and enclosing symbols from the repository map for a grep, if its pattern is an
+    identifier."""
     if arguments.ignore_case or not workspace.may_be_mapped:
         return None
-    from tools.repomap.in_grep import identifier_in, symbol_context_for  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.grep_context import identifier_in, symbol_context_for  # noqa: PLC0415  (SQLite, parsers)
 
     if identifier_in(arguments.pattern) is None:
         return None
     return await asyncio.to_thread(symbol_context_for, workspace, arguments.pattern, folder)
 
 
-def _wanted_files(workspace: Workspace, globs: str, folder: str) -> FileFilter:
+def _parse_file_globs(workspace: Workspace, globs: str, folder: str) -> FileFilter:
     def kind(path: str) -> str:
         try:
             return workspace.files.stat(f"{folder}/{path}").kind
@@ -182,8 +186,8 @@ def _wanted_files(workspace: Workspace, globs: str, folder: str) -> FileFilter:
         raise ToolError(f"{one_line(globs)} is not a glob: {problem}.") from None
 
 
-def _checked_folder(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
-    path = resolve_argument(workspace, raw, context)
+def _searchable_path(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
+    path = resolve_path_argument(workspace, raw, context)
     try:
         kind = workspace.files.stat(path).kind
     except OSError as problem:
@@ -194,7 +198,7 @@ def _checked_folder(workspace: Workspace, raw: str | None, context: ToolContext)
 
 
 def _file_arguments(files: FileFilter) -> Iterator[str]:
-    """Yields the ripgrep arguments that select files."""
+    """Yields the ripgrep arguments that select the files of a grep call."""
     yield from DEFAULT_ARGUMENTS
     for glob in files.excluded:
         yield f"--glob=!{glob}"
@@ -218,22 +222,22 @@ def _context_lines(arguments: GrepArguments) -> tuple[int, int]:
     return min(arguments.before or both, _MAX_CONTEXT), min(arguments.after or both, _MAX_CONTEXT)
 
 
-def _no_matches(*notices: str) -> ToolResult:
+def _no_match_result(*notices: str) -> ToolResult:
     told = ". ".join(filter(None, notices))
     return ToolResult(content=(TextPart(text="No matches found" + (f"\n\n[{told}]" if told else "")),))
 
 
-def _result(
+def _search_result(
     workspace: Workspace,
     arguments: GrepArguments,
     found: MatchCollector,
-    end: SearchEnd,
+    end: SearchOutcome,
     folder: str,
     prefix: str,
     named: "SymbolContext | None",
 ) -> ToolResult:
     if not found.matches:
-        return _no_matches(end.unread_notice)
+        return _no_match_result(end.unread_notice)
     limit = arguments.limit or _DEFAULT_LIMIT
     lines: list[str] = []
     hits: list[tuple[int, int, int]] = []
@@ -254,7 +258,7 @@ def _result(
         files += 1
         shown += matches
         has_clipped = has_clipped or any(line.is_clipped for line in kept)
-        _remember_lines(workspace, str(Path(folder, path)), kept)
+        _record_shown_lines(workspace, str(Path(folder, path)), kept)
         told = _shown_lines(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
         for text, spans in told:
             hits += ((len(lines), *span) for span in spans)
@@ -298,13 +302,13 @@ def _shown_lines(
     named: "SymbolContext | None" = None,
     *,
     is_anchored: bool = False,
-) -> list[tuple[str, Spans]]:
+) -> list[tuple[str, MatchSpans]]:
     """Formats `path:12: text` for matches, `path-13- text` for context, `--` between groups, or `path:12ab|text`
     with anchors.
 
     For an identifier on the map, `-- in SYMBOL [lines]` introduces each symbol. Returns the match spans in each
     line."""
-    out: list[tuple[str, Spans]] = []
+    out: list[tuple[str, MatchSpans]] = []
     has_context = any(not line.is_match for line in lines)
     previous: int | None = None
     before = ""
@@ -327,7 +331,7 @@ def _shown_lines(
     return out
 
 
-def _remember_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
+def _record_shown_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
     try:
         stat = workspace.files.stat(path)
     except (OSError, ValueError):
@@ -336,16 +340,17 @@ def _remember_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> 
     if not seen:
         return
     real = workspace.files.real_path(path)
-    workspace.read_cache.record(real, stat.version, seen)
-    if workspace.edit_mode() == "anchored" and stat.size <= MAX_CHARS:
-        _store_snapshot(workspace, path, real, seen)
+    workspace.read_cache.record_lines(real, stat.version, seen)
+    if workspace.edit_mode() == "anchored" and stat.size <= MAX_SNAPSHOT_CHARS:
+        _record_anchor_snapshot(workspace, path, real, seen)
 
 
-def _store_snapshot(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
-    """Stores the text that the anchors refer to, if it is still the searched text."""
+def _record_anchor_snapshot(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
+    """Stores the text of a searched file, to which the anchors in the grep result refer, if it has not changed since
+    the search."""
     try:
         with workspace.files.open(path) as file:
-            text = read_text(file.read(), path).text
+            text = decode_file(file.read(), path).text
     except (OSError, ToolError):
         return
     lines = text.split("\n")
@@ -353,7 +358,7 @@ def _store_snapshot(workspace: Workspace, path: str, real: str, seen: list[tuple
         workspace.read_cache.snapshots.record(real, text, [number for number, _ in seen])
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = f"/{pattern_argument(arguments, 'pattern')}/"
     where = text_argument(arguments, "path")
     glob = text_argument(arguments, "glob")
@@ -364,7 +369,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if matches is None or files is None:
         return card
     told = [
-        grouped_by_file(block, stored_hits(result), where)
+        grouped_by_file(block, stored_highlights(result), where)
         for block in card.blocks
         if isinstance(block, ListBlock)
     ]

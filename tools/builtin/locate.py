@@ -1,6 +1,8 @@
 """The `locate` tool: finds where a name is defined, or which files a task is likely about."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
@@ -8,8 +10,8 @@ import msgspec
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
+from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
 from tools.files.paths import display_path
-from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.limits import count_lines
 from tools.patterns import late
 from tools.results import Card, TextBlock, ToolResult, text_result
@@ -19,11 +21,11 @@ from tools.threads import StopFlag, ThreadedTool
 from tools.workspace import Workspace, workspace_of
 
 if TYPE_CHECKING:
-    from tools.repomap.repository import IndexState
+    from tools.repomap.repository import IndexState, MappedRepository
 
-_IDENTIFIER = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
+_IDENTIFIER_PATTERN = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
 _MAX_TOKENS = 4000
-_CONFIDENT_TOKENS = 1000
+_CONFIDENT_MAP_TOKENS = 1000
 _MORE_HINT = "more: true gives the rest."
 _FALLBACK_MAP_TOKENS = 500
 """Size of the folder map that is shown when nothing is found."""
@@ -34,30 +36,30 @@ class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
         str | list[str],
         msgspec.Meta(description="A symbol's name, or words of the task; or several phrases: task and names"),
     ]
-    path: Annotated[str | None, msgspec.Meta(description="Folder to stay in")] = None
+    path: Annotated[str | None, msgspec.Meta(description="Folder to search")] = None
     uses: Annotated[bool | None, msgspec.Meta(description="Also where the symbol is used")] = None
-    more: Annotated[bool | None, msgspec.Meta(description="The files behind those of the first answer")] = (
-        None
-    )
+    more: Annotated[
+        bool | None, msgspec.Meta(description="The files that come after those of the first answer")
+    ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(lists=resolve_arguments(context, self.path))
+        return Effects(lists=resolve_path_arguments(context, self.path))
 
 
 def locate_tool() -> Tool:
     return Tool(
         name="locate",
         description=(
-            "Where in this repository? Call it before grep when you do not know the place: names of files and symbols "
-            "with their lines, for a symbol's name, for words of the task, or for several phrases: the task and "
-            "identifiers that you expect."
+            "Find where something is in this repository. Call it before grep when you do not know the place: it "
+            "returns files and symbols with their lines, for a symbol's name, for words of the task, or for "
+            "several phrases: the task and identifiers that you expect."
         ),
         schema=schema_of(LocateArguments),
         arguments=LocateArguments,
         effects=LocateArguments.effects,
         kind="search",
         run=ThreadedTool(_run),
-        show=_show,
+        show=_call_card,
         snippet="Find where a symbol is, or the files a task is about",
         is_read_only=True,
     )
@@ -69,36 +71,62 @@ def _run(arguments: LocateArguments, context: ToolContext, stop: StopFlag) -> To
     if not about:
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
     workspace = workspace_of(context)
-    folder = resolve_argument(workspace, arguments.path, context)
-    result = _locate(workspace, folder, about, uses=bool(arguments.uses), is_more=bool(arguments.more))
-    return _with_added_folders(result, workspace, folder)
-
-
-def _with_added_folders(result: ToolResult, workspace: Workspace, folder: str) -> ToolResult:
-    """Says in which of several folders of work the result's paths are, and which others there are."""
-    if not workspace.added.paths:
+    folder = resolve_path_argument(workspace, arguments.path, context)
+    locate = partial(_locate, workspace, about=about, uses=bool(arguments.uses), is_more=bool(arguments.more))
+    if arguments.path is None and workspace.added.paths:
+        return _locate_in_all_folders(workspace, folder, locate)
+    result, repository = locate(folder), workspace.repository(folder)
+    if repository is None or repository is workspace.last_repository:
         return result
-    repository = workspace.repository(folder)
-    if repository is not None and repository is not workspace.last_repository:
-        note = f"Paths are relative to {repository.root}."
-    else:
-        others = ", ".join(map(str, workspace.added.paths))
-        note = f"Added folders were not looked at; name one as path: {others}."
-    return text_result(f"{result.text}\n{note}", details=result.details)
+    return text_result(f"{result.text}\n{_root_note(repository)}", details=result.details)
 
 
-def _locate(workspace: Workspace, folder: str, about: str, *, uses: bool, is_more: bool) -> ToolResult:
-    from tools.repomap.of_session import known_files, relative_to_root, repository_of  # noqa: PLC0415  (SQLite, parsers)
-    from tools.repomap.telling import definitions_text, map_text, truncate_to_tokens, uses_text  # noqa: PLC0415  (as above)
+def _locate_in_all_folders(
+    workspace: Workspace, folder: str, locate: Callable[[str], ToolResult]
+) -> ToolResult:
+    """Answers a locate call from the working folder and all added folders. Guesses from one folder are dropped if
+    another has a definition; without any answer, the overviews of all folders are given."""
+    seen: set[Path] = set()
+    answers: list[tuple[MappedRepository, ToolResult]] = []
+    for place in (folder, *map(str, workspace.added.real)):
+        repository = workspace.repository(place)
+        if repository is not None and repository.root not in seen:
+            seen.add(repository.root)
+            answers.append((repository, locate(place)))
+    if not answers:
+        return locate(folder)  # says why there is no map
+    best = max(map(_answer_certainty, (result for _, result in answers)))
+    kept = [one for one in answers if _answer_certainty(one[1]) == best]
+    texts = [
+        result.text if repository is workspace.last_repository else f"{_root_note(repository)}\n{result.text}"
+        for repository, result in kept
+    ]
+    return text_result("\n\n".join(texts), details=kept[0][1].details)
+
+
+def _answer_certainty(result: ToolResult) -> int:
+    """Ranks a locate result by certainty: 2 for definitions of a name, 1 for likely files, 0 for neither."""
+    details: Any = result.details
+    return 2 if "definitions" in details else 1 if details.get("files") else 0
+
+
+def _root_note(repository: "MappedRepository") -> str:
+    return f"Paths are relative to {repository.root}."
+
+
+def _locate(workspace: Workspace, folder: str, *, about: str, uses: bool, is_more: bool) -> ToolResult:
+    from tools.repomap.answer_texts import definitions_text, map_text, truncate_to_tokens, uses_text  # noqa: PLC0415  (as above)
+    from tools.repomap.session_map import known_files, relative_to_root, repository_of  # noqa: PLC0415  (SQLite, parsers)
 
     repository = repository_of(workspace, folder)
     below = relative_to_root(repository, folder, workspace)
-    if not exists(workspace, folder):
+    if not path_exists(workspace, folder):
         raise ToolError(f"{display_path(folder, workspace.cwd)} does not exist.")
-    repository.look()
-    if _IDENTIFIER.fullmatch(about):
+    repository.index_changes()
+    if _IDENTIFIER_PATTERN.fullmatch(about):
         name = about.strip("`").removesuffix("()")
-        found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))
+        near = known_files(repository, workspace)
+        found, count = repository.definitions(name, below=below, near=near, searches_text=True)
         used = repository.uses(name, below=below) if uses else None
         if found or (used is not None and used.shown):
             told = definitions_text(name, found, count, repository.state())
@@ -111,7 +139,7 @@ def _locate(workspace: Workspace, folder: str, about: str, *, uses: bool, is_mor
         about,
         below=below,
         known=known_files(repository, workspace),
-        sure_tokens=_CONFIDENT_TOKENS,
+        sure_tokens=_CONFIDENT_MAP_TOKENS,
         is_more=is_more,
     )
     if not answer.map.files and is_more:
@@ -120,16 +148,16 @@ def _locate(workspace: Workspace, folder: str, about: str, *, uses: bool, is_mor
         # Not a guess: an overview of the folder for a model that does not know its names yet.
         used = repository.map_folder(below, tokens=_FALLBACK_MAP_TOKENS)
         told = f"{map_text(answer, is_question=True)} What is most used here:\n{map_text(used, is_question=False)}"
-        return text_result(told, details=_details(0, used.state))
+        return text_result(told, details=_result_details(0, used.state))
     told = map_text(answer, is_question=True, more=_MORE_HINT)
-    return text_result(told, details=_details(len(answer.map.files), answer.state))
+    return text_result(told, details=_result_details(len(answer.map.files), answer.state))
 
 
-def _details(files: int, state: "IndexState") -> dict[str, Any]:
+def _result_details(files: int, state: "IndexState") -> dict[str, Any]:
     return {"outline": True, "files": files, "indexed": state.indexed, "missing": state.missing}
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     given: Any = arguments.get("about")
     phrases = cast("list[Any]", given) if isinstance(given, list) else []
     about = ", ".join(map(str, phrases)) or text_argument(arguments, "about")

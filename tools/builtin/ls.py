@@ -5,16 +5,16 @@ from typing import Annotated, Any
 
 import msgspec
 
+from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext
 from tools.effects import Effects
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
-from tools.files.places import resolve_argument, resolve_arguments
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
 from tools.limits import count_lines
 from tools.results import Card, ListBlock, TextPart, ToolResult, failed_card
 from tools.schema import schema_of
-from tools.spellings import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
 from tools.text import escape_controls
 from tools.threads import StopFlag, ThreadedTool
 from tools.workspace import Workspace, workspace_of
@@ -25,11 +25,11 @@ class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
         str | None, msgspec.Meta(description="Directory to list; the working directory by default")
     ] = None
     limit: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most entries to list (500)")
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Maximum entries to list (500)")
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(lists=resolve_arguments(context, self.path))
+        return Effects(lists=resolve_path_arguments(context, self.path))
 
 
 def ls_tool() -> Tool:
@@ -44,14 +44,14 @@ def ls_tool() -> Tool:
             LsArguments, PATH_ALIASES, FOLDER_ALIASES, dict.fromkeys(("head", "max_results"), "limit")
         ),
         run=ThreadedTool(_run),
-        show=_show,
+        show=_call_card,
         snippet="List directory contents",
         is_read_only=True,
     )
 
 
 def _run(arguments: LsArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
-    listing = _list(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
+    listing = _list_folder(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
     details: dict[str, Any] = {}
     if listing.limit_reached:
         details["entryLimitReached"] = listing.limit_reached
@@ -60,8 +60,8 @@ def _run(arguments: LsArguments, context: ToolContext, stop: StopFlag) -> ToolRe
     return ToolResult(content=(TextPart(text=listing.text),), details=details or None)
 
 
-def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: int) -> Listing:
-    path = resolve_argument(workspace, raw, context)
+def _list_folder(workspace: Workspace, raw: str | None, context: ToolContext, limit: int) -> Listing:
+    path = resolve_path_argument(workspace, raw, context)
     try:
         return list_directory(workspace.files, path, limit)
     except NotADirectoryError:
@@ -74,12 +74,12 @@ def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: in
         raise file_error(problem, "list", path, workspace.files) from None
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     return list_card("ls", text_argument(arguments, "path") or ".", result, "entries")
 
 
 def list_card(title: str, subject: str, result: ToolResult | None, noun: str) -> Card:
-    """Draws a card for tools whose result is one item per line with a notice in brackets."""
+    """Returns the card of a tool call whose result is one item per line, with a notice in brackets."""
     if result is None:
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")

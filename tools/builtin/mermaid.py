@@ -41,7 +41,7 @@ def mermaid_tool() -> Tool:
         arguments=MermaidArguments,
         effects=no_effects,
         run=_run,
-        show=_show,
+        show=_call_card,
         snippet="Draw Mermaid diagrams as text",
         is_read_only=True,
     )
@@ -52,14 +52,14 @@ async def _run(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
     if not source.strip():
         raise ToolError("The source is empty. Pass Mermaid source, beginning with the kind: graph TD.")
     if len(source.encode("utf-8", "replace")) > _MAX_SOURCE_CHARS:
-        raise ToolError("The source is too long: 64 KB is the most. Draw a part of it.")
-    options, ignored = _options(config)
+        raise ToolError("The source is longer than 64 KB, the maximum. Draw a part of it.")
+    options, ignored = _renderer_options(config)
     try:
         # A thread cannot be stopped: the result is abandoned after the timeout.
         picture = await asyncio.wait_for(asyncio.to_thread(_draw, source, options), _TIMEOUT)
     except TimeoutError:
         raise ToolError("The diagram takes too long to draw. Draw a part of it.") from None
-    told = [f"[Ignored: {name}, which this drawing does not know.]" for name in ignored]
+    told = [f"[Ignored: {name}, which the text drawing does not support.]" for name in ignored]
     uri = await asyncio.to_thread(_save_artifact, workspace_of(context), picture)
     return text_result(
         "\n".join([picture, "", *told, f"Saved artifact: {uri}"]),
@@ -67,17 +67,17 @@ async def _run(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
     )
 
 
-def _options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the options for the library, and the names of unknown ones. Numbers are whole and not negative."""
+def _renderer_options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns the drawing library's options for a mermaid call, and the names of unsupported ones."""
     options: dict[str, Any] = {"use_ascii": bool(config.use_ascii)}
     if config.padding_x is not None:
-        options["gap"] = _clamped_cells(config.padding_x)
+        options["gap"] = _clamped_spacing(config.padding_x)
     if config.box_border_padding is not None:
-        options["padding_x"] = options["padding_y"] = _clamped_cells(config.box_border_padding)
+        options["padding_x"] = options["padding_y"] = _clamped_spacing(config.box_border_padding)
     return options, ("paddingY",) if config.padding_y is not None else ()
 
 
-def _clamped_cells(number: float) -> int:
+def _clamped_spacing(number: float) -> int:
     return int(max(0, min(_MAX_SPACING, number))) if number == number else 0
 
 
@@ -90,17 +90,17 @@ def _draw(source: str, options: Mapping[str, Any]) -> str:
         drawn = str(termaid.render(source, **options))
     except Exception as problem:  # noqa: BLE001  (a foreign reader meets a model's text)
         raise ToolError(
-            f"This is no diagram that can be drawn. {_diagram_line(source)} ({one_line(str(problem))[:200]})"
+            f"This diagram cannot be drawn. {_diagram_type_line(source)} ({one_line(str(problem))[:200]})"
         ) from None
     lines = [line.rstrip() for line in plain_output(drawn).split("\n")]
     picture = "\n".join(lines).strip("\n")
     if not picture.strip():
-        raise ToolError(f"This is no diagram that can be drawn. {_diagram_line(source)}")
+        raise ToolError(f"This diagram cannot be drawn. {_diagram_type_line(source)}")
     return picture
 
 
-def _diagram_line(source: str) -> str:
-    """Returns the line that declares the type of diagram."""
+def _diagram_type_line(source: str) -> str:
+    """Returns the line of a mermaid source that declares the type of diagram."""
     number, line = next((number, line) for number, line in enumerate(source.split("\n"), 1) if line.strip())
     return f"Line {number}: {one_line(line.strip())[:120]}"
 
@@ -114,11 +114,11 @@ def _save_artifact(workspace: Workspace, picture: str) -> str:
         with os.fdopen(descriptor, "wb") as file:
             file.write(picture.encode() + b"\n")
     finally:
-        workspace.artifacts.has_ended(artifact)
+        workspace.artifacts.mark_ended(artifact)
     return artifact.uri
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     source = arguments.get("mermaid")
     source = escape_controls(source).strip("\n") if isinstance(source, str) else ""
     blocks: tuple[FileBlock | TextBlock, ...] = (

@@ -7,29 +7,30 @@ from typing import Annotated, Any
 import msgspec
 
 from tools.amounts import pluralized
+from tools.argument_aliases import PATH_ALIASES, alias_resolver
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.read_formats import (
-    beginning,
     binary_refusal,
     image_result,
     is_binary,
     is_image,
-    map_wanted,
     notebook_page,
     notebook_text,
+    partial_page_details,
+    read_beginning,
 )
+from tools.edits.anchored_pages import anchored_page, record_notebook_rows
 from tools.edits.dialects.anchors import rows_without_anchors
-from tools.edits.shown_rows import anchored_page, record_notebook_rows
 from tools.effects import NO_EFFECTS, Effects
 from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
-from tools.files.artifacts import SCHEME
-from tools.files.failures import file_error
-from tools.files.lines import FileShrank
+from tools.files.artifacts import ARTIFACT_SCHEME
+from tools.files.file_errors import file_error
+from tools.files.line_index import FileShrank
 from tools.files.listing import list_directory
 from tools.files.pages import BinaryFile, Page, PageRequest, load_page, page_notice
+from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
 from tools.files.paths import display_path
-from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.operations import FileStat
 from tools.patterns import late
 from tools.results import (
@@ -42,14 +43,13 @@ from tools.results import (
     failed_card,
     text_result,
 )
-from tools.schema import UNDECLARED, schema_of
-from tools.spellings import PATH_ALIASES, alias_resolver
+from tools.schema import UNDECLARED_ARGUMENT, schema_of
 from tools.text import escape_controls, one_line
 from tools.threads import StopFlag, ThreadedTool
 from tools.workspace import Workspace, workspace_of
 
-_PATH_WITH_RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
-_ANCHOR_CONTEXT = 3
+_PATH_WITH_RANGE_PATTERN = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
+_ANCHOR_CONTEXT_LINES = 3
 """Lines around a range that is shown with anchors: many edits are just beside it."""
 
 
@@ -60,10 +60,11 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     ]
     offset: Annotated[int | None, msgspec.Meta(description="Line to start at, from 1")] = None
     limit: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most lines to read")
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Maximum number of lines")
     ] = None
     tail: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Only that many lines of the end")
+        Annotated[int, msgspec.Meta(ge=1)] | None,
+        msgspec.Meta(description="Only this many lines from the end"),
     ] = None
     map: Annotated[
         bool | None, msgspec.Meta(description="Outline of the file or folder instead of its text")
@@ -71,22 +72,23 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     symbol: Annotated[
         str | None, msgspec.Meta(description="Read just the lines of this function, class, heading or key")
     ] = None
-    end_line: Annotated[int | None, UNDECLARED] = None
+    end_line: Annotated[int | None, UNDECLARED_ARGUMENT] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        if self.path.strip().startswith(SCHEME):
+        if self.path.strip().startswith(ARTIFACT_SCHEME):
             return NO_EFFECTS
         # The path may be a file name that ends in a range, and such a file may be created before the call runs.
-        match = _PATH_WITH_RANGE.fullmatch(self.path.strip())
-        return Effects(reads=resolve_arguments(context, self.path, *((match["path"],) if match else ())))
+        match = _PATH_WITH_RANGE_PATTERN.fullmatch(self.path.strip())
+        return Effects(reads=resolve_path_arguments(context, self.path, *((match["path"],) if match else ())))
 
 
 def read_tool() -> Tool:
     return Tool(
         name="read",
         description=(
-            "Read a file. Text comes in pages of at most 2000 lines or 50KB; go on with offset. Of a long file you "
-            "get an outline with line numbers as well. Also reads images (jpg, png, gif, webp), notebooks and "
+            "Read a file. Text comes in pages of at most 2000 lines or 50KB; continue with offset. Long "
+            "files come with an outline and its line numbers. Also reads images (jpg, png, gif, webp), "
+            "notebooks and "
             "artifact://ID outputs, and lists directories."
         ),
         schema=schema_of(ReadArguments),
@@ -95,7 +97,7 @@ def read_tool() -> Tool:
         kind="read",
         prepare=_resolve_aliases,
         run=ThreadedTool(_run),
-        show=_show,
+        show=_call_card,
         snippet="Read files",
         guidelines=("Use read to look into files, not cat or sed",),
         is_read_only=True,
@@ -147,7 +149,7 @@ def _resolve_target(arguments: ReadArguments, context: ToolContext, workspace: W
     if arguments.end_line is not None and limit is None:
         limit = max(1, arguments.end_line - (offset or 1) + 1)
     raw = arguments.path
-    if raw.strip().startswith(SCHEME):
+    if raw.strip().startswith(ARTIFACT_SCHEME):
         path, offset, limit = _artifact_path(workspace, raw.strip(), offset, limit)
         request = PageRequest(offset=offset, limit=limit, is_output=True)
         return _ReadTarget(path=path, shown=raw.strip(), stat=workspace.files.stat(path), request=request)
@@ -163,12 +165,12 @@ def _resolve_target(arguments: ReadArguments, context: ToolContext, workspace: W
 
 
 def _split_range(workspace: Workspace, raw: str, context: ToolContext) -> "tuple[str, re.Match[str] | None]":
-    """Returns the file and the range of lines behind its name (`a.py:3-5`), unless a file has that whole name."""
-    path = resolve_argument(workspace, raw, context)
-    match = _PATH_WITH_RANGE.fullmatch(raw.strip())
-    if match is None or exists(workspace, path):
+    """Splits a path such as `a.py:3-5` into the file and the range of lines, unless a file has that whole name."""
+    path = resolve_path_argument(workspace, raw, context)
+    match = _PATH_WITH_RANGE_PATTERN.fullmatch(raw.strip())
+    if match is None or path_exists(workspace, path):
         return path, None
-    return resolve_argument(workspace, match["path"], context), match
+    return resolve_path_argument(workspace, match["path"], context), match
 
 
 def _offset_and_limit(
@@ -184,8 +186,8 @@ def _offset_and_limit(
 def _artifact_path(
     workspace: Workspace, uri: str, offset: int | None, limit: int | None
 ) -> tuple[str, int | None, int | None]:
-    body = uri.removeprefix(SCHEME)
-    match = _PATH_WITH_RANGE.fullmatch(body)
+    body = uri.removeprefix(ARTIFACT_SCHEME)
+    match = _PATH_WITH_RANGE_PATTERN.fullmatch(body)
     if match:
         offset, limit = _offset_and_limit(match, offset, limit)
         body = match["path"]
@@ -198,7 +200,7 @@ def _artifact_path(
 def _read_folder(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
-    """Returns the folder's map, or one of its symbols."""
+    """Answers a read of a folder with its repository map, or with one of the map's symbols."""
     from tools.repomap.folders import folder_map, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
 
     if not arguments.symbol:
@@ -229,7 +231,7 @@ def _read_file(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
     with workspace.files.open(target.path) as file:
-        head = beginning(file)
+        head = read_beginning(file)
         if is_image(head):
             return image_result(file, target.shown, target.stat.size, context, workspace)
         notebook = notebook_text(file, target.path, target.stat.size)
@@ -248,7 +250,7 @@ def _read_file(
             request = PageRequest(offset=symbol.first, limit=count, symbol=symbol.description)
         is_anchored = workspace.edit_mode() == "anchored" and not request.is_output
         if is_anchored:
-            request = request.with_context(_ANCHOR_CONTEXT)
+            request = request.with_context(_ANCHOR_CONTEXT_LINES)
         if notebook is not None:
             made = notebook_page(notebook, target.path, request, is_anchored=is_anchored)
             record_notebook_rows(workspace, target.path, target.stat.version, notebook, made)
@@ -272,7 +274,7 @@ def _read_file(
 
 
 def _with_symbol_outline(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
-    """Adds the members of a symbol that is larger than a page."""
+    """Adds the list of members to the result of reading a symbol that is larger than a page."""
     last = number_detail(result.details, "lastLine")
     if symbol is None or not symbol.members or last is None or last >= symbol.last:
         return result
@@ -297,9 +299,9 @@ def _page_result(
         )
         return text_result(text, details={"totalLines": page.total_lines})
     if not page.clipped_bytes and not request.is_output:
-        workspace.read_cache.record(real, target.stat.version, enumerate(page.lines, page.first_line))
+        workspace.read_cache.record_lines(real, target.stat.version, enumerate(page.lines, page.first_line))
     notes = [page_notice(page, request, target.path)]
-    if not page.encoding.is_utf8 or page.encoding.mark:
+    if not page.encoding.is_utf8 or page.encoding.byte_order_mark:
         notes.append(f"Encoding: {page.encoding.label}")
     elif "\ufffd" in page.text:
         notes.append("Some bytes are not valid UTF-8 and are shown as \ufffd; edits keep them")
@@ -317,15 +319,15 @@ def _page_result(
         details["truncation"] = truncation.details()
         is_plain = arguments.limit is None and not request.is_range
         if is_plain and not arguments.symbol and not request.is_output:
-            details["map"] = map_wanted(target.path, page.first_line, page.last_line)
-    if not page.encoding.is_utf8 or page.encoding.mark:
+            details["map"] = partial_page_details(target.path, page.first_line, page.last_line)
+    if not page.encoding.is_utf8 or page.encoding.byte_order_mark:
         details["encoding"] = page.encoding.label
     return text_result(text, details=details)
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
-    subject = path + _requested_range(arguments)
+    subject = path + _range_label(arguments)
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
@@ -343,7 +345,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     first = number_detail(result.details, "firstLine") or number_argument(arguments, "offset") or 1
     last = number_detail(result.details, "lastLine")
     total = number_detail(result.details, "totalLines")
-    text, note = _split_note(result.text)
+    text, note = _split_page_notice(result.text)
     if result.details and result.details.get("anchored"):
         text = rows_without_anchors(text)
     summary = ""
@@ -359,7 +361,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     )
 
 
-def _requested_range(arguments: Mapping[str, Any]) -> str:
+def _range_label(arguments: Mapping[str, Any]) -> str:
     symbol = text_argument(arguments, "symbol")
     if symbol:
         return f" {one_line(symbol)}"
@@ -372,8 +374,8 @@ def _requested_range(arguments: Mapping[str, Any]) -> str:
     return f":{first}-{first + limit - 1}" if limit else f":{first}"
 
 
-def _split_note(text: str) -> tuple[str, str]:
-    """Splits off the page notice in brackets at the end of the lines."""
+def _split_page_notice(text: str) -> tuple[str, str]:
+    """Splits the text of a read result into the file's lines and the notice in brackets behind them."""
     start = text.rfind("\n\n[")
     if start >= 0 and text.endswith("]") and "\n" not in text[start + 2 :]:
         return text[:start], text[start + 3 : -1]

@@ -14,7 +14,7 @@ from tools.text import escape_controls
 from tools.workspace import Workspace
 
 _MAX_IMAGE_BYTES = 100_000_000
-_KINDS: Final[tuple[tuple[int, bytes, str], ...]] = (
+_BINARY_SIGNATURES: Final[tuple[tuple[int, bytes, str], ...]] = (
     (0, b"\x7fELF", "ELF executable or library"),
     (0, b"MZ", "Windows executable"),
     (0, b"\xcf\xfa\xed\xfe", "Mach-O executable"),
@@ -45,7 +45,7 @@ _KINDS: Final[tuple[tuple[int, bytes, str], ...]] = (
 )
 
 
-def beginning(file: BinaryIO) -> bytes:
+def read_beginning(file: BinaryIO) -> bytes:
     """Returns the first bytes of a file, enough to detect its kind."""
     return file.read(SAMPLE_BYTES)
 
@@ -59,7 +59,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
-    """Returns why a file that begins like this cannot be read, and what to use instead."""
+    """Returns the refusal to read a binary file as text: its kind, and what to use instead."""
     return ToolError(
         f"{shown} is a binary file ({_binary_kind(head)}, {format_size(size)}) and cannot be shown as text. "
         "Use bash with file, strings, xxd or a tool for its kind."
@@ -67,8 +67,8 @@ def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
 
 
 def _binary_kind(head: bytes) -> str:
-    """Returns the kind of a binary file, for the refusal."""
-    for offset, magic, name in _KINDS:
+    """Returns what kind of binary file it is by its first bytes, such as "PDF document"."""
+    for offset, magic, name in _BINARY_SIGNATURES:
         if head[offset : offset + len(magic)] == magic:
             return name
     return "binary data"
@@ -77,10 +77,10 @@ def _binary_kind(head: bytes) -> str:
 def image_result(
     file: BinaryIO, shown: str, size: int, context: ToolContext, workspace: Workspace
 ) -> ToolResult:
-    """Returns an image as the result. For a model that reads text only the request has words instead."""
+    """Returns the result of reading an image file. A model that reads text only gets words instead of the image."""
     if size > _MAX_IMAGE_BYTES:
         raise ToolError(
-            f"{shown} is an image of {format_size(size)}, too large. Scale it down with bash first."
+            f"{shown} is an image of {format_size(size)}, which is too large. Scale it down with bash first."
         )
     file.seek(0)
     data = file.read()
@@ -119,7 +119,7 @@ def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
 
 
 def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: bool) -> ToolResult:
-    """Returns a page of the notebook's text, its lines with anchors or without."""
+    """Returns a page of a notebook's text as the result of a read, its lines with anchors or without."""
     lines = cells.removesuffix("\n").split("\n")
     first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
     if first > len(lines):
@@ -144,10 +144,10 @@ def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: b
     if cut.truncated:
         details["truncation"] = cut.details()
         if not request.is_range:
-            details["map"] = map_wanted(path, first, last)
+            details["map"] = partial_page_details(path, first, last)
     return text_result(text, details=details)
 
 
-def map_wanted(path: str, first: int, last: int) -> dict[str, Any]:
-    """Returns a notice that the page is only a part of the file, and which part."""
+def partial_page_details(path: str, first: int, last: int) -> dict[str, Any]:
+    """Returns the details of a read result that shows only a part of a file: its path, first and last line."""
     return {"path": path, "firstLine": first, "lastLine": last}

@@ -1,4 +1,4 @@
-"""The `resolve` tool: applies or discards pending changes. Declared only while there are any."""
+"""The `resolve` tool: applies or discards staged changes. It is declared to the model only while some are pending."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.edits.card import edit_card
 from tools.edits.pending import UnknownAction
 from tools.effects import Effects
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
 from tools.results import Card, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import escape_controls
@@ -23,11 +23,17 @@ class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
     ]
     reason: Annotated[str, msgspec.Meta(description="Why, in a few words")]
     id: Annotated[str | None, msgspec.Meta(description="Which one, if several wait")] = None
+    files: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(description="Only these files of a helper's changes; the others stay staged"),
+    ] = ()
 
     def effects(self, context: ToolContext) -> Effects:
         is_applied = self.action == "apply"
         return Effects(
-            writes=tuple(workspace_of(context).pending.affected_paths(self.id)) if is_applied else (),
+            writes=tuple(workspace_of(context).pending.affected_paths(self.id, self.files))
+            if is_applied
+            else (),
             acts_as="edit",
         )
 
@@ -36,15 +42,17 @@ def resolve_tool() -> Tool:
     return Tool(
         name="resolve",
         description=(
-            "Apply or discard changes that were staged and shown as a preview. Applying writes exactly what was shown, "
-            "or nothing if a file has changed since; what a helper changed in its copy is merged, file by file."
+            "Apply or discard changes that were staged and shown as a preview. Applying writes exactly "
+            "what was shown, "
+            "or nothing if a file has changed since; what a helper changed in its copy is merged, file by "
+            "file."
         ),
         schema=schema_of(ResolveArguments),
         arguments=ResolveArguments,
         effects=ResolveArguments.effects,
         kind="edit",
         run=run_resolve,
-        show=_show,
+        show=_call_card,
         snippet="Apply or discard staged changes",
         mode="sequential",
     )
@@ -54,7 +62,12 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
     workspace = workspace_of(context)
     try:
         resolved = await workspace.pending.resolve(
-            arguments.id, arguments.action, arguments.reason, by="model", call_id=context.call_id
+            arguments.id,
+            arguments.action,
+            arguments.reason,
+            by="model",
+            call_id=context.call_id,
+            files=arguments.files,
         )
     except UnknownAction as problem:
         raise ToolError(str(problem)) from None
@@ -72,7 +85,7 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
     return text_result(escape_controls(resolved.text), details=details)
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     action = text_argument(arguments, "action")
     subject = " ".join(part for part in (action, text_argument(arguments, "id")) if part)
     return edit_card("resolve", subject, result, lambda: "")

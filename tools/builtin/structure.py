@@ -9,26 +9,10 @@ import msgspec
 
 from tools.amounts import pluralized
 from tools.arguments import number_detail
-from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.ls import list_card
-from tools.edits.card import edit_card, file_details
-from tools.edits.dialects.matching import Span
-from tools.edits.diffs import diff_spans
-from tools.edits.named import edit_objects
-from tools.edits.pending import StagedAction, StagedFile, UnknownAction
-from tools.edits.texts import read_text
-from tools.effects import Effects
-from tools.files.mutations import content_hash
-from tools.files.paths import absolute_path, display_path
-from tools.files.places import resolve_argument, resolve_arguments
-from tools.limits import clip_line, truncate_head
-from tools.results import Card, Json, ToolResult, text_result
-from tools.schema import schema_of
-from tools.searching.kept_back import withheld_below
-from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
-from tools.structure.child import search
-from tools.structure.languages import language_named, language_of_file
-from tools.structure.messages import (
+from tools.ast_search.languages import language_named, language_of_file
+from tools.ast_search.rewriting import pattern_variables
+from tools.ast_search.search_client import search
+from tools.ast_search.search_messages import (
     Answer,
     FileMatches,
     Rewrite,
@@ -37,30 +21,46 @@ from tools.structure.messages import (
     SearchProblem,
     StructureRequest,
 )
-from tools.structure.rewriting import pattern_variables
+from tools.base import Tool, ToolContext, ToolError
+from tools.builtin.ls import list_card
+from tools.edits.card import edit_card, file_details
+from tools.edits.dialects.matching import TextEdit
+from tools.edits.diffs import diff_spans
+from tools.edits.named_files import argument_objects
+from tools.edits.pending import StagedAction, StagedFile, UnknownAction
+from tools.edits.texts import decode_file
+from tools.effects import Effects
+from tools.files.mutations import content_hash
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
+from tools.files.paths import absolute_path, display_path
+from tools.limits import clip_line, truncate_head
+from tools.results import Card, Json, ToolResult, text_result
+from tools.schema import schema_of
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
+from tools.searching.withheld_files import withheld_below
 from tools.text import escape_controls, one_line
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 100
-_MAX_WITH_CAPTURES: Final = 20
+_MAX_MATCHES_WITH_CAPTURES: Final = 20
 _MAX_LISTED_FILES: Final = 8
 _MAX_SHOWN_FILES: Final = 50
 
-Paths = Annotated[
+PathsArgument = Annotated[
     tuple[str, ...] | None,
     msgspec.Meta(description="Files, folders or globs (src/**/*.ts); the working directory by default"),
 ]
-Language = Annotated[str | None, msgspec.Meta(description="Only files of this language")]
+LanguageArgument = Annotated[str | None, msgspec.Meta(description="Only files of this language")]
 
 
 class AstGrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Annotated[
         str, msgspec.Meta(description="Code; $X stands for one node, $$$X for any number: foo($A, $$$REST)")
     ]
-    paths: Paths = None
-    language: Language = None
+    paths: PathsArgument = None
+    language: LanguageArgument = None
     limit: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Most matches to show (100)")
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Maximum matches to show (100)")
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
@@ -75,10 +75,10 @@ class StructuralRewrite(msgspec.Struct, frozen=True, kw_only=True):
 class AstEditArguments(msgspec.Struct, frozen=True, kw_only=True):
     rewrites: Annotated[
         Annotated[tuple[StructuralRewrite, ...], msgspec.Meta(min_length=1)],
-        msgspec.Meta(description="Made together; matches within others are left"),
+        msgspec.Meta(description="Applied together; matches inside other matches are skipped"),
     ]
-    paths: Paths = None
-    language: Language = None
+    paths: PathsArgument = None
+    language: LanguageArgument = None
     include_broken: Annotated[
         bool | None, msgspec.Meta(description="Also files that would have new syntax errors")
     ] = None
@@ -92,7 +92,8 @@ def ast_grep_tool() -> Tool:
     return Tool(
         name="ast_grep",
         description=(
-            "Find code by its structure: calls, declarations, statements, whatever their layout. The pattern is a "
+            "Find code by its structure: calls, declarations, statements, in any layout. The "
+            "pattern is a "
             "whole piece of code of the language (an expression or a statement). Respects .gitignore."
         ),
         schema=schema_of(AstGrepArguments),
@@ -100,7 +101,7 @@ def ast_grep_tool() -> Tool:
         effects=AstGrepArguments.effects,
         kind="search",
         run=_grep,
-        show=_show_found,
+        show=_search_card,
         snippet="Find code by its structure",
         is_read_only=True,
         is_active=False,
@@ -111,7 +112,8 @@ def ast_edit_tool() -> Tool:
     return Tool(
         name="ast_edit",
         description=(
-            "Rewrite code by its structure in many files, e.g. to rename calls or change arguments. Nothing is "
+            "Rewrite code by its structure in many files, e.g. to rename calls or change arguments. "
+            "Nothing is "
             "written: the result is a preview, and resolve applies or discards it."
         ),
         schema=schema_of(AstEditArguments),
@@ -119,7 +121,7 @@ def ast_edit_tool() -> Tool:
         effects=AstEditArguments.effects,
         kind="edit",
         run=_edit,
-        show=_show_edit,
+        show=_edit_card,
         snippet="Rewrite code by its structure in many files",
         is_read_only=True,
         is_active=False,
@@ -127,17 +129,17 @@ def ast_edit_tool() -> Tool:
 
 
 def _search_effects(paths: Sequence[str] | None, context: ToolContext) -> Effects:
-    plain = _plain_paths(paths)
+    plain = _paths_without_globs(paths)
     globs = tuple(absolute_path(path, context.cwd) for path in paths or () if path not in plain)
-    return Effects(reads=resolve_arguments(context, *(plain or (() if globs else (None,)))), globs=globs)
+    return Effects(reads=resolve_path_arguments(context, *(plain or (() if globs else (None,)))), globs=globs)
 
 
-def _plain_paths(paths: Sequence[str] | None) -> tuple[str, ...]:
+def _paths_without_globs(paths: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(path for path in paths or () if not any(sign in path for sign in "*?[{"))
 
 
 class _SearchResults:
-    """The results so far."""
+    """Collects the matches and problems that the structural search has reported so far."""
 
     def __init__(self) -> None:
         self.results: list[FileMatches] = []
@@ -149,19 +151,22 @@ async def _search(
 ) -> tuple[_SearchResults, SearchDone]:
     workspace = workspace_of(context)
     if not workspace.has_local_files:
-        raise ToolError("Code is searched by its structure on this machine alone. Use grep.")
+        raise ToolError(
+            "Structural search works only on this machine, and these files are on another one. Use grep."
+        )
     if any(not rewrite.pattern.strip() for rewrite in rewrites):
         raise ToolError("The pattern is empty. Pass the code to look for.")
     wanted = language_named(language) if language else None
     if language and wanted is None:
-        raise ToolError(f"{one_line(language)} is not among the languages that are searched by structure.")
+        raise ToolError(f"{one_line(language)} is not a language that structural search supports.")
     folders = [
-        await asyncio.to_thread(resolve_argument, workspace, path, context) for path in _plain_paths(paths)
+        await asyncio.to_thread(resolve_path_argument, workspace, path, context)
+        for path in _paths_without_globs(paths)
     ]
-    globs = [path for path in paths or () if path not in _plain_paths(paths)]
+    globs = [path for path in paths or () if path not in _paths_without_globs(paths)]
     files = await _files_to_search(workspace, folders, globs, context.cwd, wanted)
     if not files:
-        raise ToolError("There are no files here in a language that is searched by structure.")
+        raise ToolError("There are no files here in a language that structural search supports.")
     found = _SearchResults()
 
     def take(answers: list[Answer]) -> None:
@@ -179,7 +184,7 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
     rewrites = (Rewrite(pattern=arguments.pattern),)
     found, done = await _search(rewrites, arguments.paths, arguments.language, context)
     if not found.results:
-        return _no_matches(found, done)
+        return _no_match_result(found, done)
     limit = arguments.limit or _DEFAULT_LIMIT
     total = sum(len(result.found) for result in found.results)
     rows: list[str] = []
@@ -189,7 +194,8 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
             captures = "".join(f"  ${name} = {one_line(text)}" for name, text in node.captures.items())
             rows.append(
                 clip_line(
-                    f"{path}:{node.line}: {escape_controls(node.text)}{captures if total <= _MAX_WITH_CAPTURES else ''}"
+                    f"{path}:{node.line}: "
+                    f"{escape_controls(node.text)}{captures if total <= _MAX_MATCHES_WITH_CAPTURES else ''}"
                 )[0]
             )
     cut = truncate_head("\n".join(rows))
@@ -199,15 +205,16 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
     return text_result(escape_controls(text), details={"matches": total, "files": len(found.results)})
 
 
-def _no_matches(found: _SearchResults, done: SearchDone) -> ToolResult:
+def _no_match_result(found: _SearchResults, done: SearchDone) -> ToolResult:
     if found.problems and not done.searched:
         raise ToolError(
             "Nothing was searched. " + escape_controls("\n".join(found.problems[:_MAX_LISTED_FILES]))
         )
     read = "; ".join(done.pattern_readings[:_MAX_LISTED_FILES])
     text = (
-        f"No matches in {done.searched} files. The pattern was read as: {read}. Two usual reasons: it needs a whole "
-        "statement or expression; and in f(a=$X) the argument is a node of its own, so f($$$ARGS) finds more."
+        f"No matches in {done.searched} files. The pattern was read as: {read}. Two usual reasons: it "
+        f"needs a whole "
+        "statement or expression; and in f(a=$X) the argument is a separate node, so f($$$ARGS) finds more."
     )
     return text_result(escape_controls(text), details={"matches": 0, "files": 0})
 
@@ -226,7 +233,7 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
     )
     found, done = await _search(rewrites, arguments.paths, arguments.language, context)
     if not found.results:
-        return _no_matches(found, done)
+        return _no_match_result(found, done)
     staged, broken, gone = await asyncio.to_thread(
         _stage_files, workspace, found.results, context.cwd, takes_broken=bool(arguments.include_broken)
     )
@@ -243,17 +250,18 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
         action = workspace.pending.stage(label, "ast_edit", staged)
     except UnknownAction as problem:
         raise ToolError(str(problem)) from None
-    several = f" (id {action.id})" if len(workspace.pending.waiting) > 1 else ""
-    notes.append(f"Nothing is written yet. Call resolve{several} with apply or discard.")
+    several = f" (id {action.id})" if len(workspace.pending.pending_actions) > 1 else ""
+    notes.append(f"Nothing was written yet. Call resolve{several} with apply or discard.")
     return await asyncio.to_thread(_staged_result, action, notes)
 
 
 def _staged_result(action: StagedAction, notes: Sequence[str]) -> ToolResult:
-    """Builds the result in a thread, because the diff of many files is long even if little of it is shown."""
+    """Builds the result of an `ast_edit` call, whose rewrites are staged; in a thread, because the diff of many files
+    is long."""
     cut = truncate_head(escape_controls(action.patch))
     rest = f"\n[{pluralized(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
     text = "\n".join([action.label, cut.content + rest, *map(escape_controls, notes)])
-    return text_result(text, details=_details(action.files, action.label, action.id))
+    return text_result(text, details=_result_details(action.files, action.label, action.id))
 
 
 def _skipped_notes(found: _SearchResults, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
@@ -294,12 +302,12 @@ def _stage_files(
                 data = file.read()
             if content_hash(data) != result.digest:
                 raise OSError
-            text = read_text(data, shown)
+            text = decode_file(data, shown)
         except (OSError, ToolError):
             gone.append(shown)
             continue
         spans = [
-            Span(start=part.start, end=part.end, new_text=part.text, strategy="exact")
+            TextEdit(start=part.start, end=part.end, new_text=part.text, strategy="exact")
             for part in result.replacements
         ]
         staged.append(
@@ -307,14 +315,14 @@ def _stage_files(
                 path=result.path,
                 shown=shown,
                 before_hash=result.digest,
-                data=text.bytes_with(spans, shown),
+                data=text.encode_with_edits(spans, shown),
                 diff=diff_spans(shown, text.text, [(span.start, span.end, span.new_text) for span in spans]),
             )
         )
     return staged, broken, gone
 
 
-def _details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any]:
+def _result_details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any]:
     return {
         "label": label,
         "pending": id,
@@ -327,16 +335,16 @@ def _details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any
     }
 
 
-def _pattern_of(arguments: Mapping[str, Any]) -> str:
+def _first_pattern(arguments: Mapping[str, Any]) -> str:
     pattern: Json = arguments.get("pattern")
-    rewrites = edit_objects(arguments, "rewrites")
+    rewrites = argument_objects(arguments, "rewrites")
     if not isinstance(pattern, str) and rewrites:
         pattern = rewrites[0].get("pattern")
     return one_line(pattern)[:200] if isinstance(pattern, str) else ""
 
 
-def _show_found(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    card = list_card("ast_grep", _pattern_of(arguments), result, "lines")
+def _search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    card = list_card("ast_grep", _first_pattern(arguments), result, "lines")
     matches = number_detail(result.details, "matches") if result else None
     if matches is None:
         return card
@@ -345,17 +353,18 @@ def _show_found(arguments: Mapping[str, Any], result: ToolResult | None) -> Card
     return msgspec.structs.replace(card, summary=summary)
 
 
-def _show_edit(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    card = edit_card("ast_edit", _pattern_of(arguments), result, lambda: "")
+def _edit_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    card = edit_card("ast_edit", _first_pattern(arguments), result, lambda: "")
     if result is None or not result.details or "pending" not in result.details:
         return card
-    return msgspec.structs.replace(card, subject=_pattern_of(arguments), summary=f"{card.summary}, staged")
+    return msgspec.structs.replace(card, subject=_first_pattern(arguments), summary=f"{card.summary}, staged")
 
 
 async def _files_to_search(
     workspace: Workspace, places: Sequence[str], globs: Sequence[str], cwd: Path, language: str | None
 ) -> list[SearchedFile]:
-    """Returns the files that ripgrep lists in searchable languages, sorted. `places` are absolute; default is `cwd`."""
+    """Returns the files to search structurally, sorted: those that ripgrep lists in supported languages below `places`,
+    which are absolute; by default below `cwd`."""
     single = [place for place in places if workspace.files.stat(place).kind == "file"]
     folders = [place for place in places if place not in single] or ([] if single else [str(cwd)])
     names = set(single)
@@ -376,7 +385,8 @@ async def _files_to_search(
 
 
 def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
-    """Filters the paths in a thread: a repository may have a hundred thousand, and each is checked."""
+    """Filters the listed paths by language and permission; in a thread, because a repository may have a hundred
+    thousand."""
     below = folder.rstrip("/")
     names = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
     return {f"{below}/{name}" for name in names if not is_kept_back(name)}
@@ -392,5 +402,5 @@ def _searchable_files(names: Sequence[str], language: str | None) -> list[Search
 
 
 def _is_valid_utf8(path: str) -> bool:
-    """Returns whether the path is valid text; other names cannot be reported."""
+    """Returns whether a path is valid UTF-8; other paths cannot be reported by the search process."""
     return path.encode("utf-8", "replace").decode() == path

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from tools.amounts import changed_lines
+from tools.argument_aliases import PATH_ALIASES, alias_resolver
 from tools.arguments import number_detail, text_argument, text_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.diffs import Diff, diff_texts
-from tools.edits.texts import FileText, read_text
+from tools.edits.texts import FileText, decode_file
 from tools.effects import Effects
 from tools.files.encoding import UTF8, Encoding
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
 from tools.files.mutations import FileState, NewContent
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments, withheld_files
 from tools.files.paths import display_path
-from tools.files.places import resolve_argument, resolve_arguments, withheld_files
 from tools.limits import count_lines
 from tools.results import Card, DiffBlock, FileBlock, TextPart, ToolResult, failed_card
 from tools.schema import schema_of
-from tools.spellings import PATH_ALIASES, alias_resolver
 from tools.text import escape_controls
 from tools.workspace import Workspace, workspace_of
 
@@ -34,11 +34,13 @@ _MAX_CARD_CHARS = 20_000
 
 
 class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="File to write (relative or absolute); parents are made")]
+    path: Annotated[
+        str, msgspec.Meta(description="File to write (relative or absolute); parents are created")
+    ]
     content: Annotated[str, msgspec.Meta(description="Its whole content")]
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(writes=resolve_arguments(context, self.path))
+        return Effects(writes=resolve_path_arguments(context, self.path))
 
 
 class _WriteOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +53,7 @@ class _WriteOutcome(msgspec.Struct, frozen=True, kw_only=True):
 def write_tool() -> Tool:
     return Tool(
         name="write",
-        description="Create a file or replace all of it. Makes parent directories. To change parts, use edit.",
+        description="Create a file or replace all of it. Creates parent directories. To change parts, use edit.",
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,
         effects=WriteArguments.effects,
@@ -59,7 +61,7 @@ def write_tool() -> Tool:
         prepare=_resolve_aliases,
         run=run_write,
         preview=_preview_diffs,
-        show=_show,
+        show=_call_card,
         snippet="Create or completely replace files",
         guidelines=("Use write for new files and complete rewrites only",),
     )
@@ -75,8 +77,8 @@ _resolve_aliases = alias_resolver(
 async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     if not arguments.path.strip() or "\0" in arguments.path:
-        raise ToolError("The path is empty or holds a null byte. Pass the file to write.")
-    path = await asyncio.to_thread(resolve_argument, workspace, arguments.path, context)
+        raise ToolError("The path is empty or contains a null byte. Pass the file to write.")
+    path = await asyncio.to_thread(resolve_path_argument, workspace, arguments.path, context)
     real = await asyncio.to_thread(workspace.files.real_path, path)
     shown = display_path(path, context.cwd)
 
@@ -86,13 +88,13 @@ async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResu
         return _new_content(workspace, path, real, shown, state, arguments.content)
 
     try:
-        changed = await workspace.mutations.change(path, context.call_id, compute)
+        changed = await workspace.mutations.change_file(path, context.call_id, compute)
     except OSError as problem:
         raise file_error(problem, "write", path, workspace.files) from None
     written = changed.info
     assert isinstance(written, _WriteOutcome)
-    workspace.read_cache.record_whole(real, changed.version, arguments.content)
-    return _result(written, shown, is_withheld=is_withheld)
+    workspace.read_cache.record_whole_text(real, changed.version, arguments.content)
+    return _write_result(written, shown, is_withheld=is_withheld)
 
 
 def _new_content(
@@ -105,16 +107,18 @@ def _new_content(
         info = _WriteOutcome(is_new=True, diff=None, changed_lines=[], lines=lines)
         return NewContent(data=data, added=lines, info=info)
     old = _old_text(state.data, shown)
-    keeps = old is not None and (old.encoding.mark or not old.encoding.has_single_byte_line_feeds)
+    keeps = old is not None and (old.encoding.byte_order_mark or not old.encoding.has_single_byte_line_feeds)
     encoding = old.encoding if old is not None and keeps else UTF8
     diff = diff_texts(shown, old.text, content.replace("\r\n", "\n")) if old is not None else None
     stale: list[int] = []
-    seen = workspace.read_cache.seen(real)
+    seen = workspace.read_cache.note_seen(real)
     if seen is not None and seen.version != state.stat.version and old is not None:
         stale = workspace.read_cache.changed_lines(real, old.text.split("\n"))
     info = _WriteOutcome(is_new=False, diff=diff, changed_lines=stale, lines=count_lines(content))
     return NewContent(
-        data=_encode(encoding, content.removeprefix("\ufeff") if encoding.mark else content, shown),
+        data=_encode(
+            encoding, content.removeprefix("\ufeff") if encoding.byte_order_mark else content, shown
+        ),
         added=diff.added if diff else info.lines,
         removed=diff.removed if diff else 0,
         info=info,
@@ -123,7 +127,7 @@ def _new_content(
 
 def _old_text(data: bytes, shown: str) -> FileText | None:
     try:
-        return read_text(data, shown)
+        return decode_file(data, shown)
     except ToolError:
         return None  # The old content was binary: there is nothing to compare.
 
@@ -133,12 +137,13 @@ def _encode(encoding: Encoding, content: str, shown: str) -> bytes:
         return encoding.encode(content)
     except UnicodeEncodeError as problem:
         raise ToolError(
-            f"Could not write {shown}: {problem.object[problem.start]!r} cannot be encoded as {encoding.name}. "
-            "The file is as it was before."
+            f"Could not write {shown}: {problem.object[problem.start]!r} cannot be encoded as "
+            f"{encoding.name}. "
+            "The file was not changed."
         ) from None
 
 
-def _result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> ToolResult:
+def _write_result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> ToolResult:
     diff = written.diff
     if written.is_new:
         text = f"Successfully wrote to {shown} (created, {written.lines} lines)."
@@ -169,7 +174,7 @@ def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[C
     return preview_write(arguments, look)
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
     given = arguments.get("content")
     lines = count_lines(given) if isinstance(given, str) else 0

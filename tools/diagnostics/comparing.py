@@ -8,21 +8,21 @@ from typing import Final
 
 import msgspec
 
-from tools.diagnostics import reading
-from tools.diagnostics.image import FolderImage
+from tools.diagnostics import output_parsers
+from tools.diagnostics.checkers import (
+    CannotCheck,
+    CheckedFolder,
+    CheckerCommand,
+    checker_commands,
+    files_by_command,
+)
+from tools.diagnostics.folder_before_change import FolderImage
 from tools.diagnostics.problems import (
     CodeProblem,
     FileChangeTexts,
     LineAlignment,
-    in_changed_lines,
     new_problems,
-)
-from tools.diagnostics.programs import (
-    CannotCheck,
-    CheckerCommand,
-    CheckerScope,
-    checker_commands,
-    files_by_command,
+    problems_in_changed_lines,
 )
 from tools.diagnostics.running import MAX_OUTPUT, CheckerEnvironment, CheckerResult, run_checker
 from tools.threads import run_to_completion
@@ -34,17 +34,18 @@ new."""
 
 
 class NewProblems(msgspec.Struct, frozen=True, kw_only=True):
-    """The combined result of all programs."""
+    """The new problems that all checking programs found in the changed files, and why some could not check."""
 
     problems: tuple[CodeProblem, ...] = ()
     failures: tuple[str, ...] = ()
     """Why some programs reported nothing, each a sentence without its full stop."""
 
 
-def plan_starts(
-    commands: Mapping[str, Sequence[str]], changed: Sequence[FileChangeTexts], ground: CheckerScope
+def plan_checker_runs(
+    commands: Mapping[str, Sequence[str]], changed: Sequence[FileChangeTexts], ground: CheckedFolder
 ) -> tuple[list[CheckerCommand], list[str]]:
-    """Returns the programs to start, and why some are not started. For a thread."""
+    """Returns the commands of the linters and type checkers to start for changed files, and why some are not started.
+    Blocks."""
     starts: list[CheckerCommand] = []
     failures: list[str] = []
     there = [one.path for one in changed if one.after is not None]
@@ -63,10 +64,10 @@ def plan_starts(
     return starts, failures
 
 
-async def run_and_compare(
+async def find_new_problems(
     starts: Sequence[CheckerCommand],
     changed: Sequence[FileChangeTexts],
-    ground: CheckerScope,
+    ground: CheckedFolder,
     around: CheckerEnvironment,
 ) -> NewProblems:
     changed = [one for one in changed if one.path.startswith(ground.root.rstrip("/") + "/")]
@@ -93,11 +94,12 @@ async def _new_problems_of(
     start: CheckerCommand,
     changed: Sequence[FileChangeTexts],
     alignments: Mapping[str, LineAlignment],
-    ground: CheckerScope,
+    ground: CheckedFolder,
     around: CheckerEnvironment,
 ) -> tuple[Sequence[CodeProblem], str]:
-    """Returns the new problems of one program, and why they may be incomplete."""
-    place = reading.path_resolver(start.folder, ground.root, ground.root)
+    """Returns the problems that one checking program reports for the changed files and did not report before, and why
+    they may be incomplete."""
+    place = output_parsers.path_resolver(start.folder, ground.root, ground.root)
     now = await run_checker(start, around, place=place, works_in=start.folder, argv=start.argv)
     cut = (
         f"{start.name} said more than {MAX_OUTPUT >> 20} MB, and the rest was not read" if now.is_cut else ""
@@ -107,7 +109,7 @@ async def _new_problems_of(
     try:
         before = await _problems_before(start, now, changed, ground, around)
     except (CannotCheck, OSError):
-        return in_changed_lines(now.problems, alignments), cut
+        return problems_in_changed_lines(now.problems, alignments), cut
     return new_problems(before, now.problems, alignments), cut
 
 
@@ -115,12 +117,13 @@ async def _problems_before(
     start: CheckerCommand,
     now: CheckerResult,
     changed: Sequence[FileChangeTexts],
-    ground: CheckerScope,
+    ground: CheckedFolder,
     around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
-    """Returns the problems before the change. Raises `CannotCheck`."""
+    """Returns the problems that a checking program reports for the files as they were before the change. Raises
+    `CannotCheck`."""
     if start.stdin_argv:
-        return await _problems_of_texts(start, now, changed, ground, around)
+        return await _problems_of_old_texts(start, now, changed, ground, around)
     root = ground.root.rstrip("/")
     missing = {one.path[len(root) + 1 :] for one in changed if one.before is None}
     gone = {word for word in start.given if word.removeprefix("./") in missing}
@@ -131,7 +134,7 @@ async def _problems_before(
         await run_to_completion(lambda: image.fill(ground.root, changed))
         works_in = image.root + start.folder[len(root) :]
         argv = tuple(word for word in start.argv if word not in gone)
-        place = reading.path_resolver(works_in, image.root, ground.root)
+        place = output_parsers.path_resolver(works_in, image.root, ground.root)
         seen = await run_checker(
             start, around.with_readable_folder(image.root), place=place, works_in=works_in, argv=argv
         )
@@ -143,18 +146,18 @@ async def _problems_before(
     return [problem for problem in seen.problems if problem.path not in new]
 
 
-async def _problems_of_texts(
+async def _problems_of_old_texts(
     start: CheckerCommand,
     now: CheckerResult,
     changed: Sequence[FileChangeTexts],
-    ground: CheckerScope,
+    ground: CheckedFolder,
     around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
     named = {problem.path for problem in now.problems}
     texts = [one for one in changed if one.path in named and one.before is not None]
     if len(texts) > _MAX_STDIN_FILES:
         raise CannotCheck("too many files")
-    place = reading.path_resolver(start.folder, ground.root, ground.root)
+    place = output_parsers.path_resolver(start.folder, ground.root, ground.root)
     found: list[CodeProblem] = []
     for one in texts:
         argv = (*start.stdin_argv, one.path)

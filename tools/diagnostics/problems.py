@@ -1,6 +1,6 @@
 """Problems reported by linters and type checkers, and the comparison of two reports on the same code.
 
-`running` starts the programs, `reading` parses their output."""
+`running` starts the programs, `output_parsers` parses their output."""
 
 import re
 from collections import defaultdict
@@ -9,16 +9,16 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.edits.aligning import UnchangedRun, unchanged_runs
+from tools.edits.line_alignment import UnchangedRun, unchanged_runs
 from tools.patterns import late
 
 Severity = Literal["error", "warning", "note"]
 _SEVERITY_ORDER: Final[Mapping[str, int]] = {"error": 0, "warning": 1, "note": 2}
-_LINE_REFERENCE: Final = late(r"\b(lines?|Zeile|ligne) \d+", re.IGNORECASE)
+_LINE_REFERENCE_PATTERN: Final = late(r"\b(lines?|Zeile|ligne) \d+", re.IGNORECASE)
 
 
 class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem that a program reports at one place."""
+    """One problem that a linter or type checker reports at one place of a file."""
 
     path: str
     """Absolute path."""
@@ -34,13 +34,14 @@ class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity = "error"
 
     @property
-    def kind(self) -> tuple[str, str, str, str]:
-        """The properties that the same problem at another line shares."""
-        return self.path, self.source, self.code, _LINE_REFERENCE.sub(r"\1", self.text)
+    def line_independent_key(self) -> tuple[str, str, str, str]:
+        """The properties of a code problem that do not depend on its line, by which it is found again in another
+        report."""
+        return self.path, self.source, self.code, _LINE_REFERENCE_PATTERN.sub(r"\1", self.text)
 
 
 class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed file with its old and new content."""
+    """A changed file with its old and new content, for finding the problems that the change caused."""
 
     path: str
     """Absolute path."""
@@ -56,44 +57,45 @@ class LineAlignment:
     """Maps lines of an old text to lines of the new text."""
 
     def __init__(self, before: bytes, after: bytes) -> None:
-        self._runs: list[UnchangedRun] = unchanged_runs(_lines(before), _lines(after))
+        self._runs: list[UnchangedRun] = unchanged_runs(_decoded_lines(before), _decoded_lines(after))
 
     def current_line(self, line: int) -> int | None:
-        """Returns the new number of an old line; None if it was changed or removed."""
+        """Returns the number in the new text of a line of the old text; None if the line was changed or removed."""
         for run in self._runs:
-            if run.old < line <= run.old + run.length:
-                return line - run.old + run.new
+            if run.old_start < line <= run.old_start + run.length:
+                return line - run.old_start + run.new_start
         return None
 
     def is_changed(self, line: int) -> bool:
-        """Returns whether this new line did not exist before."""
-        return not any(run.new < line <= run.new + run.length for run in self._runs)
+        """Returns whether a line of the new text did not exist in the old text."""
+        return not any(run.new_start < line <= run.new_start + run.length for run in self._runs)
 
 
-def _lines(data: bytes) -> list[str]:
+def _decoded_lines(data: bytes) -> list[str]:
     return data.decode("utf-8", "replace").split("\n")
 
 
 def new_problems(
     before: Sequence[CodeProblem], after: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
-    """Returns the problems of `after` that are not in `before`.
-
-    Lines may have moved. A problem that remains in a rewritten line is not new."""
+    """Returns the code problems of the report `after` that are not in `before`, although lines may have moved. A
+    problem that remains in a rewritten line is not new."""
     old: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
     for problem in before:
         alignment = changed.get(problem.path)
-        old[problem.kind].append(alignment.current_line(problem.line) if alignment else problem.line)
+        old[problem.line_independent_key].append(
+            alignment.current_line(problem.line) if alignment else problem.line
+        )
     left: list[CodeProblem] = []
     for problem in after:
-        places = old.get(problem.kind, [])
+        places = old.get(problem.line_independent_key, [])
         if problem.line in places:
             places.remove(problem.line)
         else:
             left.append(problem)
     fresh: list[CodeProblem] = []
     for problem in left:
-        places = old.get(problem.kind, [])
+        places = old.get(problem.line_independent_key, [])
         if places:
             places.pop()
         else:
@@ -101,13 +103,13 @@ def new_problems(
     return fresh
 
 
-def in_changed_lines(
+def problems_in_changed_lines(
     problems: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
-    """Returns the problems in new lines, for when the earlier report is unknown."""
+    """Returns the code problems in changed lines, for when the report before the change is unknown."""
     return [one for one in problems if one.path in changed and changed[one.path].is_changed(one.line)]
 
 
 def sorted_problems(problems: Sequence[CodeProblem]) -> list[CodeProblem]:
-    """Sorts by severity, then by place."""
+    """Sorts code problems by severity, then by file and line."""
     return sorted(problems, key=lambda one: (_SEVERITY_ORDER[one.severity], one.path, one.line, one.column))

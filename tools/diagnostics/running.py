@@ -1,4 +1,4 @@
-"""Runs a program that checks code, in the given sandbox, and parses its output."""
+"""Runs a linter or type checker in the given sandbox, and parses its output."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from tools.box.policy import Box, with_private_folder
-from tools.diagnostics import reading
+from tools.diagnostics import output_parsers
+from tools.diagnostics.checkers import CannotCheck, CheckerCommand
 from tools.diagnostics.problems import CodeProblem
-from tools.diagnostics.programs import CannotCheck, CheckerCommand
 from tools.operations import CommandLine
 from tools.running.limited_program import ProgramOutput, run_limited_program
 from tools.running.process import LocalProcesses
@@ -20,7 +20,7 @@ _MAX_ERROR_CHARS: Final = 20_000
 
 
 class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings that all checkers share."""
+    """What all linters and type checkers of one check share: processes, environment, sandbox, time limit."""
 
     processes: LocalProcesses
     environment: Mapping[str, str]
@@ -34,7 +34,7 @@ class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckerResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one run."""
+    """The problems that one run of a linter or type checker reported."""
 
     problems: tuple[CodeProblem, ...] = ()
     is_cut: bool = False
@@ -45,36 +45,36 @@ async def run_checker(
     how: CheckerCommand,
     around: CheckerEnvironment,
     *,
-    place: reading.ResolvePath,
+    place: output_parsers.ResolvePath,
     works_in: str,
     argv: tuple[str, ...],
     text: bytes = b"",
 ) -> CheckerResult:
-    """Runs a checker; `text` is its stdin. Raises `CannotCheck`."""
+    """Runs one linter or type checker, with `text` as its standard input. Raises `CannotCheck`."""
     command = CommandLine(argv=argv, cwd=works_in, environment=around.environment, box=around.box)
     said = await _run_program(how, command, around, text)
-    if said.is_late:
+    if said.is_timed_out:
         raise CannotCheck(f"{how.name} took longer than {around.seconds:g} seconds and was ended")
     whole = said.output + (b"\n" + said.errors if how.reads_both_streams else b"")
     try:
         found = await asyncio.to_thread(lambda: how.parse(whole.decode("utf-8", "replace"), how.name, place))
-    except reading.UnreadableOutput as problem:
+    except output_parsers.UnreadableOutput as problem:
         if said.is_cut:
             raise CannotCheck(f"{how.name} said more than {MAX_OUTPUT >> 20} MB") from None
         raise CannotCheck(_failure_message(how, said, str(problem))) from None
-    if not found and said.code not in how.expected_exit_codes and not said.is_cut:
+    if not found and said.exit_code not in how.expected_exit_codes and not said.is_cut:
         raise CannotCheck(_failure_message(how, said, ""))
     return CheckerResult(problems=tuple(found), is_cut=said.is_cut)
 
 
 def _failure_message(how: CheckerCommand, said: ProgramOutput, why: str) -> str:
-    if said.code < 0:
-        return f"{how.name} was ended by signal {-said.code}"
+    if said.exit_code < 0:
+        return f"{how.name} was ended by signal {-said.exit_code}"
     told = (said.errors + b"\n" + said.output if how.reads_both_streams else said.errors)[:_MAX_ERROR_CHARS]
     lines = [line for line in told.decode("utf-8", "replace").splitlines() if line.strip()]
     line = next((line for line in lines if "rror" in line), lines[0] if lines else "")
-    words = why or reading.clean_text(line, reading.MAX_TEXT)
-    return f"{how.name} failed (exit code {said.code})" + (f": {words}" if words else "")
+    words = why or output_parsers.clean_text(line, output_parsers.MAX_MESSAGE)
+    return f"{how.name} failed (exit code {said.exit_code})" + (f": {words}" if words else "")
 
 
 async def _run_program(

@@ -9,91 +9,93 @@ import msgspec
 
 from tools.base import ToolContext, ToolError
 from tools.edits.editing import EditedText
-from tools.edits.shown import ShownLines
+from tools.edits.shown_lines import ShownLines
 from tools.edits.syntax import FileSyntax
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
 from tools.files.mutations import AppliedChange, FileState, NewContent
+from tools.files.path_arguments import path_exists, resolve_path_argument, withheld_files
 from tools.files.paths import display_path
-from tools.files.places import exists, resolve_argument, withheld_files
 from tools.files.snapshots import FileSnapshot
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 
-class EditedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to be edited."""
+class EditTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that an edit call changes, with its path in several forms."""
 
     path: str
     """Absolute path."""
-    real: str
-    shown: str
+    real_path: str
+    display_path: str
     """The path as shown to people and models."""
     is_notebook: bool
 
     @property
     def key(self) -> str:
-        """The key of the file's lines in the read cache."""
-        return notebook_key(self.real) if self.is_notebook else self.real
+        """The key under which the read cache has the lines of this file."""
+        return notebook_key(self.real_path) if self.is_notebook else self.real_path
 
 
 class LockedFile:
-    """The state of a file under its lock."""
+    """A file that is locked for an edit: its content, and the lines of it that the model was shown."""
 
-    def __init__(self, workspace: Workspace, file: EditedFile, state: FileState | None) -> None:
+    def __init__(self, workspace: Workspace, file: EditTarget, state: FileState | None) -> None:
         self._workspace = workspace
         self.file = file
         self._state = state
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         return self._state is not None
 
     @property
     def data(self) -> bytes:
-        """Returns the content. Raises `FileNotFoundError`."""
+        """Returns the content of the locked file. Raises `FileNotFoundError`."""
         if self._state is None:
             raise FileNotFoundError(2, "No such file", self.file.path)
         return self._state.data
 
     @property
-    def shown(self) -> ShownLines:
+    def shown_lines(self) -> ShownLines:
         cache = self._workspace.read_cache
-        return ShownLines(lines=dict(cache.lines(self.file.key)), sent=cache.sent(self.file.real))
+        return ShownLines(
+            lines=dict(cache.lines(self.file.key)), applied_edits=cache.recent_edits(self.file.real_path)
+        )
 
     @property
     def versions(self) -> tuple[FileSnapshot, ...]:
-        """Returns the shown versions of the file, newest first."""
-        return self._workspace.read_cache.snapshots.of(self.file.key)
+        """Returns the versions of the locked file that the model was shown, newest first."""
+        return self._workspace.read_cache.snapshots.versions_of(self.file.key)
 
-    def note_shown(self, text: str, numbers: Sequence[int]) -> None:
+    def record_shown_lines(self, text: str, numbers: Sequence[int]) -> None:
         """Records lines that the model is shown with their anchors."""
         self._workspace.read_cache.snapshots.record(self.file.key, text, numbers)
 
     def syntax(self, text: str) -> FileSyntax:
         """Returns the syntax check for this text of the file."""
-        return self._workspace.syntax.of("" if self.file.is_notebook else self.file.path, text)
+        return self._workspace.syntax.check_file("" if self.file.is_notebook else self.file.path, text)
 
 
 ComputeEdits = Callable[[Sequence[LockedFile]], Sequence[EditedText]]
 """Computes the new content of each file."""
 
 
-class EditDone(msgspec.Struct, frozen=True, kw_only=True):
-    file: EditedFile
+class FinishedEdit(msgspec.Struct, frozen=True, kw_only=True):
+    file: EditTarget
     edited: EditedText
     is_withheld: bool = False
     """Whether the model may not read the file: then no line of it is reported."""
 
 
-async def resolve_file(raw: str, context: ToolContext) -> EditedFile:
+async def resolve_file(raw: str, context: ToolContext) -> EditTarget:
     workspace = workspace_of(context)
 
-    def found() -> EditedFile:
-        path = resolve_argument(workspace, raw, context)
-        return EditedFile(
+    def found() -> EditTarget:
+        path = resolve_path_argument(workspace, raw, context)
+        return EditTarget(
             path=path,
-            real=workspace.files.real_path(path),
-            shown=display_path(path, context.cwd),
+            real_path=workspace.files.real_path(path),
+            display_path=display_path(path, context.cwd),
             is_notebook=path.lower().endswith(".ipynb"),
         )
 
@@ -106,9 +108,9 @@ def notebook_key(real: str) -> str:
 
 
 async def edit_files(
-    context: ToolContext, files: Sequence[EditedFile], make: ComputeEdits
-) -> tuple[EditDone, ...]:
-    """Edits the files. Raises `ToolError` with every file unchanged."""
+    context: ToolContext, files: Sequence[EditTarget], make: ComputeEdits
+) -> tuple[FinishedEdit, ...]:
+    """Applies the edits of one call to all its files or to none. Raises `ToolError` with every file unchanged."""
     workspace = workspace_of(context)
     made: list[EditedText] = []
 
@@ -130,16 +132,17 @@ async def edit_files(
         if not hidden:
             raise
         # Its message contains lines of the file.
-        named = ", ".join(one_line(file.shown) for file in files if file.real in hidden)
+        named = ", ".join(one_line(file.display_path) for file in files if file.real_path in hidden)
         raise ToolError(
-            f"The edit was not made, and why is not told: a permission rule or what may be secret keeps the lines of "
-            f"{named} back. Read it first, if the user lets you; or ask the user to change it. Nothing was changed."
+            f"The edit was not made, and the reason is hidden: the lines of {named} may be secret, or a "
+            f"permission rule hides them. Read it first, if the user allows it, or ask the user to change "
+            f"it. Nothing was changed."
         ) from None
     done = tuple(
-        EditDone(
+        FinishedEdit(
             file=file,
-            edited=_without_file_lines(edited) if file.real in hidden else edited,
-            is_withheld=file.real in hidden,
+            edited=_without_withheld_lines(edited) if file.real_path in hidden else edited,
+            is_withheld=file.real_path in hidden,
         )
         for file, edited in zip(files, made, strict=True)
     )
@@ -148,14 +151,14 @@ async def edit_files(
     return done
 
 
-def _withheld_files(workspace: Workspace, files: Sequence[EditedFile]) -> frozenset[str]:
-    """Returns the existing files that the model may not read."""
-    kept = withheld_files(workspace, ((file.real, file.key) for file in files))
-    return frozenset(real for real in kept if exists(workspace, real))
+def _withheld_files(workspace: Workspace, files: Sequence[EditTarget]) -> frozenset[str]:
+    """Returns those of the edited files that exist and that the model may not read."""
+    kept = withheld_files(workspace, ((file.real_path, file.key) for file in files))
+    return frozenset(real for real in kept if path_exists(workspace, real))
 
 
-def _without_file_lines(edited: EditedText) -> EditedText:
-    """Removes lines of the file from the result, which programs of the model get too."""
+def _without_withheld_lines(edited: EditedText) -> EditedText:
+    """Removes the content of unreadable files from the result of an edit, which programs of the model receive too."""
     diff = msgspec.structs.replace(edited.diff, patch="", display="")
     warning = "The file has syntax errors now that it had not before." if edited.warning else ""
     return msgspec.structs.replace(edited, diff=diff, notes=(), warning=warning)
@@ -167,12 +170,14 @@ def _new_content(edited: EditedText) -> NewContent | None:
     return NewContent(data=edited.data, added=edited.diff.added, removed=edited.diff.removed)
 
 
-def _record_known_text(workspace: Workspace, done: EditDone, change: AppliedChange | None) -> None:
+def _record_known_text(workspace: Workspace, done: FinishedEdit, change: AppliedChange | None) -> None:
     """Records that the model knows the whole text of a file it changed."""
     file, edited, cache = done.file, done.edited, workspace.read_cache
     if change is None:
         return
-    cache.note_edits(file.real, edited.sent)
-    cache.forget(file.real)
+    cache.note_edits(file.real_path, edited.sent)
+    cache.forget(file.real_path)
     if change.stat is not None and not done.is_withheld:
-        cache.record_whole(file.key if not edited.is_as_stored else file.real, change.version, edited.text)
+        cache.record_whole_text(
+            file.key if not edited.is_as_stored else file.real_path, change.version, edited.text
+        )

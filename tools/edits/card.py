@@ -1,4 +1,4 @@
-"""Draws a change of files for people: a diff for each file, with notes beneath."""
+"""Returns the card of a call that changes files: a diff for each file, with notes beneath."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,17 +10,18 @@ from tools.text import escape_controls, one_line
 
 
 def edit_card(title: str, path: str, result: ToolResult | None, preview: Callable[[], str]) -> Card:
-    """`preview` returns the diff that the arguments alone show, while they stream in or wait for approval."""
+    """Returns the card of an edit call. `preview` returns the diff that the arguments alone show, while they stream in
+    or wait for approval."""
     if result is not None and result.is_error:
         return failed_card(title, path, result)
     details = result.details if result else None
     blocks = list(file_diffs(details, path))
     if result and not blocks and result.details and not text_detail(details, "patch"):
         shown = text_detail(details, "diff")
-        blocks = [_block(path, shown)] if shown else []
+        blocks = [_diff_block(path, shown)] if shown else []
     if not blocks and (result is None or details is None):
         patch = preview()
-        blocks = [_block(path, patch)] if patch else []
+        blocks = [_diff_block(path, patch)] if patch else []
     added = number_detail(details, "added") if result else None
     removed = number_detail(details, "removed") if result else None
     if added is None:
@@ -40,12 +41,12 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
 
 
 def file_details(path: str, patch: str, added: int, removed: int) -> dict[str, Any]:
-    """Returns one of the `files` in a result's details, which `file_diffs` reads."""
+    """Returns the entry of one changed file for the details of a tool result, from which `file_diffs` draws it."""
     return {"path": one_line(path), "patch": escape_controls(patch), "added": added, "removed": removed}
 
 
 def file_diffs(details: Mapping[str, Any] | None, path: str = "") -> Sequence[DiffBlock]:
-    """Returns the diffs in a result's details; `path` is for diffs that name no file."""
+    """Returns the diff blocks of the changed files in a result's details; `path` is for diffs that name no file."""
     files: Json = details.get("files") if details else None
     if isinstance(files, list) and files:
         told: list[Mapping[str, Any]] = [file for file in files if isinstance(file, dict)]
@@ -61,10 +62,10 @@ def file_diffs(details: Mapping[str, Any] | None, path: str = "") -> Sequence[Di
             if file.get("patch")
         ]
     patch = text_detail(details, "patch")
-    return [_block(path, patch, number_detail(details, "more") or 0)] if patch else []
+    return [_diff_block(path, patch, number_detail(details, "more") or 0)] if patch else []
 
 
-def _block(path: str, patch: str, more: int = 0) -> DiffBlock:
+def _diff_block(path: str, patch: str, more: int = 0) -> DiffBlock:
     return DiffBlock(
         path=path,
         diff=patch,

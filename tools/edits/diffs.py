@@ -4,15 +4,17 @@ Works from the changed spans, so that the cost depends on the change and not on 
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import AnyStr, Final
 
 import msgspec
 
-from tools.edits.aligning import equal_ends
+from tools.edits.line_alignment import UnchangedRun, count_common_ends, unchanged_runs
 
 DIFF_CONTEXT: Final = 3
 _DISPLAY_CONTEXT: Final = 4
-_MAX_ALIGNED_CELLS: Final = 4_000_000
+_MAX_COMPARED_CELLS: Final = 250_000
+"""Above that many pairs of lines, unique lines are matched first: comparing all takes their number squared."""
 _MAX_ALIGNED_LINES: Final = 60_000
 _MAX_DIFF_CHARS: Final = 400_000
 
@@ -23,8 +25,8 @@ class ChangedRegion(msgspec.Struct, frozen=True, kw_only=True):
     old_first: int
     """Index of the first old line, from 0."""
     new_first: int
-    old: tuple[str, ...]
-    new: tuple[str, ...]
+    old_lines: tuple[str, ...]
+    new_lines: tuple[str, ...]
 
 
 class Diff(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ def split_lines(text: str) -> list[str]:
 
 
 class _IndexedLines:
-    """Lines with their line feeds, of which only a few are accessed."""
+    """Gives access to ranges of a text's lines, with their line feeds, without building all of them."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
@@ -61,19 +63,19 @@ class _IndexedLines:
 
 def diff_spans(path: str, old: str, spans: Sequence[tuple[int, int, str]]) -> Diff:
     """Returns the diff of replacing `old[start:end]` by a text, for each span; spans are ordered and do not overlap."""
-    return _render(path, old, changed_regions(old, spans))
+    return _render_diff(path, old, changed_regions(old, spans))
 
 
 def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[ChangedRegion]:
-    """Returns the changed lines for such spans."""
+    """Returns the changed lines of a text in which spans are replaced; the spans are ordered and do not overlap."""
     regions: list[ChangedRegion] = []
     line, position, shift = 0, 0, 0
-    for start, end, new in _joined_by_line(old, spans):
+    for start, end, new in _widen_to_lines(old, spans):
         line += old.count("\n", position, start)
         position = start
         for region in _aligned_regions(split_lines(old[start:end]), split_lines(new), line, line + shift):
             regions.append(region)
-            shift += len(region.new) - len(region.old)
+            shift += len(region.new_lines) - len(region.old_lines)
     return regions
 
 
@@ -82,8 +84,9 @@ def diff_texts(path: str, old: str, new: str) -> Diff:
     return diff_spans(path, old, (_changed_span(old, new),))
 
 
-def compared_regions(old: str, new: str) -> list[ChangedRegion]:
-    """Returns the lines in which two whole texts differ."""
+@lru_cache(maxsize=4)
+def compared_regions(old: str, new: str) -> Sequence[ChangedRegion]:
+    """Returns the lines in which two whole texts differ; cached, because a change is compared for each view of it."""
     return changed_regions(old, (_changed_span(old, new),))
 
 
@@ -94,7 +97,7 @@ def _changed_span(old: str, new: str) -> tuple[int, int, str]:
 
 
 def common_prefix_length(old: AnyStr, new: AnyStr) -> int:
-    """Returns the length of the common beginning."""
+    """Returns how many characters two texts share at their beginning."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
@@ -116,8 +119,8 @@ def _common_suffix_length(old: str, new: str, head: int) -> int:
     return low
 
 
-def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Widens spans to whole lines; spans that share a line are merged."""
+def _widen_to_lines(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Widens the changed spans of a text to whole lines, and merges spans that share a line."""
     out: list[tuple[int, int, str]] = []
     for start, end, new in spans:
         if old[start:end] == new:
@@ -144,35 +147,43 @@ def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tup
 
 
 def _aligned_regions(old: list[str], new: list[str], old_line: int, new_line: int) -> list[ChangedRegion]:
-    head, tail = equal_ends(old, new)
+    head, tail = count_common_ends(old, new)
     old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
     if not old_middle and not new_middle:
         return []
-    if len(old_middle) + len(new_middle) > _MAX_ALIGNED_LINES:
-        opcodes = [("replace", 0, len(old_middle), 0, len(new_middle))]
-    else:
-        # In very many lines the frequent ones (blank, a brace) do not help and cost most of the time.
-        is_large = len(old_middle) * len(new_middle) > _MAX_ALIGNED_CELLS
-        opcodes = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=is_large).get_opcodes()
     return [
         ChangedRegion(
             old_first=old_line + head + first,
             new_first=new_line + head + new_first,
-            old=tuple(old_middle[first:last]),
-            new=tuple(new_middle[new_first:new_last]),
+            old_lines=tuple(old_middle[first:last]),
+            new_lines=tuple(new_middle[new_first:new_last]),
         )
-        for tag, first, last, new_first, new_last in opcodes
-        if tag != "equal"
+        for first, last, new_first, new_last in _changed_ranges(old_middle, new_middle)
     ]
 
 
-def _render(path: str, old: str, regions: list[ChangedRegion]) -> Diff:
+def _changed_ranges(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
+    """Returns the ranges of old lines, each with the range of new lines that replace them."""
+    if len(old) * len(new) <= _MAX_COMPARED_CELLS:
+        opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        return [(a, b, c, d) for tag, a, b, c, d in opcodes if tag != "equal"]
+    runs = unchanged_runs(old, new, max_lines=_MAX_ALIGNED_LINES, max_cells=_MAX_COMPARED_CELLS)
+    found: list[tuple[int, int, int, int]] = []
+    first = new_first = 0
+    for run in (*runs, UnchangedRun(len(old), len(new), 0)):
+        if run.old_start > first or run.new_start > new_first:
+            found.append((first, run.old_start, new_first, run.new_start))
+        first, new_first = run.old_start + run.length, run.new_start + run.length
+    return found
+
+
+def _render_diff(path: str, old: str, regions: list[ChangedRegion]) -> Diff:
     lines = _IndexedLines(old if regions else "")
     return Diff(
         patch=_unified_patch(path, lines, regions),
         display=_numbered_diff(lines, regions),
-        added=sum(len(region.new) for region in regions),
-        removed=sum(len(region.old) for region in regions),
+        added=sum(len(region.new_lines) for region in regions),
+        removed=sum(len(region.old_lines) for region in regions),
         first_changed_line=regions[0].new_first + 1 if regions else None,
     )
 
@@ -182,7 +193,7 @@ def group_regions(regions: Sequence[ChangedRegion], context: int) -> list[list[C
     groups: list[list[ChangedRegion]] = []
     for region in regions:
         last = groups[-1][-1] if groups else None
-        if last and region.old_first - (last.old_first + len(last.old)) <= 2 * context:
+        if last and region.old_first - (last.old_first + len(last.old_lines)) <= 2 * context:
             groups[-1].append(region)
         else:
             groups.append([region])
@@ -192,7 +203,7 @@ def group_regions(regions: Sequence[ChangedRegion], context: int) -> list[list[C
 def unified_hunks(old: str, groups: Iterable[Sequence[ChangedRegion]]) -> list[str]:
     """Returns the unified diff of each group of regions, without the names of files."""
     lines = _IndexedLines(old)
-    return [_hunk(lines, group) for group in groups]
+    return [_format_hunk(lines, group) for group in groups]
 
 
 def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
@@ -201,7 +212,7 @@ def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]
     out = [f"--- a/{path}\n+++ b/{path}\n"]
     size = 0
     for group in group_regions(regions, DIFF_CONTEXT):
-        hunk = _hunk(lines, group)
+        hunk = _format_hunk(lines, group)
         size += len(hunk)
         if size > _MAX_DIFF_CHARS:
             out.append("\\ The rest of the diff is too long to keep\n")
@@ -210,35 +221,35 @@ def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]
     return "".join(out)
 
 
-def _hunk(lines: _IndexedLines, group: Sequence[ChangedRegion]) -> str:
+def _format_hunk(lines: _IndexedLines, group: Sequence[ChangedRegion]) -> str:
     first, last = group[0], group[-1]
     start = max(0, first.old_first - DIFF_CONTEXT)
-    end = min(lines.count, last.old_first + len(last.old) + DIFF_CONTEXT)
+    end = min(lines.count, last.old_first + len(last.old_lines) + DIFF_CONTEXT)
     body: list[str] = []
     position = start
     for region in group:
         body.extend(" " + line for line in lines.between(position, region.old_first))
-        body.extend("-" + line for line in region.old)
-        body.extend("+" + line for line in region.new)
-        position = region.old_first + len(region.old)
+        body.extend("-" + line for line in region.old_lines)
+        body.extend("+" + line for line in region.new_lines)
+        position = region.old_first + len(region.old_lines)
     body.extend(" " + line for line in lines.between(position, end))
     old_count = end - start
-    new_count = old_count + sum(len(region.new) - len(region.old) for region in group)
+    new_count = old_count + sum(len(region.new_lines) - len(region.old_lines) for region in group)
     new_start = start + first.new_first - first.old_first
-    header = f"@@ -{_range(start, old_count)} +{_range(new_start, new_count)} @@\n"
+    header = f"@@ -{_format_hunk_range(start, old_count)} +{_format_hunk_range(new_start, new_count)} @@\n"
     return header + "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body
     )
 
 
-def _range(start: int, count: int) -> str:
+def _format_hunk_range(start: int, count: int) -> str:
     return f"{start + 1 if count else start},{count}"
 
 
 def _numbered_diff(lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
     if not regions:
         return ""
-    width = len(str(lines.count + sum(len(region.new) for region in regions)))
+    width = len(str(lines.count + sum(len(region.new_lines) for region in regions)))
     out: list[str] = []
     size = position = 0
     for group in group_regions(regions, _DISPLAY_CONTEXT):
@@ -248,13 +259,15 @@ def _numbered_diff(lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
             out.append(f" {'':>{width}} ...")
         shift = first.new_first - first.old_first
         for region in group:
-            out.extend(_numbered(" ", lines.between(position, region.old_first), position + shift, width))
-            out.extend(_numbered("-", region.old, region.old_first, width))
-            out.extend(_numbered("+", region.new, region.new_first, width))
-            position = region.old_first + len(region.old)
-            shift = region.new_first + len(region.new) - position
+            out.extend(
+                _numbered_lines(" ", lines.between(position, region.old_first), position + shift, width)
+            )
+            out.extend(_numbered_lines("-", region.old_lines, region.old_first, width))
+            out.extend(_numbered_lines("+", region.new_lines, region.new_first, width))
+            position = region.old_first + len(region.old_lines)
+            shift = region.new_first + len(region.new_lines) - position
         end = min(lines.count, position + _DISPLAY_CONTEXT)
-        out.extend(_numbered(" ", lines.between(position, end), position + shift, width))
+        out.extend(_numbered_lines(" ", lines.between(position, end), position + shift, width))
         size += sum(len(line) for line in out[-200:])
         if size > _MAX_DIFF_CHARS:
             break
@@ -264,7 +277,7 @@ def _numbered_diff(lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
     return "\n".join(out)
 
 
-def _numbered(sign: str, lines: "list[str] | tuple[str, ...]", first: int, width: int) -> list[str]:
+def _numbered_lines(sign: str, lines: "list[str] | tuple[str, ...]", first: int, width: int) -> list[str]:
     return [
         f"{sign}{first + offset + 1:>{width}} {line.rstrip(chr(10))}" for offset, line in enumerate(lines)
     ]

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tools.edits.boundaries import SyntaxCheck, check_edits, problem_note
-from tools.edits.dialects.matching import Document, Span, Strategy
+from tools.edits.dialects.matching import Document, MatchStrategy, TextEdit
 from tools.edits.dialects.replacing import Edit, PlacedEdits, place_replacements
 from tools.edits.diffs import Diff, diff_spans
-from tools.edits.notebooks import are_in_raw_json, notebook_text
-from tools.edits.shown import ShownLines
-from tools.edits.texts import Editable, apply_spans, read_text, sorted_spans
+from tools.edits.edit_checks import SyntaxCheck, check_edits, syntax_error_note
+from tools.edits.notebooks import editable_notebook, occur_in_raw_json
+from tools.edits.shown_lines import ShownLines
+from tools.edits.texts import Editable, apply_spans, decode_file, sorted_spans
 
-_STRATEGY_NOTES: dict[Strategy, str] = {
+_STRATEGY_NOTES: dict[MatchStrategy, str] = {
     "trailing-whitespace": "ignoring trailing whitespace",
     "indentation": "ignoring indentation",
     "look-alikes": "ignoring look-alikes",
@@ -28,14 +28,14 @@ _STRATEGY_NOTES: dict[Strategy, str] = {
 
 
 class EditedText(msgspec.Struct, frozen=True, kw_only=True):
-    """The result for one file."""
+    """The new content of one edited file, with its diff, notes and syntax warning."""
 
     data: bytes | None
     """The new content; None if the file stays unchanged."""
     text: str
     """The new text as edits see it."""
     diff: Diff
-    strategies: tuple[Strategy, ...]
+    strategies: tuple[MatchStrategy, ...]
     count: int
     """Number of places that were replaced."""
     notes: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class EditedText(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the syntax was checked."""
     is_as_stored: bool = True
     """False if `text` is the `read` tool's rendering of the file."""
-    places: tuple[tuple[int, int], ...] = ()
+    changed_line_ranges: tuple[tuple[int, int], ...] = ()
     """First and last line of each change in the new text, from 1."""
     is_new: bool = False
     is_removed: bool = False
@@ -56,9 +56,10 @@ class EditedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_editable(data: bytes, path: str, *, is_notebook: bool = False) -> Editable:
-    """Decodes a notebook as `read` shows it, and any other file as it is. Raises `ToolError` for a binary file."""
-    found = notebook_text(data) if is_notebook else None
-    return found if found is not None else read_text(data, path)
+    """Decodes a file for editing: a notebook in the form that `read` shows, any other file as text. Raises `ToolError`
+    for a binary file."""
+    found = editable_notebook(data) if is_notebook else None
+    return found if found is not None else decode_file(data, path)
 
 
 def apply_edits(
@@ -70,41 +71,40 @@ def apply_edits(
     *,
     is_notebook: bool = False,
 ) -> EditedText:
-    """Applies all edits, each matched against the original file. Raises `ToolError`, and then applies none."""
+    """Applies replacements to one file's text, each matched against the original. Raises `ToolError`, and then applies
+    none."""
     target = read_editable(data, path, is_notebook=is_notebook)
-    if not target.is_as_stored and are_in_raw_json(data, [edit.old_text for edit in edits], target.text):
-        target = read_text(data, path)
+    if not target.is_as_stored and occur_in_raw_json(data, [edit.old_text for edit in edits], target.text):
+        target = decode_file(data, path)
     edited = apply_placed_edits(target, place_replacements(target, edits, path, shown), path, syntax)
-    sent = tuple(
-        (target.with_line_feeds(edit.old_text), target.with_line_feeds(edit.new_text)) for edit in edits
-    )
+    sent = tuple((target.to_line_feeds(edit.old_text), target.to_line_feeds(edit.new_text)) for edit in edits)
     return msgspec.structs.replace(edited, sent=sent)
 
 
 def apply_placed_edits(
     target: Editable, placed: PlacedEdits, path: str, syntax: Callable[[str], SyntaxCheck]
 ) -> EditedText:
-    """Applies and checks placed edits. Raises `ToolError`."""
+    """Applies edits whose places are known to a file's text, and checks its new syntax. Raises `ToolError`."""
     document = Document(target.text)
-    ordered = sorted_spans(document, placed.found, path)
+    ordered = sorted_spans(document, placed.spans_by_edit, path)
     checked = check_edits(document, ordered, syntax(target.text), path)
     spans = [span for span in checked.spans if target.text[span.start : span.end] != span.new_text]
     text = apply_spans(target.text, spans)
     return EditedText(
-        data=target.bytes_with(spans, path) if spans else None,
+        data=target.encode_with_edits(spans, path) if spans else None,
         text=text,
         diff=diff_spans(path, target.text, [(span.start, span.end, span.new_text) for span in spans]),
         strategies=placed.strategies,
         count=len(spans),
         notes=(*placed.notes, *_loose_match_notes(placed.strategies), *checked.notes),
-        warning=problem_note(checked.problems, text),
+        warning=syntax_error_note(checked.problems, text),
         is_checked=checked.is_checked,
         is_as_stored=target.is_as_stored,
-        places=_changed_lines(target.text, spans),
+        changed_line_ranges=_changed_line_ranges(target.text, spans),
     )
 
 
-def _changed_lines(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
+def _changed_line_ranges(text: str, spans: Sequence[TextEdit]) -> tuple[tuple[int, int], ...]:
     out: list[tuple[int, int]] = []
     line, position = 1, 0
     for span in spans:
@@ -116,7 +116,7 @@ def _changed_lines(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], .
     return tuple(out)
 
 
-def _loose_match_notes(strategies: Sequence[Strategy]) -> tuple[str, ...]:
+def _loose_match_notes(strategies: Sequence[MatchStrategy]) -> tuple[str, ...]:
     loose = [
         f"edit {number} {_STRATEGY_NOTES[how]}"
         for number, how in enumerate(strategies, 1)

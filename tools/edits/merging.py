@@ -9,21 +9,21 @@ import msgspec
 _MAX_LINES: Final = 20_000
 
 
-class _Span(msgspec.Struct, frozen=True):
-    """Lines of the base that one side replaced."""
+class _SideChange(msgspec.Struct, frozen=True):
+    """Lines of the base text that one side of a merge replaced."""
 
     first: int
     end: int
     new: tuple[str, ...]
 
 
-class _Place(msgspec.Struct, frozen=True):
-    """A place of the base that at least one side changed."""
+class _MergeRegion(msgspec.Struct, frozen=True):
+    """A range of the base text's lines that at least one side of a merge changed."""
 
     first: int
     end: int
-    mine: tuple[_Span, ...]
-    other: tuple[_Span, ...]
+    mine: tuple[_SideChange, ...]
+    other: tuple[_SideChange, ...]
 
     @property
     def is_conflict(self) -> bool:
@@ -31,66 +31,67 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def three_way_merge(base: str, mine: str, other: str) -> str | None:
-    """Applies the changes of `mine` and of `other` to `base`; None where both changed the same place."""
+    """Merges the changes of the texts `mine` and `other` to their common `base`; None if both changed the same
+    place."""
     if mine in (base, other):
         return other
     if other == base:
         return mine
     lines = base.splitlines(keepends=True)
-    places = _places(lines, mine, other)
+    places = _merge_regions(lines, mine, other)
     if places is None or any(place.is_conflict for place in places):
         return None
-    return "".join(_merged(lines, places, ("", "")))
+    return "".join(_merged_lines(lines, places, ("", "")))
 
 
 def conflict_text(base: str, mine: str, other: str, names: tuple[str, str]) -> str:
-    """Returns the merged text with both versions of each place that both sides changed, marked as git marks them with
-    the names of the two sides. Empty for texts that are too long."""
+    """Returns the merged text with git's conflict marks around both versions of each place that both sides changed.
+    Empty for texts that are too long."""
     lines = base.splitlines(keepends=True)
-    places = _places(lines, mine, other)
-    return "" if places is None else "".join(_merged(lines, places, names))
+    places = _merge_regions(lines, mine, other)
+    return "" if places is None else "".join(_merged_lines(lines, places, names))
 
 
-def _places(lines: list[str], mine: str, other: str) -> list[_Place] | None:
+def _merge_regions(lines: list[str], mine: str, other: str) -> list[_MergeRegion] | None:
     sides = mine.splitlines(keepends=True), other.splitlines(keepends=True)
     if max(len(lines), *map(len, sides)) > _MAX_LINES:
         return None
     spans = sorted(
-        ((span, is_other) for is_other, side in enumerate(sides) for span in _spans(lines, side)),
+        ((span, is_other) for is_other, side in enumerate(sides) for span in _side_changes(lines, side)),
         key=lambda one: (one[0].first, one[0].end),
     )
-    places: list[_Place] = []
+    places: list[_MergeRegion] = []
     for span, is_other in spans:
         found = ((), (span,)) if is_other else ((span,), ())
         last = places[-1] if places else None
         if last is not None and span.first <= last.end:
-            places[-1] = _Place(
+            places[-1] = _MergeRegion(
                 last.first, max(last.end, span.end), (*last.mine, *found[0]), (*last.other, *found[1])
             )
         else:
-            places.append(_Place(span.first, span.end, *found))
+            places.append(_MergeRegion(span.first, span.end, *found))
     return places
 
 
-def _merged(lines: list[str], places: Sequence[_Place], names: tuple[str, str]) -> Iterator[str]:
+def _merged_lines(lines: list[str], places: Sequence[_MergeRegion], names: tuple[str, str]) -> Iterator[str]:
     at = 0
     for place in places:
         yield from lines[at : place.first]
         at = place.end
-        sides = [_applied(lines, place, spans) for spans in (place.mine, place.other)]
+        sides = [_apply_side(lines, place, spans) for spans in (place.mine, place.other)]
         if place.is_conflict:
             yield f"<<<<<<< {names[0]}\n"
-            yield from _ended(sides[0])
+            yield from _with_final_newline(sides[0])
             yield "=======\n"
-            yield from _ended(sides[1])
+            yield from _with_final_newline(sides[1])
             yield f">>>>>>> {names[1]}\n"
         else:
             yield from sides[0 if place.mine else 1]
     yield from lines[at:]
 
 
-def _applied(lines: list[str], place: _Place, spans: Sequence[_Span]) -> list[str]:
-    """Returns the lines of a place as one side has them."""
+def _apply_side(lines: list[str], place: _MergeRegion, spans: Sequence[_SideChange]) -> list[str]:
+    """Returns the lines of a changed range as one side of the merge has them."""
     made: list[str] = []
     at = place.first
     for span in spans:
@@ -100,15 +101,15 @@ def _applied(lines: list[str], place: _Place, spans: Sequence[_Span]) -> list[st
     return [*made, *lines[at : place.end]]
 
 
-def _ended(lines: list[str]) -> list[str]:
-    """Returns the lines with an end of line behind the last one, for the mark that follows."""
+def _with_final_newline(lines: list[str]) -> list[str]:
+    """Returns lines that end with a line feed, so that a conflict mark can follow them."""
     return [*lines[:-1], f"{lines[-1]}\n"] if lines and not lines[-1].endswith(("\n", "\r")) else lines
 
 
-def _spans(base: list[str], changed: list[str]) -> list[_Span]:
+def _side_changes(base: list[str], changed: list[str]) -> list[_SideChange]:
     matcher = SequenceMatcher(None, base, changed, autojunk=False)
     return [
-        _Span(first, end, tuple(changed[there:until]))
+        _SideChange(first, end, tuple(changed[there:until]))
         for tag, first, end, there, until in matcher.get_opcodes()
         if tag != "equal"
     ]

@@ -40,7 +40,7 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
-    """One pending action."""
+    """A change that is staged: it waits until the user or the model applies or discards it."""
 
     id: str
     label: str
@@ -58,7 +58,7 @@ class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an action."""
+    """The outcome of a staged action that was applied or discarded."""
 
     staged: StagedAction
     action: Resolution
@@ -69,11 +69,11 @@ class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnknownAction(Exception):
-    """No such action exists; the message lists the existing ones."""
+    """Raised if no staged action has this id; the message lists the existing ones."""
 
 
 class PendingChanges:
-    """The pending actions of one session, oldest first."""
+    """The staged actions of one session that are not yet applied or discarded, oldest first."""
 
     def __init__(self, mutations: Callable[[], MutationQueue]) -> None:
         self._mutations = mutations
@@ -82,11 +82,11 @@ class PendingChanges:
         self._listeners: list[Callable[[ResolvedAction | None], None]] = []
 
     def subscribe(self, listener: Callable[[ResolvedAction | None], None]) -> None:
-        """Calls `listener` whenever the list changes, with the outcome of a resolved action."""
+        """Calls `listener` whenever the list of staged actions changes, with the outcome of a resolved action."""
         self._listeners.append(listener)
 
     @property
-    def waiting(self) -> tuple[StagedAction, ...]:
+    def pending_actions(self) -> tuple[StagedAction, ...]:
         return tuple(self._waiting)
 
     def stage(
@@ -99,7 +99,7 @@ class PendingChanges:
         reject: Callable[[str], Awaitable[str | None]] | None = None,
         is_merged: bool = False,
     ) -> StagedAction:
-        """Adds an action. Raises `UnknownAction` if too many are pending."""
+        """Adds a staged action. Raises `UnknownAction` if too many are pending."""
         if len(self._waiting) >= MAX_PENDING:
             raise UnknownAction(f"{MAX_PENDING} actions wait already. Resolve one of them first.")
         self._count += 1
@@ -117,7 +117,7 @@ class PendingChanges:
         return made
 
     def find(self, id: str | None) -> StagedAction:
-        """Returns the action; without an id there must be exactly one. Raises `UnknownAction`."""
+        """Returns the staged action with this id; without an id there must be exactly one. Raises `UnknownAction`."""
         if not self._waiting:
             raise UnknownAction(_NOTHING_STAGED_TEXT)
         if id is None:
@@ -132,23 +132,33 @@ class PendingChanges:
         return found
 
     def restage(self, id: str, label: str, files: Sequence[StagedFile]) -> None:
-        """Replaces what an action would write. Raises `UnknownAction`."""
+        """Replaces the new contents that a staged action would write. Raises `UnknownAction`."""
         found = self.find(id)
         made = msgspec.structs.replace(found, label=label, files=tuple(files))
         self._waiting[self._waiting.index(found)] = made
         self._notify(None)
 
-    def affected_paths(self, id: str | None) -> tuple[str, ...]:
-        """Returns the files that applying would write, for all actions that the id may mean."""
+    def affected_paths(self, id: str | None, files: Collection[str] = ()) -> tuple[str, ...]:
+        """Returns the files that applying a staged action would write, for all actions that the id may mean."""
         chosen = [one for one in self._waiting if id in (None, one.id)]
-        return tuple(dict.fromkeys(file.path for one in chosen for file in one.files))
+        found = (file for one in chosen for file in one.files if not files or file.shown in files)
+        return tuple(dict.fromkeys(file.path for file in found))
 
     async def resolve(
-        self, id: str | None, action: Resolution, reason: str, *, by: ResolvedBy, call_id: str
+        self,
+        id: str | None,
+        action: Resolution,
+        reason: str,
+        *,
+        by: ResolvedBy,
+        call_id: str,
+        files: Collection[str] = (),
     ) -> ResolvedAction:
-        """Applies or discards an action, which is then no longer pending. Raises `UnknownAction`, or what `apply`
-        raises."""
+        """Applies or discards a staged action, which is then no longer pending. Raises `UnknownAction`, or what `apply`
+        raises. `files`: only these files of a copy's work; the others stay staged."""
         staged = self.find(id)
+        if files and (chosen := _named_files(staged, files)) != staged.files:
+            return await self._resolve_part(staged, chosen, action, by, call_id)
         self._waiting.remove(staged)
         found = ResolvedAction(staged=staged, action=action, is_done=False, text="", by=by)
         try:
@@ -163,8 +173,35 @@ class PendingChanges:
             self._notify(found)
         return found
 
+    async def _resolve_part(
+        self,
+        staged: StagedAction,
+        chosen: tuple[StagedFile, ...],
+        action: Resolution,
+        by: ResolvedBy,
+        call_id: str,
+    ) -> ResolvedAction:
+        """Applies or discards some files of a staged action, which keeps the others and those that are not written."""
+        at = self._waiting.index(staged)
+        self._waiting.remove(staged)
+        part = msgspec.structs.replace(staged, files=chosen)
+        names = ", ".join(file.shown for file in chosen)
+        left, text = {file.shown: file for file in chosen}, f"Could not apply: {names}"
+        try:
+            refused = await self._write(part, call_id) if action == "apply" else ()
+            left = {file.shown: file for file in refused}
+            did = "Applied" if action == "apply" else "Discarded"
+            text = _conflict_message(part, refused) if refused else f"{did}: {names}, of {staged.label}."
+        finally:
+            done = {file.shown for file in chosen} - left.keys()
+            files = tuple(left.get(file.shown, file) for file in staged.files if file.shown not in done)
+            self._waiting.insert(at, msgspec.structs.replace(staged, files=files))
+            found = ResolvedAction(staged=part, action=action, is_done=not left, text=text, by=by)
+            self._notify(found)
+        return found
+
     def drop_all(self, why: str, ids: Collection[str] | None = None) -> tuple[StagedAction, ...]:
-        """Discards all actions, or those of these ids, because their context is gone."""
+        """Discards all staged actions, or those of these ids, because what they refer to is gone."""
         gone = tuple(one for one in self._waiting if ids is None or one.id in ids)
         self._waiting = [one for one in self._waiting if one not in gone]
         for one in gone:
@@ -185,7 +222,7 @@ class PendingChanges:
             refused = await self._write(staged, call_id)
             if refused and staged.is_merged:
                 self._waiting.insert(0, msgspec.structs.replace(staged, files=refused))
-                return msgspec.structs.replace(done, is_done=False, text=_told_conflicts(staged, refused))
+                return msgspec.structs.replace(done, is_done=False, text=_conflict_message(staged, refused))
             if refused:
                 return msgspec.structs.replace(
                     done,
@@ -195,12 +232,12 @@ class PendingChanges:
                 )
         said = await staged.apply(reason) if staged.apply is not None else ""
         return msgspec.structs.replace(
-            done, text=said or f"Applied: {_with_count(staged.label, staged.files)}."
+            done, text=said or f"Applied: {_label_with_count(staged.label, staged.files)}."
         )
 
     async def _write(self, staged: StagedAction, call_id: str) -> tuple[StagedFile, ...]:
-        """Writes the files and returns those that were not written because they have changed: in a merge those in
-        conflict, otherwise nothing is written if there is one."""
+        """Writes the files of a staged action and returns those that were not written because they have changed
+        meanwhile: in a merge those in conflict, otherwise all if there is one."""
         refused: list[StagedFile] = []
 
         def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:
@@ -208,12 +245,13 @@ class PendingChanges:
             present = [state.data if state is not None else None for state in states]
             if staged.is_merged:
                 return [
-                    _merged(file, data, refused) for file, data in zip(staged.files, present, strict=True)
+                    _merged_content(file, data, refused)
+                    for file, data in zip(staged.files, present, strict=True)
                 ]
             for file, data in zip(staged.files, present, strict=True):
                 if (content_hash(data) if data is not None else None) != file.before_hash:
                     refused.append(file)
-            return [None if refused else _content(file, file.data) for file in staged.files]
+            return [None if refused else _new_content(file, file.data) for file in staged.files]
 
         await self._mutations().change_all([file.path for file in staged.files], call_id, compute)
         return tuple(refused)
@@ -230,19 +268,31 @@ class PendingChanges:
             listener(resolved)
 
 
-def _content(file: StagedFile, data: bytes | None) -> NewContent:
+def _named_files(staged: StagedAction, files: Collection[str]) -> tuple[StagedFile, ...]:
+    """Returns those files of a staged action that the caller named. Raises `UnknownAction`."""
+    if not staged.is_merged:
+        raise UnknownAction(f"The files of {staged.id} are written together, or none of them. Name no files.")
+    unknown = set(files) - {file.shown for file in staged.files}
+    if unknown:
+        known = ", ".join(file.shown for file in staged.files)
+        raise UnknownAction(f"{staged.id} has no file {', '.join(sorted(unknown))}. Its files: {known}.")
+    return tuple(file for file in staged.files if file.shown in files)
+
+
+def _new_content(file: StagedFile, data: bytes | None) -> NewContent:
     return NewContent(
         data=data, added=file.diff.added, removed=file.diff.removed, is_executable=file.is_executable
     )
 
 
-def _merged(file: StagedFile, present: bytes | None, refused: list[StagedFile]) -> NewContent | None:
-    """Returns the content that has both changes; None if it needs no writing, or is refused."""
+def _merged_content(file: StagedFile, present: bytes | None, refused: list[StagedFile]) -> NewContent | None:
+    """Returns the content of a file that has both the staged change and the one made meanwhile; None if it needs no
+    writing, or is refused."""
     if present == file.data and file.is_executable is None:
         return None
     if present in (file.base, file.data) or file.data == file.base:
-        return _content(file, present if file.data == file.base else file.data)
-    texts = [_text(data) for data in (file.base, present, file.data)]
+        return _new_content(file, present if file.data == file.base else file.data)
+    texts = [_decode_for_merge(data) for data in (file.base, present, file.data)]
     base, mine, other = texts
     conflict = (
         "Only one of both still has the file." if file.data is None or present is None else "It is no text."
@@ -250,14 +300,14 @@ def _merged(file: StagedFile, present: bytes | None, refused: list[StagedFile]) 
     if base is not None and mine is not None and other is not None:
         merged = three_way_merge(base, mine, other)
         if merged is not None:
-            return _content(file, merged.encode())
+            return _new_content(file, merged.encode())
         conflict = conflict_text(base, mine, other, ("here", "staged")) or "It is too long to be merged."
     refused.append(msgspec.structs.replace(file, conflict=conflict))
     return None
 
 
-def _text(data: bytes | None) -> str | None:
-    """Decodes a content for a merge, in which a missing file is an empty one; None if it is no text."""
+def _decode_for_merge(data: bytes | None) -> str | None:
+    """Decodes a file's content for a merge, in which a missing file is an empty one; None if it is not text."""
     if data is None:
         return ""
     try:
@@ -266,15 +316,15 @@ def _text(data: bytes | None) -> str | None:
         return None
 
 
-def _with_count(label: str, files: Sequence[StagedFile]) -> str:
+def _label_with_count(label: str, files: Sequence[StagedFile]) -> str:
     count = len(files)
     told = f" in {count} file{'' if count == 1 else 's'}" if count else ""
     return label if label.endswith(told) else label + told
 
 
-def _told_conflicts(staged: StagedAction, refused: Sequence[StagedFile]) -> str:
+def _conflict_message(staged: StagedAction, refused: Sequence[StagedFile]) -> str:
     count = len(staged.files) - len(refused)
-    written = f"Applied: {_with_count(staged.label, staged.files[:count])}. " if count else ""
+    written = f"Applied: {_label_with_count(staged.label, staged.files[:count])}. " if count else ""
     parts = [f"{file.shown}:\n{file.conflict[:_MAX_CONFLICT_CHARS]}" for file in refused[:_MAX_CONFLICTS]]
     more = len(refused) - len(parts)
     parts += [f"and {more} more files"] if more > 0 else []

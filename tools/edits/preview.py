@@ -9,15 +9,15 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.call import EditArguments
 from tools.edits.card import file_details
 from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
 from tools.edits.dialects.matching import Document
 from tools.edits.dialects.patching import PatchedFile, parse_patch, place_hunks
 from tools.edits.dialects.replacing import Edit, EditNotFound, PlacedEdits, place_replacements
 from tools.edits.diffs import DIFF_CONTEXT, ChangedRegion, changed_regions, compared_regions, group_regions
-from tools.edits.named import edit_objects
-from tools.edits.shown import NOTHING_SHOWN, ShownLines
+from tools.edits.edit_arguments import EditArguments
+from tools.edits.named_files import argument_objects
+from tools.edits.shown_lines import NOTHING_SHOWN, ShownLines
 from tools.edits.texts import Editable, sorted_spans
 from tools.files.snapshots import FileSnapshot
 
@@ -25,12 +25,12 @@ _T = TypeVar("_T")
 MAX_LINES: Final = 400
 """Maximum length of one diff."""
 _MAX_FILES: Final = 20
-_MAX_COMPARED: Final = 4_000_000
+_MAX_COMPARED_CHARS: Final = 4_000_000
 """Old lines times new lines that are compared for a preview."""
 
 
 class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a file before a call runs."""
+    """What a preview knows of a file before a call changes it: its text, or that it is missing or hidden."""
 
     state: Literal["text", "missing", "hidden"]
     """`hidden` means too large, binary, or not to be shown."""
@@ -50,51 +50,51 @@ LookUpFile = Callable[[str], PreviewFile]
 
 
 class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The diff of one file, up to a number of lines."""
+    """The diff that a call would make in one file, cut at a number of lines."""
 
     path: str
     real: str
     patch: str
-    more: int
+    omitted_lines: int
     """Number of omitted lines."""
     added: int
     removed: int
 
 
 class UnmatchedEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """An edit whose old text is not in its file."""
+    """An edit of a streaming call whose old text is not in its file."""
 
-    why: str
+    reason: str
     path: str
     """Path as it was sent."""
     real: str
 
 
 def preview_edits(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
-    """Returns the diffs of an editing call; none if a file must not be shown or an edit has no place."""
+    """Returns the diffs that an editing call would make; none if a file must not be shown or an edit has no place."""
     try:
         call = msgspec.convert(dict(arguments), EditArguments)
-        return tuple(
-            diff_of(seen, regions) for seen, regions in islice(_changed_regions(call, look), _MAX_FILES)
-        )
+        found = islice(regions_by_file(call, look), _MAX_FILES)
+        return tuple(diff_of(seen, regions) for _, seen, regions in found)
     except (msgspec.ValidationError, ToolError):
         return ()
 
 
 def preview_write(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
-    """Returns the diff against the overwritten file; none for a new file, whose text the arguments show."""
+    """Returns the diff that a write call would make in an existing file; none for a new file, whose text the arguments
+    show."""
     path, content = arguments.get("path"), arguments.get("content")
     if not isinstance(path, str) or not path.strip() or not isinstance(content, str):
         return ()
     seen = look(path)
-    if seen.text is None or seen.text.text.count("\n") * content.count("\n") > _MAX_COMPARED:
+    if seen.text is None or seen.text.text.count("\n") * content.count("\n") > _MAX_COMPARED_CHARS:
         return ()
     return (diff_of(seen, compared_regions(seen.text.text, content.replace("\r\n", "\n"))),)
 
 
 def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> UnmatchedEdit | None:
-    """Returns the first complete edit so far whose old text is not in its file."""
-    for path, edits in _group_by_path(_edits(arguments)).items():
+    """Returns the first complete edit of a streaming call whose old text is not in its file."""
+    for path, edits in _group_by_path(_complete_edits(arguments)).items():
         seen = look(path)
         try:
             if seen.error is not None:
@@ -103,23 +103,24 @@ def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> Unma
                 place_replacements(seen.text, edits, seen.path, seen.shown)
         except ToolError as problem:
             if problem is seen.error or isinstance(problem, EditNotFound):
-                return UnmatchedEdit(why=str(problem), path=path, real=seen.real)
+                return UnmatchedEdit(reason=str(problem), path=path, real=seen.real)
     return None
 
 
 def diff_details(diffs: Sequence[CallDiff]) -> dict[str, Any]:
-    """Returns the result details for these diffs."""
+    """Returns the details of a tool result from which its card draws these diffs."""
     files: list[dict[str, Any]] = [
-        {**file_details(diff.path, diff.patch, diff.added, diff.removed), "more": diff.more} for diff in diffs
+        {**file_details(diff.path, diff.patch, diff.added, diff.removed), "more": diff.omitted_lines}
+        for diff in diffs
     ]
     totals = {name: sum(file[name] for file in files) for name in ("added", "removed", "more")}
     details = {"patch": "".join(file["patch"] for file in files), **totals}
     return {**details, "files": files} if len(files) > 1 else details
 
 
-def _edits(arguments: Mapping[str, Any]) -> Iterable[tuple[str, Edit]]:
-    """Yields edits with their paths, up to the first incomplete one."""
-    for part in edit_objects(arguments, "edits"):
+def _complete_edits(arguments: Mapping[str, Any]) -> Iterable[tuple[str, Edit]]:
+    """Yields the edits of a streaming call with their paths, up to the first incomplete one."""
+    for part in argument_objects(arguments, "edits"):
         path, old, new = part.get("path") or arguments.get("path"), part.get("oldText"), part.get("newText")
         if not isinstance(path, str) or not isinstance(old, str) or not isinstance(new, str):
             return
@@ -133,14 +134,14 @@ def _group_by_path(named: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
     return found
 
 
-def _changed_regions(
+def regions_by_file(
     call: EditArguments, look: LookUpFile
-) -> Iterable[tuple[PreviewFile, Sequence[ChangedRegion]]]:
-    """Yields the changed regions of each file. Raises `ToolError` if an edit has no place or a file must not be
-    shown."""
+) -> Iterable[tuple[str, PreviewFile, Sequence[ChangedRegion]]]:
+    """Yields for each file of an editing call its path as sent and the regions that would change. Raises `ToolError` if
+    an edit has no place or a file must not be shown."""
     if call.input.strip():
         for patch in parse_patch(call.input):
-            yield _patch_regions(patch, look(patch.path))
+            yield (patch.path, *_patch_regions(patch, look(patch.path)))
         return
     changes = _group_by_path(
         (change.path, AnchoredEdit(first=change.first, last=change.last, place=change.place or "replace",
@@ -150,6 +151,7 @@ def _changed_regions(
     for path, of_file in changes.items():
         seen = look(path)
         yield (
+            path,
             seen,
             _placed_regions(
                 seen, place_anchored_edits(_require_text(seen), of_file, seen.path, seen.versions)
@@ -163,6 +165,7 @@ def _changed_regions(
     for path, of_file in edits.items():
         seen = look(path)
         yield (
+            path,
             seen,
             _placed_regions(seen, place_replacements(_require_text(seen), of_file, seen.path, seen.shown)),
         )
@@ -171,11 +174,11 @@ def _changed_regions(
 def _patch_regions(patch: PatchedFile, seen: PreviewFile) -> tuple[PreviewFile, Sequence[ChangedRegion]]:
     if patch.kind == "add":
         if seen.state != "missing":
-            raise ToolError(f"{patch.path} exists already.")
-        return seen, (_full_region((), [f"{line}\n" for line in patch.lines]),)
+            raise ToolError(f"{patch.path} already exists.")
+        return seen, (_whole_text_region((), [f"{line}\n" for line in patch.lines]),)
     text = _require_text(seen)
     if patch.kind == "remove":
-        return seen, (_full_region(text.text.splitlines(keepends=True), ()),)
+        return seen, (_whole_text_region(text.text.splitlines(keepends=True), ()),)
     return seen, _placed_regions(seen, place_hunks(text, patch.hunks, seen.path, seen.shown))
 
 
@@ -185,15 +188,15 @@ def _require_text(seen: PreviewFile) -> Editable:
     return seen.text
 
 
-def _full_region(old: Sequence[str], new: Sequence[str]) -> ChangedRegion:
-    return ChangedRegion(old_first=0, new_first=0, old=tuple(old), new=tuple(new))
+def _whole_text_region(old: Sequence[str], new: Sequence[str]) -> ChangedRegion:
+    return ChangedRegion(old_first=0, new_first=0, old_lines=tuple(old), new_lines=tuple(new))
 
 
 def _placed_regions(seen: PreviewFile, placed: PlacedEdits) -> Sequence[ChangedRegion]:
     text = _require_text(seen).text
     spans = [
         (span.start, span.end, span.new_text)
-        for span in sorted_spans(Document(text), placed.found, seen.path)
+        for span in sorted_spans(Document(text), placed.spans_by_edit, seen.path)
         if text[span.start : span.end] != span.new_text
     ]
     return changed_regions(text, spans)
@@ -207,28 +210,28 @@ def diff_of(seen: PreviewFile, regions: Sequence[ChangedRegion]) -> CallDiff:
     for group in group_regions(regions, DIFF_CONTEXT):
         first, last = group[0], group[-1]
         start = max(0, first.old_first - DIFF_CONTEXT)
-        end = min(len(lines), last.old_first + len(last.old) + DIFF_CONTEXT)
-        count = end - start + sum(len(region.new) for region in group)
+        end = min(len(lines), last.old_first + len(last.old_lines) + DIFF_CONTEXT)
+        count = end - start + sum(len(region.new_lines) for region in group)
         room = max(0, MAX_LINES + 2 - len(out))
         if room:
             out.append(f"@@ -{start + 1},1 +{start + 1 + first.new_first - first.old_first},1 @@")
-            out += islice(_rows(lines, group, start, end), room)
+            out += islice(_diff_rows(lines, group, start, end), room)
         more += max(0, count - room)
     return CallDiff(
         path=seen.path,
         real=seen.real,
         patch="\n".join(out) + "\n",
-        more=more,
-        added=sum(len(region.new) for region in regions),
-        removed=sum(len(region.old) for region in regions),
+        omitted_lines=more,
+        added=sum(len(region.new_lines) for region in regions),
+        removed=sum(len(region.old_lines) for region in regions),
     )
 
 
-def _rows(lines: Sequence[str], group: Sequence[ChangedRegion], start: int, end: int) -> Iterable[str]:
+def _diff_rows(lines: Sequence[str], group: Sequence[ChangedRegion], start: int, end: int) -> Iterable[str]:
     at = start
     for region in group:
         yield from (f" {line}" for line in lines[at : region.old_first])
-        yield from ("-" + line.removesuffix("\n") for line in region.old)
-        yield from ("+" + line.removesuffix("\n") for line in region.new)
-        at = region.old_first + len(region.old)
+        yield from ("-" + line.removesuffix("\n") for line in region.old_lines)
+        yield from ("+" + line.removesuffix("\n") for line in region.new_lines)
+        at = region.old_first + len(region.old_lines)
     yield from (f" {line}" for line in lines[at:end])

@@ -10,22 +10,23 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from tools.edits.dialects.matching import Span
+from tools.edits.dialects.matching import TextEdit
 from tools.patterns import late
 
 _MAX_CHARS: Final = 48 * 1024
 """The interpreter is blocked while it compiles: 10 ms for this size."""
 _NAME: Final = "<edited text>"
-_TOP_LEVEL_LINE: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
+_TOP_LEVEL_LINE_PATTERN: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
 _CONTINUING_KEYWORDS: Final = ("else", "elif", "except", "finally")
-_RELIABLE_MESSAGES: Final = late(
+_RELIABLE_MESSAGES_PATTERN: Final = late(
     r"expected an indented block|unexpected indent|unindent does not match|cannot assign to|expected ':'"
     r"|inconsistent use of tabs|unmatched|was never closed|does not match opening"
 )
 
 
-def python_error(before: str, after: str, spans: Sequence[Span]) -> tuple[int, str] | None:
-    """Returns the line (from 1) and the message of a new error, if the whole text compiled before."""
+def python_error(before: str, after: str, spans: Sequence[TextEdit]) -> tuple[int, str] | None:
+    """Returns the line (from 1) and the message of a Python syntax error that an edit caused, if the whole text
+    compiled before."""
     if not spans:
         return None
     shift = sum(len(span.new_text) - (span.end - span.start) for span in spans[:-1])
@@ -42,14 +43,14 @@ def python_error(before: str, after: str, spans: Sequence[Span]) -> tuple[int, s
 
 
 def _enclosing_statements(text: str, first: int, last: int) -> tuple[int, int]:
-    """Returns the range from an unindented line before `first` to one behind `last`."""
+    """Returns the range of whole top-level statements around the changed lines."""
     start = 0
-    for match in _TOP_LEVEL_LINE.finditer(text, 0, first + 1):
+    for match in _TOP_LEVEL_LINE_PATTERN.finditer(text, 0, first + 1):
         if not text.startswith(_CONTINUING_KEYWORDS, match.start()):
             start = match.start()
-    following = _TOP_LEVEL_LINE.search(text, last + 1)
+    following = _TOP_LEVEL_LINE_PATTERN.search(text, last + 1)
     while following is not None and text.startswith(_CONTINUING_KEYWORDS, following.start()):
-        following = _TOP_LEVEL_LINE.search(text, following.end() + 1)
+        following = _TOP_LEVEL_LINE_PATTERN.search(text, following.end() + 1)
     return start, len(text) if following is None else following.start()
 
 
@@ -58,7 +59,7 @@ def _syntax_error(text: str) -> tuple[int, str] | None:
     try:
         compile(text, _NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as problem:
-        if _RELIABLE_MESSAGES.search(problem.msg or "") is None:
+        if _RELIABLE_MESSAGES_PATTERN.search(problem.msg or "") is None:
             return None
         return problem.lineno or 1, problem.msg
     except (ValueError, RecursionError, MemoryError):

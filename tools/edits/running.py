@@ -1,4 +1,5 @@
-"""Executes a call of an editing tool in whichever dialect it is written, because models carry habits over."""
+"""Executes a call of an editing tool in whichever form its edits are written, because models carry habits from one form
+to another."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +7,7 @@ from typing import Any
 import msgspec
 
 from tools.base import ToolContext, ToolError
-from tools.edits.applying import EditedFile, LockedFile, edit_files, resolve_file
-from tools.edits.call import AnchoredChange, EditArguments
+from tools.edits.applying import EditTarget, LockedFile, edit_files, resolve_file
 from tools.edits.dialects.anchored import (
     AnchoredEdit,
     StaleAnchors,
@@ -17,6 +17,7 @@ from tools.edits.dialects.anchored import (
 from tools.edits.dialects.patching import PatchedFile, parse_patch, place_hunks
 from tools.edits.dialects.replacing import Edit
 from tools.edits.diffs import diff_texts
+from tools.edits.edit_arguments import AnchoredChange, EditArguments
 from tools.edits.editing import EditedText, apply_edits, apply_placed_edits, read_editable
 from tools.edits.results import anchored_result, patch_result, replace_result
 from tools.results import ToolResult
@@ -37,15 +38,15 @@ async def execute_edit(arguments: EditArguments, context: ToolContext) -> ToolRe
 
 async def _group_by_file(
     named: Sequence[tuple[str, Any]], context: ToolContext
-) -> tuple[list[EditedFile], list[list[Any]]]:
-    """Groups the edits by file; one file may have several names."""
-    files: dict[str, EditedFile] = {}
+) -> tuple[list[EditTarget], list[list[Any]]]:
+    """Groups the edits of a call by the file that they change; one file may have several names."""
+    files: dict[str, EditTarget] = {}
     jobs: dict[str, list[Any]] = {}
-    known: dict[str, EditedFile] = {}
+    known: dict[str, EditTarget] = {}
     for raw, job in named:
         file = known[raw] = known.get(raw) or await resolve_file(raw, context)
-        files.setdefault(file.real, file)
-        jobs.setdefault(file.real, []).append(job)
+        files.setdefault(file.real_path, file)
+        jobs.setdefault(file.real_path, []).append(job)
     return list(files.values()), list(jobs.values())
 
 
@@ -64,8 +65,8 @@ async def _run_replacements(arguments: EditArguments, context: ToolContext) -> T
             apply_edits(
                 given.data,
                 edits,
-                given.file.shown,
-                given.shown,
+                given.file.display_path,
+                given.shown_lines,
                 given.syntax,
                 is_notebook=given.file.is_notebook,
             )
@@ -89,18 +90,20 @@ async def _run_anchored_changes(changes: Sequence[AnchoredChange], context: Tool
     rows: list[str] = []
 
     def one(given: LockedFile, edits: Sequence[AnchoredEdit]) -> EditedText:
-        target = read_editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
+        target = read_editable(given.data, given.file.display_path, is_notebook=given.file.is_notebook)
         try:
-            placed = place_anchored_edits(target, edits, given.file.shown, given.versions)
+            placed = place_anchored_edits(target, edits, given.file.display_path, given.versions)
         except StaleAnchors as problem:
-            given.note_shown(target.text, problem.rows)
+            given.record_shown_lines(target.text, problem.rows)
             raise
-        edited = apply_placed_edits(target, placed, given.file.shown, given.syntax)
+        edited = apply_placed_edits(target, placed, given.file.display_path, given.syntax)
         text, numbers = (
-            anchored_rows_around(edited.text, edited.places) if edited.data is not None else ("", ())
+            anchored_rows_around(edited.text, edited.changed_line_ranges)
+            if edited.data is not None
+            else ("", ())
         )
         rows.append(text)
-        given.note_shown(edited.text, numbers)
+        given.record_shown_lines(edited.text, numbers)
         return edited
 
     def make(givens: Sequence[LockedFile]) -> list[EditedText]:
@@ -121,14 +124,14 @@ async def _run_patch(text: str, context: ToolContext) -> ToolResult:
     twice = next((file for file, of_it in zip(files, jobs, strict=True) if len(of_it) > 1), None)
     if twice is not None:
         raise ToolError(
-            f"The patch names {one_line(twice.shown)} more than once. Put its hunks under one heading. "
+            f"The patch names {one_line(twice.display_path)} more than once. Put its hunks under one heading. "
             "Nothing was changed."
         )
     return patch_result(await edit_files(context, files, lambda givens: _edit_patched_files(patches, givens)))
 
 
 def _edit_patched_files(patches: Sequence[PatchedFile], givens: Sequence[LockedFile]) -> list[EditedText]:
-    """Edits in the order of the patch; edits after a move apply to the new file."""
+    """Applies a patch to its files in order; edits after a move apply to the new file."""
     made: list[EditedText] = []
     left = list(givens)
     for patch in patches:
@@ -141,32 +144,33 @@ def _edit_patched_files(patches: Sequence[PatchedFile], givens: Sequence[LockedF
             made.append(_update_file(given, patch))
         else:
             changed, to = _update_file(given, patch), left.pop(0)
-            if to.is_there:
-                raise ToolError(f"{one_line(to.file.shown)} exists already. Nothing was changed.")
-            made.append(msgspec.structs.replace(_remove_file(given), moved_to=one_line(to.file.shown)))
+            if to.exists:
+                raise ToolError(f"{one_line(to.file.display_path)} already exists. Nothing was changed.")
+            made.append(msgspec.structs.replace(_remove_file(given), moved_to=one_line(to.file.display_path)))
             made.append(_add_file(to, changed.text, given.data if changed.data is None else changed.data))
     return made
 
 
 def _update_file(given: LockedFile, patch: PatchedFile) -> EditedText:
-    target = read_editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
+    target = read_editable(given.data, given.file.display_path, is_notebook=given.file.is_notebook)
     return apply_placed_edits(
         target,
-        place_hunks(target, patch.hunks, given.file.shown, given.shown),
-        given.file.shown,
+        place_hunks(target, patch.hunks, given.file.display_path, given.shown_lines),
+        given.file.display_path,
         given.syntax,
     )
 
 
 def _add_file(given: LockedFile, text: str, data: bytes | None = None) -> EditedText:
-    if given.is_there:
+    if given.exists:
         raise ToolError(
-            f'{one_line(given.file.shown)} exists already. Use "*** Update File:" to change it. Nothing was changed.'
+            f'{one_line(given.file.display_path)} already exists. Use "*** Update File:" to change it. '
+            "Nothing was changed."
         )
     return EditedText(
         data=text.encode("utf-8", "surrogatepass") if data is None else data,
         text=text,
-        diff=diff_texts(given.file.shown, "", text),
+        diff=diff_texts(given.file.display_path, "", text),
         strategies=(),
         count=1,
         is_new=True,
@@ -177,13 +181,13 @@ def _add_file(given: LockedFile, text: str, data: bytes | None = None) -> Edited
 def _remove_file(given: LockedFile) -> EditedText:
     text = ""
     try:
-        text = read_editable(given.data, given.file.shown).text
+        text = read_editable(given.data, given.file.display_path).text
     except ToolError:
         pass  # A binary file is removed like any other, without a diff.
     return EditedText(
         data=None,
         text="",
-        diff=diff_texts(given.file.shown, text, ""),
+        diff=diff_texts(given.file.display_path, text, ""),
         strategies=(),
         count=1,
         is_removed=True,

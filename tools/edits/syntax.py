@@ -20,7 +20,7 @@ from tools.text import escape_controls
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-    from tools.edits.dialects.matching import Span
+    from tools.edits.dialects.matching import TextEdit
 
 MAX_BYTES: Final = 512 * 1024
 _PARSE_TIMEOUT: Final = 0.15
@@ -40,38 +40,38 @@ _QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "b
 
 
 def grammar_for(language: str) -> str:
-    """Returns the grammar's name; empty if none would detect anything."""
+    """Returns the name of the grammar that checks files with this path; empty if none would detect anything."""
     return _CHECKED_GRAMMARS.get(language, "")
 
 
 class SyntaxFlaw(msgspec.Struct, frozen=True, gc=False):
-    """A place that the grammar cannot parse."""
+    """A place of a source that its grammar cannot parse."""
 
     start: int
     end: int
     """Byte offset."""
-    words: str
+    message: str
 
 
 class NewFlaw(msgspec.Struct, frozen=True, kw_only=True):
-    """A flaw that an edit caused."""
+    """A syntax error that an edit caused."""
 
     line: int
     """Line of the new text, from 1."""
-    words: str
+    message: str
     is_first: bool = True
     """Whether the file had no flaws before."""
 
 
 class SyntaxChecks:
-    """Caches the errors of checked texts for a session."""
+    """Checks the syntax of edited files, and caches the errors of checked texts for a session."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, bytes], tuple[SyntaxFlaw, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, path: str, text: str) -> FileSyntax:
-        """Returns the check for a file with this name and text."""
+    def check_file(self, path: str, text: str) -> FileSyntax:
+        """Returns the syntax check for a file with this name and text."""
         from tools.filemap.detection import detect_language  # noqa: PLC0415  (a table of patterns, at the first edit)
 
         head = text[:2000].encode("utf-8", "replace")
@@ -79,7 +79,7 @@ class SyntaxChecks:
         return FileSyntax(self, grammar_for(language))
 
     def flaws(self, grammar: str, source: bytes) -> tuple[SyntaxFlaw, ...]:
-        """Returns the flaws of a source. Raises `TimeLimitReached`."""
+        """Returns the places of a source that its grammar cannot parse. Raises `TimeLimitReached`."""
         key = (grammar, hashlib.blake2b(source, digest_size=16).digest())
         with self._lock:
             known = self._known.get(key)
@@ -95,7 +95,7 @@ class SyntaxChecks:
 
 
 class FileSyntax:
-    """The syntax check of one file; without a grammar nothing is known."""
+    """The syntax check of one file; for a language without a grammar it finds nothing."""
 
     def __init__(self, checks: SyntaxChecks, grammar: str) -> None:
         self._checks = checks
@@ -107,12 +107,13 @@ class FileSyntax:
 
     @property
     def accepts_code_fences(self) -> bool:
-        """Whether a code fence is a string or a command to this grammar."""
+        """Whether the grammar takes a code fence (```) for code, a string or a command, so that a fence left in an
+        edit is no syntax error."""
         return self._grammar in _QUOTES_WITH_BACKTICKS
 
-    def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None:
-        """Returns the new flaws of these changes in `text`; None if it was not checked."""
-        from tools.filemap.watch import TimeLimitReached  # noqa: PLC0415  (parsers, at the first edit)
+    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewFlaw, ...] | None:
+        """Returns the syntax errors that these edits cause in `text`; None if it was not checked."""
+        from tools.filemap.deadline import TimeLimitReached  # noqa: PLC0415  (parsers, at the first edit)
 
         if not self._grammar:
             return None
@@ -139,25 +140,25 @@ class FileSyntax:
         if now:
             return tuple(_new_flaw(flaw, after, is_first=not had_flaws) for flaw in now)
         if self._grammar == "python" and (found := python_error(text, made, spans)):
-            return (NewFlaw(line=found[0], words=found[1]),)
+            return (NewFlaw(line=found[0], message=found[1]),)
         return ()
 
 
 def _parse(grammar: str, source: bytes) -> Tree:
+    from tools.filemap.deadline import Deadline  # noqa: PLC0415  (the same)
     from tools.filemap.parsing import load_grammar, parse  # noqa: PLC0415  (parsers, at the first edit)
-    from tools.filemap.watch import Deadline  # noqa: PLC0415  (the same)
 
     return parse(load_grammar(grammar), source, Deadline(_PARSE_TIMEOUT))
 
 
 def _flaws(tree: Tree, source: bytes) -> tuple[SyntaxFlaw, ...]:
-    """Collects flaws from nodes that contain errors."""
+    """Collects the unparsable places of a syntax tree, from the nodes that contain errors."""
     found: list[SyntaxFlaw] = []
     waiting = [tree.root_node] if tree.root_node.has_error else []
     while waiting and len(found) < _MAX_FLAWS:
         node = waiting.pop()
         if node.is_missing:
-            found.append(SyntaxFlaw(node.start_byte, node.end_byte, f"missing {_quoted(node.type)}"))
+            found.append(SyntaxFlaw(node.start_byte, node.end_byte, f"missing {_quote_text(node.type)}"))
         elif node.is_error and node.parent is not None:
             found.append(
                 SyntaxFlaw(
@@ -176,15 +177,15 @@ def _flaws(tree: Tree, source: bytes) -> tuple[SyntaxFlaw, ...]:
 
 def _error_text(source: bytes, start: int) -> str:
     words = source[start : start + 4 * _MAX_QUOTED_CHARS].decode("utf-8", "replace").split(maxsplit=1)
-    return _quoted(words[0][:_MAX_QUOTED_CHARS]) if words else "end of the file"
+    return _quote_text(words[0][:_MAX_QUOTED_CHARS]) if words else "end of the file"
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return f'"{escape_controls(text)}"'
 
 
-def _byte_shifts(text: str, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    """Returns for each change its start and end in the old bytes, and by how much it grew."""
+def _byte_shifts(text: str, spans: Sequence[TextEdit]) -> list[tuple[int, int, int]]:
+    """Returns for each edit the start and end of its old bytes, and by how many bytes it grew."""
     if text.isascii():
         return [
             (span.start, span.end, len(_encode(span.new_text)) - (span.end - span.start)) for span in spans
@@ -206,7 +207,8 @@ def _encode(text: str) -> bytes:
 def _added_flaws(
     then: Sequence[SyntaxFlaw], now: Sequence[SyntaxFlaw], shifts: Sequence[tuple[int, int, int]]
 ) -> tuple[SyntaxFlaw, ...]:
-    """Returns the present flaws that no earlier flaw explains. If there were some before, only an increase counts."""
+    """Returns the syntax flaws of the new text that no flaw of the old text explains. If there were some before, only
+    an increase counts."""
     if not then:
         return tuple(now)
     if len(now) <= len(then):
@@ -238,4 +240,4 @@ def _new_flaw(flaw: SyntaxFlaw, source: bytes, *, is_first: bool) -> NewFlaw:
     start = flaw.start
     rest = source[start : flaw.end or start]
     start += len(rest) - len(rest.lstrip())
-    return NewFlaw(line=source.count(b"\n", 0, start) + 1, words=flaw.words, is_first=is_first)
+    return NewFlaw(line=source.count(b"\n", 0, start) + 1, message=flaw.message, is_first=is_first)

@@ -8,41 +8,43 @@ from typing import Literal, Protocol
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.dialects.matching import Document, Span
+from tools.edits.dialects.matching import Document, TextEdit
 from tools.files.encoding import UTF8, Encoding, detect_encoding
 from tools.text import one_line
 
 
 class Editable(Protocol):
-    """An editable text with line feeds only, and the bytes that result from changes."""
+    """The interface of a file opened for editing: its text with line feeds only, and the bytes that result from
+    changes."""
 
     @property
     def text(self) -> str: ...
 
     @property
-    def raw(self) -> str:
-        """The text with its original line endings."""
+    def raw_text(self) -> str:
+        """The file's text with its original line endings."""
         ...
 
     @property
     def is_as_stored(self) -> bool:
-        """False if `text` is the `read` tool's rendering of the file."""
+        """Whether `text` is the file's own text; False for a notebook, whose text is the `read` tool's rendering."""
         ...
 
-    def with_line_feeds(self, text: str) -> str:
+    def to_line_feeds(self, text: str) -> str:
         """Converts a model's text to the line feeds of `text`."""
         ...
 
-    def bytes_with(self, spans: Sequence[Span], path: str) -> bytes:
-        """Returns the bytes with the spans replaced; spans are ordered and do not overlap. Raises `ToolError`."""
+    def encode_with_edits(self, spans: Sequence[TextEdit], path: str) -> bytes:
+        """Returns the file's bytes with these spans of the text replaced; the spans are ordered and do not overlap.
+        Raises `ToolError`."""
         ...
 
 
 class FileText(msgspec.Struct, frozen=True, kw_only=True):
-    """A decoded file with line feeds only."""
+    """A decoded text file with line feeds only, which is encoded again as it was."""
 
     text: str
-    raw: str
+    raw_text: str
     encoding: Encoding
     endings: Literal["lf", "crlf", "cr", "mixed"]
 
@@ -50,13 +52,13 @@ class FileText(msgspec.Struct, frozen=True, kw_only=True):
     def is_as_stored(self) -> bool:
         return True
 
-    def with_line_feeds(self, text: str) -> str:
+    def to_line_feeds(self, text: str) -> str:
         text = text.removeprefix("\ufeff").replace("\r\n", "\n")
         return text.replace("\r", "\n") if self.endings == "cr" else text
 
-    def bytes_with(self, spans: Sequence[Span], path: str) -> bytes:
+    def encode_with_edits(self, spans: Sequence[TextEdit], path: str) -> bytes:
         try:
-            return self.encoding.encode(_with_endings(self, spans))
+            return self.encoding.encode(_with_file_line_endings(self, spans))
         except UnicodeEncodeError as problem:
             raise ToolError(
                 f"{one_line(path)} is encoded in {self.encoding.name}, which has no "
@@ -65,7 +67,7 @@ class FileText(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
 
-def read_text(data: bytes, path: str) -> FileText:
+def decode_file(data: bytes, path: str) -> FileText:
     encoding = detect_encoding(data[: 256 * 1024], is_whole=len(data) <= 256 * 1024)
     if encoding is None:
         raise ToolError(
@@ -77,16 +79,16 @@ def read_text(data: bytes, path: str) -> FileText:
         encoding = UTF8
         raw = encoding.decode(data)
     if "\r" not in raw:
-        return FileText(text=raw, raw=raw, encoding=encoding, endings="lf")
+        return FileText(text=raw, raw_text=raw, encoding=encoding, endings="lf")
     if "\n" not in raw:
-        return FileText(text=raw.replace("\r", "\n"), raw=raw, encoding=encoding, endings="cr")
+        return FileText(text=raw.replace("\r", "\n"), raw_text=raw, encoding=encoding, endings="cr")
     crlf = raw.count("\r\n")
     endings = "crlf" if crlf == raw.count("\n") else "mixed" if crlf else "lf"
-    return FileText(text=raw.replace("\r\n", "\n"), raw=raw, encoding=encoding, endings=endings)
+    return FileText(text=raw.replace("\r\n", "\n"), raw_text=raw, encoding=encoding, endings=endings)
 
 
-def apply_spans(text: str, spans: Sequence[Span]) -> str:
-    """Replaces the spans in the text; of a place that two spans replace, both apply."""
+def apply_spans(text: str, spans: Sequence[TextEdit]) -> str:
+    """Replaces spans of a text; where two spans replace the same place, both apply."""
     parts: list[str] = []
     position = 0
     for span in spans:
@@ -95,8 +97,8 @@ def apply_spans(text: str, spans: Sequence[Span]) -> str:
     return "".join([*parts, text[position:]])
 
 
-def sorted_spans(document: Document, found: Sequence[Sequence[Span]], path: str) -> list[Span]:
-    """Returns the spans of all edits in order. Raises `ToolError` if two overlap."""
+def sorted_spans(document: Document, found: Sequence[Sequence[TextEdit]], path: str) -> list[TextEdit]:
+    """Returns the spans of all edits of a text in order. Raises `ToolError` if two overlap."""
     placed = sorted(
         ((span.start, span.end, number, span) for number, spans in enumerate(found, 1) for span in spans),
         key=lambda one: one[:3],
@@ -104,13 +106,13 @@ def sorted_spans(document: Document, found: Sequence[Sequence[Span]], path: str)
     for (_, end, before, _), (start, _, after, _) in itertools.pairwise(placed):
         if start < end:
             raise ToolError(
-                f"Edits {before} and {after} overlap in {one_line(path)} (line {document.line_of(start)}). "
+                f"Edits {before} and {after} overlap in {one_line(path)} (line {document.line_number_at(start)}). "
                 "Merge them into one edit. Nothing was changed."
             )
     return [span for *_, span in placed]
 
 
-def _with_endings(file: FileText, spans: Sequence[Span]) -> str:
+def _with_file_line_endings(file: FileText, spans: Sequence[TextEdit]) -> str:
     """Returns the edited text with the file's line endings."""
     if file.endings == "mixed":
         return _with_mixed_endings(file, spans)
@@ -120,10 +122,10 @@ def _with_endings(file: FileText, spans: Sequence[Span]) -> str:
     return text.replace("\n", "\r") if file.endings == "cr" else text
 
 
-def _with_mixed_endings(file: FileText, spans: Sequence[Span]) -> str:
-    """Keeps the ending of each unchanged line; a new line takes that of the replaced line, otherwise of the line
-    before."""
-    endings = ["\r\n" if line.endswith("\r") else "\n" for line in file.raw.split("\n")[:-1]]
+def _with_mixed_endings(file: FileText, spans: Sequence[TextEdit]) -> str:
+    """Returns the edited text of a file with mixed line endings: unchanged lines keep theirs; a new line takes that of
+    the replaced line, otherwise of the line before."""
+    endings = ["\r\n" if line.endswith("\r") else "\n" for line in file.raw_text.split("\n")[:-1]]
     usual = max(("\n", "\r\n"), key=endings.count)
     out: list[str] = []
     line = position = 0

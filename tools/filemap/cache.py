@@ -14,18 +14,19 @@ import msgspec
 from tools.filemap.reading import SourceText
 from tools.filemap.symbols import FileMap
 
-MAPPER_VERSION = 23
+MAPPER_VERSION = 28
 """Part of every key: increased whenever maps have other content."""
 _MAX_MAPS_IN_MEMORY = 64
 _MAX_SYMBOLS_IN_MEMORY = 200_000
 _MAX_DISK_FILES = 512
 _MAX_DISK_BYTES = 32 * 1024 * 1024
 _MAX_FILE_BYTES = 4 * 1024 * 1024
-_SUFFIX = ".map"
+_MAP_FILE_SUFFIX = ".map"
 
 
 class MapCache:
-    """May be used by several threads. Without a folder only memory is used; errors of the folder are ignored."""
+    """A cache of file maps in memory and, given a folder, on disk; errors of the folder are ignored. May be used by
+    several threads."""
 
     def __init__(self, folder: Path | None = None, *, files: int = _MAX_DISK_FILES) -> None:
         self._folder, self._files = folder, files
@@ -64,7 +65,7 @@ class MapCache:
     def _read_from_disk(self, key: str) -> FileMap | None:
         if self._folder is None:
             return None
-        file = self._folder / (key + _SUFFIX)
+        file = self._folder / (key + _MAP_FILE_SUFFIX)
         try:
             packed = file.read_bytes()
         except OSError:
@@ -88,21 +89,21 @@ class MapCache:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             unfinished.write_bytes(packed)
-            unfinished.replace(self._folder / (key + _SUFFIX))
+            unfinished.replace(self._folder / (key + _MAP_FILE_SUFFIX))
         except OSError:
             _remove_quietly(unfinished)
             return
         self._evict()
 
     def _evict(self) -> None:
-        """Removes the least recently used maps until both limits hold."""
+        """Removes the least recently used cached maps until both limits of the folder hold."""
         if self._folder is None:
             return
         found: list[tuple[int, int, str]] = []
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
-                    if entry.name.endswith((_SUFFIX, ".new")):
+                    if entry.name.endswith((_MAP_FILE_SUFFIX, ".new")):
                         state = entry.stat()
                         found.append((state.st_mtime_ns, state.st_size, entry.path))
         except OSError:

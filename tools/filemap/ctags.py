@@ -1,4 +1,4 @@
-"""Outlines files with universal-ctags, if installed, for languages without a description here."""
+"""Finds the symbols of files with universal-ctags, if installed, for languages that `languages/` does not describe."""
 
 import subprocess
 from functools import lru_cache
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from tools.filemap.drafts import nest_by_range
-from tools.filemap.language import FoundSymbol
-from tools.filemap.watch import Deadline
-from tools.filemap.wording import MAX_SIGNATURE, one_line
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.one_line_text import MAX_SIGNATURE, one_line
+from tools.filemap.symbol_lists import nest_by_range
 from tools.running.own_programs import find_own_program
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 
 _MAX_OUTPUT = 32 * 1024 * 1024
 _POLL_INTERVAL = 0.05
@@ -26,7 +26,7 @@ _KIND_NAMES = {
 }
 
 
-class _Tag(msgspec.Struct):
+class _CtagsTag(msgspec.Struct):
     name: str = ""
     kind: str = ""
     line: int = 0
@@ -38,7 +38,7 @@ class _Tag(msgspec.Struct):
 
 @lru_cache(maxsize=1)
 def _find_program() -> str | None:
-    """Returns the program, if it is the universal one and can write JSON."""
+    """Returns the path of ctags, if it is Universal Ctags and can write JSON."""
     here = Path.cwd()
     path = find_own_program("ctags", outside=here) or find_own_program("universal-ctags", outside=here)
     if path is None:
@@ -55,15 +55,16 @@ def _find_program() -> str | None:
 
 
 def ctags_outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
-    """Returns language and symbols; None if ctags is missing, does not know the language, or takes too long."""
+    """Returns the language and the symbols that ctags finds in a file; None if ctags is missing, does not know the
+    language, or takes too long."""
     program = _find_program()
     if program is None:
         return None
-    output = _run([program, *_ARGUMENTS, str(path.absolute())], watch)
+    output = _run_ctags([program, *_ARGUMENTS, str(path.absolute())], watch)
     if not output:
         return None
-    decode = msgspec.json.Decoder(_Tag).decode
-    tags: list[_Tag] = []
+    decode = msgspec.json.Decoder(_CtagsTag).decode
+    tags: list[_CtagsTag] = []
     for line in output.splitlines():
         try:
             tags.append(decode(line))
@@ -73,7 +74,7 @@ def ctags_outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list
     return (tags[0].language, _symbols_from_tags(tags, last_row)) if tags else None
 
 
-def _run(command: list[str], watch: Deadline) -> bytes:
+def _run_ctags(command: list[str], watch: Deadline) -> bytes:
     try:
         running = subprocess.Popen(
             command,
@@ -97,11 +98,11 @@ def _run(command: list[str], watch: Deadline) -> bytes:
                     return b""
 
 
-def _symbols_from_tags(tags: list[_Tag], last_row: int) -> list[FoundSymbol]:
+def _symbols_from_tags(tags: list[_CtagsTag], last_row: int) -> list[FoundSymbol]:
     tags.sort(key=lambda tag: tag.line)
     drafts: list[FoundSymbol] = []
     for number, tag in enumerate(tags):
-        end = tag.end - 1 if tag.end >= tag.line else _guess_end(tags, number, last_row)
+        end = tag.end - 1 if tag.end >= tag.line else _guess_end_row(tags, number, last_row)
         drafts.append(
             FoundSymbol(
                 name=tag.name[:120],
@@ -115,15 +116,16 @@ def _symbols_from_tags(tags: list[_Tag], last_row: int) -> list[FoundSymbol]:
     return nest_by_range(drafts)
 
 
-def _signature(tag: _Tag) -> str:
+def _signature(tag: _CtagsTag) -> str:
     if not tag.signature:
         return ""
     space = "" if tag.signature.startswith("(") else " "
     return one_line(f"{tag.name}{space}{tag.signature}", MAX_SIGNATURE)
 
 
-def _guess_end(tags: list[_Tag], number: int, last_row: int) -> int:
-    """Guesses a missing end: before the next symbol of the same kind and scope."""
+def _guess_end_row(tags: list[_CtagsTag], number: int, last_row: int) -> int:
+    """Guesses the last row of a symbol for which ctags reports none: before the next symbol of the same kind and
+    scope."""
     tag = tags[number]
     if tag.kind in ("variable", "constant", "field", "member", "macro", "label"):
         return tag.line - 1

@@ -1,11 +1,11 @@
-"""Detects the language of a file: by its name, otherwise by its first line, otherwise by its content."""
+"""Detects the programming language of a file: by its name, otherwise by its first line, otherwise by its content."""
 
 import re
 from pathlib import PurePath
 
 from tools.patterns import late
 
-_BY_SUFFIX = """
+_LANGUAGES_BY_SUFFIX = """
 python: py pyw pyi pyx pxd wsgi bzl star
 javascript: js mjs cjs es6 jsm
 jsx: jsx
@@ -75,7 +75,7 @@ log: log
 jupyter: ipynb
 """
 
-_BY_NAME = """
+_LANGUAGES_BY_NAME = """
 dockerfile: dockerfile containerfile
 make: makefile gnumakefile bsdmakefile makefile.am makefile.in
 cmake: cmakelists.txt
@@ -92,7 +92,7 @@ r: .rprofile
 markdown: readme changelog
 """
 
-_BY_INTERPRETER = """
+_LANGUAGES_BY_INTERPRETER = """
 python: python python2 python3 pypy pypy3 uv
 bash: sh bash zsh dash ksh ash bats
 javascript: node nodejs bun
@@ -118,7 +118,7 @@ groovy: groovy
 """
 
 
-def _parse_table(text: str) -> dict[str, str]:
+def _parse_language_table(text: str) -> dict[str, str]:
     table: dict[str, str] = {}
     for line in text.strip().splitlines():
         language, _, names = line.partition(":")
@@ -128,15 +128,15 @@ def _parse_table(text: str) -> dict[str, str]:
 
 
 _SUFFIXES, _NAMES, _INTERPRETERS = (
-    _parse_table(_BY_SUFFIX),
-    _parse_table(_BY_NAME),
-    _parse_table(_BY_INTERPRETER),
+    _parse_language_table(_LANGUAGES_BY_SUFFIX),
+    _parse_language_table(_LANGUAGES_BY_NAME),
+    _parse_language_table(_LANGUAGES_BY_INTERPRETER),
 )
-_SHEBANG = late(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
-_MODELINE = late(
+_SHEBANG_PATTERN = late(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
+_MODELINE_PATTERN = late(
     rb"-\*-\s*(?:mode:\s*)?([\w+-]+)\s*(?:;.*)?-\*-|\b(?:vim?|ex):.*?\b(?:ft|filetype)=(\w+)", re.I
 )
-_ALIASES = {
+_MODELINE_ALIASES = {
     "shell-script": "bash",
     "sh": "bash",
     "c++": "cpp",
@@ -144,13 +144,13 @@ _ALIASES = {
     "makefile": "make",
     "tex": "latex",
 }
-_OBJECTIVE_C = late(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
-_CPLUSPLUS = late(
+_OBJECTIVE_C_PATTERN = late(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
+_CPLUSPLUS_PATTERN = late(
     rb"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*[:{]|using\s+\w|public:|private:|protected:)"
     rb"|\b(?:std|boost|absl)::|\bconstexpr\b|\bnullptr\b|^#include\s*<(?:string|vector|map|memory|iostream)>",
     re.M,
 )
-_PREPROCESSOR = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
+_PREPROCESSOR_PATTERN = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
 _JSON_VALUE = rb"(?:\"[^\"\n]*\"\s*[,:\]]|[\]}]|-?\d|(?:true|false|null)\b)"
 _CONTENT_PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("xml", late(rb"\s*<\?xml\b")),
@@ -165,21 +165,21 @@ _CONTENT_PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 
 
 def detect_language(path: PurePath, source: bytes) -> str | None:
-    """Returns the language's name, or None if unknown. `source` may be only the beginning."""
+    """Returns the name of a file's programming language, or None if unknown. `source` may be only the beginning."""
     name = path.name.lower()
-    known = _NAMES.get(name) or _by_suffix(name)
+    known = _NAMES.get(name) or _language_by_suffix(name)
     head = source[:4096]
     if known is None or (known == "ini" and head.startswith(b"#!")):
-        return _by_first_lines(head) or known or _by_content(head)
+        return _language_by_first_lines(head) or known or _language_by_content(head)
     return _refine_by_content(known, name, head, source[:65536])
 
 
-def _by_suffix(name: str) -> str | None:
+def _language_by_suffix(name: str) -> str | None:
     stem, dot, suffix = name.rpartition(".")
     if not dot:
         return None
     if suffix in ("in", "tmpl", "template", "orig", "bak", "dist", "example", "sample", "j2", "erb"):
-        return _by_suffix(stem) if "." in stem else _NAMES.get(stem)
+        return _language_by_suffix(stem) if "." in stem else _NAMES.get(stem)
     if suffix == "h":
         return "h"
     if stem in ("dockerfile", "containerfile"):
@@ -192,10 +192,10 @@ def _by_suffix(name: str) -> str | None:
 def _refine_by_content(known: str, name: str, head: bytes, more: bytes) -> str:
     """Decides by content between languages that share a suffix."""
     if known == "h":
-        if _OBJECTIVE_C.search(more):
+        if _OBJECTIVE_C_PATTERN.search(more):
             return "objc"
-        return "cpp" if _CPLUSPLUS.search(more) else "c"
-    if name.endswith(".m") and not _OBJECTIVE_C.search(more):
+        return "cpp" if _CPLUSPLUS_PATTERN.search(more) else "c"
+    if name.endswith(".m") and not _OBJECTIVE_C_PATTERN.search(more):
         return "matlab" if re.search(rb"^\s*(?:function\b|%|classdef\b)", more, re.M) else "objc"
     if name.endswith(".v") and re.search(
         rb"^\s*(?:Require|Theorem|Lemma|Inductive|Definition)\b", more, re.M
@@ -208,7 +208,13 @@ def _refine_by_content(known: str, name: str, head: bytes, more: bytes) -> str:
     ):
         return "prolog"
     if name.endswith(".inc") and b"<?" not in more:
-        return "cpp" if _CPLUSPLUS.search(more) else "c" if _PREPROCESSOR.search(more) else "text"
+        return (
+            "cpp"
+            if _CPLUSPLUS_PATTERN.search(more)
+            else "c"
+            if _PREPROCESSOR_PATTERN.search(more)
+            else "text"
+        )
     if known == "typescript" and head.lstrip().startswith(b"<?xml"):
         return "xml"
     if name.endswith(".t") and not re.search(rb"\b(?:use|my|sub|Test::)\b", more):
@@ -216,8 +222,8 @@ def _refine_by_content(known: str, name: str, head: bytes, more: bytes) -> str:
     return known
 
 
-def _by_first_lines(head: bytes) -> str | None:
-    shebang = _SHEBANG.match(head)
+def _language_by_first_lines(head: bytes) -> str | None:
+    shebang = _SHEBANG_PATTERN.match(head)
     if shebang is not None:
         word = shebang.group(1).decode("ascii", "replace").lower()
         found = _INTERPRETERS.get(word) or _INTERPRETERS.get(word.rstrip("0123456789."))
@@ -225,16 +231,16 @@ def _by_first_lines(head: bytes) -> str | None:
             return found
     lines = head.split(b"\n", 3)[:3]
     for line in lines:
-        mode = _MODELINE.search(line[:300])
+        mode = _MODELINE_PATTERN.search(line[:300])
         if mode is not None:
             word = (mode.group(1) or mode.group(2)).decode("ascii", "replace").lower()
-            word = _ALIASES.get(word, word)
+            word = _MODELINE_ALIASES.get(word, word)
             if word in set(_SUFFIXES.values()):
                 return word
     return None
 
 
-def _by_content(head: bytes) -> str | None:
+def _language_by_content(head: bytes) -> str | None:
     for language, pattern in _CONTENT_PATTERNS:
         if pattern.match(head):
             if language == "json" and _is_json_lines(head):

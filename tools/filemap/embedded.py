@@ -1,5 +1,5 @@
-"""Outlines languages inside others, with the line numbers of the whole file: scripts and styles in web pages, code
-in Markdown."""
+"""Finds the symbols of languages embedded in others, with the line numbers of the whole file: scripts and styles in web
+pages, code in Markdown."""
 
 import re
 from collections.abc import Iterator
@@ -8,25 +8,25 @@ from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
 
+from tools.filemap.deadline import Deadline, TimeLimitReached
 from tools.filemap.detection import detect_language
-from tools.filemap.drafts import in_file_order
-from tools.filemap.engine import Outline, outline_source
-from tools.filemap.language import FoundSymbol, Language
+from tools.filemap.grammar_outline import Outline, outline_source
+from tools.filemap.language_description import FoundSymbol, Language
 from tools.filemap.languages.objc import split_objective_c
-from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.languages.registry import has_description, language_named
 from tools.filemap.scanners.lines import RowCounter
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.watch import Deadline, TimeLimitReached
+from tools.filemap.symbol_lists import in_file_order
 
 _HOST_LANGUAGES = frozenset({"html", "vue", "svelte"})
-_OPENING_TAG = re.compile(
+_OPENING_TAG_PATTERN = re.compile(
     rb"<(?P<tag>script|style)\b(?P<attributes>(?:[^<>\"']|\"[^\"<]{0,2000}\"|'[^'<]{0,2000}'){0,200})>", re.I
 )
 _CLOSING_TAGS = {
     b"script": re.compile(rb"</script\s{0,20}>", re.I),
     b"style": re.compile(rb"</style\s{0,20}>", re.I),
 }
-_LANG_ATTRIBUTE = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w/+.-]+)", re.I)
+_LANG_ATTRIBUTE_PATTERN = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w/+.-]+)", re.I)
 _LANGUAGE_BY_ATTRIBUTE = {
     "ts": "typescript", "typescript": "typescript", "tsx": "tsx", "jsx": "jsx", "js": "javascript",
     "javascript": "javascript", "module": "javascript", "text/javascript": "javascript",
@@ -48,7 +48,8 @@ class EmbeddedBlock(NamedTuple):
 
 
 def outline_with_embedded(language: Language, source: bytes, watch: Deadline) -> Outline:
-    """Raises `TimeLimitReached` or `MapCancelled`."""
+    """Returns the outline of a web page with that of its scripts and styles. Raises `TimeLimitReached` or
+    `MapCancelled`."""
     found = outline_source(language, source, watch)
     if language.name == "objcpp":
         return _with_plain_cpp(found, source, watch)
@@ -56,11 +57,11 @@ def outline_with_embedded(language: Language, source: bytes, watch: Deadline) ->
         return found
     drafts = found.drafts
     imports = list(found.imports)
-    for inner in _find_blocks(source):
+    for inner in _find_embedded_blocks(source):
         inside = _outline_block(inner.language, source[inner.start : inner.end], watch)
         owner = _innermost_symbol(drafts, inner)
         imports += [name for name in inside.imports if name not in imports]
-        _add_symbols(drafts, inside.drafts, inner, owner)
+        _add_embedded_symbols(drafts, inside.drafts, inner, owner)
     return Outline(drafts, imports, found.has_errors)
 
 
@@ -69,7 +70,7 @@ def _with_plain_cpp(found: Outline, source: bytes, watch: Deadline) -> Outline:
     around = split_objective_c(source)[1]
     inside = _outline_block("cpp", around, watch)
     drafts = found.drafts
-    _add_symbols(drafts, inside.drafts, EmbeddedBlock("cpp", 0, len(source), 0), -1)
+    _add_embedded_symbols(drafts, inside.drafts, EmbeddedBlock("cpp", 0, len(source), 0), -1)
     for draft in drafts:  # both notes concern a separate text
         draft.start = draft.start_row
     return Outline(in_file_order(drafts), inside.imports, found.has_errors or inside.has_errors)
@@ -77,7 +78,7 @@ def _with_plain_cpp(found: Outline, source: bytes, watch: Deadline) -> Outline:
 
 def with_fenced_code(drafts: list[FoundSymbol], source: bytes, watch: Deadline) -> list[FoundSymbol]:
     """Adds what a document's fenced code defines, below each fence. Raises `MapCancelled`."""
-    for place, draft, name in list(islice(_described_fences(drafts), _MAX_BLOCKS)):
+    for place, draft, name in list(islice(_outlinable_fences(drafts), _MAX_BLOCKS)):
         start = source.find(b"\n", draft.start) + 1
         end = start
         for _ in range(draft.end_row - draft.start_row - 1):
@@ -86,12 +87,13 @@ def with_fenced_code(drafts: list[FoundSymbol], source: bytes, watch: Deadline) 
             inside = outline_source(language_named(name), source[start:end], watch).drafts
         except TimeLimitReached:
             break
-        _add_symbols(drafts, inside, EmbeddedBlock(name, start, end, draft.start_row + 1), place)
+        _add_embedded_symbols(drafts, inside, EmbeddedBlock(name, start, end, draft.start_row + 1), place)
     return in_file_order(drafts)
 
 
-def _described_fences(drafts: list[FoundSymbol]) -> Iterator[tuple[int, FoundSymbol, str]]:
-    """Yields the fences in described languages, with their positions."""
+def _outlinable_fences(drafts: list[FoundSymbol]) -> Iterator[tuple[int, FoundSymbol, str]]:
+    """Yields the code blocks of a Markdown outline that are in a supported language, with their positions in the
+    list."""
     for place, draft in enumerate(drafts):
         if draft.kind == "code" and draft.end_row > draft.start_row + 1:
             name = _code_language(draft.name)
@@ -102,8 +104,10 @@ def _described_fences(drafts: list[FoundSymbol]) -> Iterator[tuple[int, FoundSym
 @lru_cache(maxsize=256)
 def _code_language(word: str) -> str | None:
     word = word.lower()
-    name = word if is_described(word) else detect_language(PurePath(f"code.{word}"), b"")
-    return name if name is not None and is_described(name) and name not in _NOT_OUTLINED_IN_FENCES else None
+    name = word if has_description(word) else detect_language(PurePath(f"code.{word}"), b"")
+    return (
+        name if name is not None and has_description(name) and name not in _NOT_OUTLINED_IN_FENCES else None
+    )
 
 
 def _outline_block(name: str, source: bytes, watch: Deadline) -> Outline:
@@ -113,10 +117,10 @@ def _outline_block(name: str, source: bytes, watch: Deadline) -> Outline:
     return outline_source(language_named(name), source, watch)
 
 
-def _find_blocks(source: bytes) -> list[EmbeddedBlock]:
+def _find_embedded_blocks(source: bytes) -> list[EmbeddedBlock]:
     blocks: list[EmbeddedBlock] = []
     rows, at = RowCounter(source), 0
-    while len(blocks) < _MAX_BLOCKS and (opening := _OPENING_TAG.search(source, at)) is not None:
+    while len(blocks) < _MAX_BLOCKS and (opening := _OPENING_TAG_PATTERN.search(source, at)) is not None:
         tag = opening["tag"].lower()
         closing = _CLOSING_TAGS[tag].search(source, opening.end())
         if closing is None:
@@ -130,19 +134,19 @@ def _find_blocks(source: bytes) -> list[EmbeddedBlock]:
 
 
 def _inner_language(tag: bytes, attributes: bytes) -> str | None:
-    lang = _LANG_ATTRIBUTE.search(attributes)
+    lang = _LANG_ATTRIBUTE_PATTERN.search(attributes)
     if lang is None:
         return "javascript" if tag == b"script" else "css"
     return _LANGUAGE_BY_ATTRIBUTE.get(lang.group(1).decode("ascii", "replace").lower())
 
 
 def _innermost_symbol(drafts: list[FoundSymbol], inner: EmbeddedBlock) -> int:
-    """Returns the innermost symbol around the block."""
+    """Returns the index of the innermost symbol around an embedded block."""
     around = (at for at, each in enumerate(drafts) if each.start <= inner.start and each.end_row >= inner.row)
     return max(around, key=lambda at: drafts[at].start, default=-1)
 
 
-def _add_symbols(
+def _add_embedded_symbols(
     drafts: list[FoundSymbol], inside: list[FoundSymbol], inner: EmbeddedBlock, owner: int
 ) -> None:
     offset = len(drafts)

@@ -2,12 +2,12 @@
 
 import re
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline, TimeLimitReached
+from tools.filemap.language_description import FoundSymbol
 from tools.filemap.scanners.lines import source_lines
-from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.watch import Deadline, TimeLimitReached
+from tools.filemap.scanners.nesting import OutlineBuilder
 
-_DEFINITION = re.compile(
+_DEFINITION_PATTERN = re.compile(
     rb"(?P<indent>[ \t]*)"
     rb"(?P<before>(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|virtual|override|"
     rb"inline|extern|pub(?:\([^)]*\))?|unsafe|sealed|open|local|global|declare|const|partial|data|pure|recursive|"
@@ -19,37 +19,38 @@ _DEFINITION = re.compile(
     rb"[ \t]+(?P<name>[A-Za-z_$][\w$.:!?*'-]*)(?P<rest>[^\n]{0,160})",
     re.I,
 )
-_ASSIGNED_FUNCTION = re.compile(
+_ASSIGNED_FUNCTION_PATTERN = re.compile(
     rb"(?P<indent>[ \t]*)(?:(?:export|const|let|var|local)[ \t]+)*(?P<name>[A-Za-z_$][\w$.]*)[ \t]*(?:=|:=|:)[ \t]*"
     rb"(?:async[ \t]+)?(?:function\b|fn\b|\([^)\n]*\)[ \t]*(?:=>|->)|\\\w)"
 )
-_BRACED_DEFINITION = re.compile(
+_BRACED_DEFINITION_PATTERN = re.compile(
     rb"(?P<indent>[ \t]*)(?:[A-Za-z_][\w<>,:*&\[\]? \t]*[ \t*&])?(?P<name>[A-Za-z_~][\w:~]*)[ \t]*"
     rb"\((?P<arguments>[^;{}\n]*)\)"
     rb"[ \t]*(?:const|override|noexcept|throws[ \w.,]*)?[ \t]*\{[ \t]*$"
 )
-_PARAMETERS = re.compile(rb"\s*(?:[A-Za-z_$@&*.][^()\"'`]*)?")
+_PARAMETERS_PATTERN = re.compile(rb"\s*(?:[A-Za-z_$@&*.][^()\"'`]*)?")
 """Matches parameters of a declaration; parentheses with a string, a number or a call are a call."""
-_HEADING = re.compile(rb"(?P<mark>#{1,6}|={2,6}|\*{1,6})[ \t]+(?P<name>\S[^\n]{0,100})$")
-_CAPITALS = re.compile(rb"(?:\d+(?:\.\d+)*\.?[ \t]+)?[A-Z][A-Z0-9 ,/&()-]{5,70}:?$")
-_NUMBERED = re.compile(
+_HEADING_PATTERN = re.compile(rb"(?P<mark>#{1,6}|={2,6}|\*{1,6})[ \t]+(?P<name>\S[^\n]{0,100})$")
+_CAPITALS_HEADING_PATTERN = re.compile(rb"(?:\d+(?:\.\d+)*\.?[ \t]+)?[A-Z][A-Z0-9 ,/&()-]{5,70}:?$")
+_NUMBERED_HEADING_PATTERN = re.compile(
     rb"(?:chapter|section|part|appendix)[ \t]+[\dIVXA-Z]+\b.{0,80}$|\d+(?:\.\d+){0,3}\.?[ \t]+[A-Z].{3,80}$",
     re.I,
 )
-_LABEL_LINE = re.compile(rb"(?P<name>[A-Za-z_][\w -]{1,50}):[ \t]*$")
+_LABEL_LINE_PATTERN = re.compile(rb"(?P<name>[A-Za-z_][\w -]{1,50}):[ \t]*$")
 _RESERVED_WORDS = frozenset(
     b"if for while switch catch return else do elif unless until foreach with and or not".split()
 )
-_KINDS = {"func": "function", "fun": "function", "fn": "function", "def": "function", "defp": "function",
+_KINDS_BY_KEYWORD = {"func": "function", "fun": "function", "fn": "function", "def": "function", "defp": "function",
           "defun": "function", "sub": "function", "proc": "function", "subroutine": "function",
           "procedure": "procedure", "defmodule": "module", "defmacro": "macro", "typedef": "type"}  # fmt: skip
-_TAB = 8
-_MAX_LINE = 2000
+_TAB_WIDTH = 8
+_MAX_LINE_BYTES = 2000
 _MAX_SYMBOLS = 20_000
 
 
 def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
-    """Never raises `TimeLimitReached`: the outline contains what was found until then."""
+    """Finds the lines of a text that look like definitions or headings. At the time limit, it returns what was found
+    until then."""
     found: list[tuple[int, FoundSymbol]] = []
     comments: set[int] = set()
     is_after_blank, is_code = True, False
@@ -59,10 +60,10 @@ def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
             text = line.rstrip()
             if text:
                 last_row = row
-                draft = _definition(text, row, start) if len(text) <= _MAX_LINE else None
+                draft = _definition_in_line(text, row, start) if len(text) <= _MAX_LINE_BYTES else None
                 is_code = is_code or draft is not None
                 if draft is None and is_after_blank and len(text) <= 120 and not text[:1].isspace():
-                    draft = _heading(text, row, start)
+                    draft = _heading_in_line(text, row, start)
                     if text.startswith(b"#"):
                         comments.add(row)
                 if draft is not None and len(found) < _MAX_SYMBOLS:
@@ -77,18 +78,18 @@ def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
 
 def _indent(text: bytes) -> int:
     before = text[: len(text) - len(text.lstrip())]
-    return len(before) + before.count(b"\t") * (_TAB - 1)
+    return len(before) + before.count(b"\t") * (_TAB_WIDTH - 1)
 
 
-def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
-    match = _DEFINITION.match(text)
+def _definition_in_line(text: bytes, row: int, start: int) -> FoundSymbol | None:
+    match = _DEFINITION_PATTERN.match(text)
     if match is not None and not _is_prose(match):
         word = match["word"].decode().lower()
-        return _new_symbol(match["name"], _KINDS.get(word, word), text, row, start)
-    match = _ASSIGNED_FUNCTION.match(text)
+        return _new_symbol(match["name"], _KINDS_BY_KEYWORD.get(word, word), text, row, start)
+    match = _ASSIGNED_FUNCTION_PATTERN.match(text)
     if match is None:
-        match = _BRACED_DEFINITION.match(text)
-        if match is not None and not _PARAMETERS.fullmatch(match["arguments"]):
+        match = _BRACED_DEFINITION_PATTERN.match(text)
+        if match is not None and not _PARAMETERS_PATTERN.fullmatch(match["arguments"]):
             return None
     if match is not None and match["name"].lower() not in _RESERVED_WORDS:
         return _new_symbol(match["name"], "function", text, row, start)
@@ -96,18 +97,18 @@ def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
 
 
 def _is_prose(match: re.Match[bytes]) -> bool:
-    """Detects prose like `type of the value is …`: words follow the name, without code characters."""
+    """Returns whether a line that looks like a definition is prose, such as `type of the value is …`."""
     rest = match["rest"].strip()
     return (
         bool(rest) and re.match(rb"[a-z]+(?: [\w,.'-]+){2,}", rest) is not None and rest[-1:] not in b"{:(="
     )
 
 
-def _heading(text: bytes, row: int, start: int) -> FoundSymbol | None:
-    match = _HEADING.match(text)
-    if match is None and (_CAPITALS.match(text) or _NUMBERED.match(text)):
+def _heading_in_line(text: bytes, row: int, start: int) -> FoundSymbol | None:
+    match = _HEADING_PATTERN.match(text)
+    if match is None and (_CAPITALS_HEADING_PATTERN.match(text) or _NUMBERED_HEADING_PATTERN.match(text)):
         return _new_symbol(text, "heading", text, row, start)
-    match = match or _LABEL_LINE.match(text)
+    match = match or _LABEL_LINE_PATTERN.match(text)
     return _new_symbol(match["name"], "heading", text, row, start) if match is not None else None
 
 
@@ -118,9 +119,10 @@ def _new_symbol(name: bytes, kind: str, text: bytes, row: int, start: int) -> Fo
 
 
 def _nest_by_indent(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
-    """Ends each symbol before the next one that is not indented deeper."""
-    nested = Nesting()
+    """Sets the ends and parents of symbols by their indentation: each ends before the next one that is not indented
+    deeper."""
+    nested = OutlineBuilder()
     for indent, draft in found:
-        nested.open(indent, draft.name, draft.kind, draft.start_row, draft.start, draft.signature)
-    nested.close(0, last_row)
+        nested.open_symbol(indent, draft.name, draft.kind, draft.start_row, draft.start, draft.signature)
+    nested.close_symbols(0, last_row)
     return nested.drafts

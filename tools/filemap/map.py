@@ -1,7 +1,5 @@
-"""Builds the map of a file: reads it, detects the language, outlines it with a scanner or grammar, and falls back
-on failure.
-
-`cache` stores maps, `render` formats them for a model."""
+"""Builds the map (outline) of a file: reads it, detects the language, finds the symbols with a scanner or grammar, and
+falls back on failure. `cache` stores maps, `render` formats them for a model."""
 
 import asyncio
 import threading
@@ -12,25 +10,25 @@ import msgspec
 
 from tools.filemap import ctags, heuristic
 from tools.filemap.cache import MapCache
+from tools.filemap.deadline import CancelSignal, Deadline, TimeLimitReached
 from tools.filemap.detection import detect_language
-from tools.filemap.drafts import in_file_order
 from tools.filemap.embedded import outline_with_embedded, with_fenced_code
-from tools.filemap.language import FoundSymbol
-from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.languages.registry import has_description, language_named
 from tools.filemap.reading import CHANGED_NOTE, CannotMap, SourceText, count_lines, read_text
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.scanners.result import CUT_SHORT, Scanned
+from tools.filemap.scanners.result import CUT_SHORT_NOTE, ScanResult
+from tools.filemap.symbol_lists import in_file_order
 from tools.filemap.symbols import FileMap, Symbol
-from tools.filemap.watch import Cancel, Deadline, TimeLimitReached
 from tools.memory import garbage_collection_paused, trim_heap
 
-_READ_SECONDS = 30.0
-_FALLBACK_SECONDS = 1.0
+_READ_TIMEOUT = 30.0
+_FALLBACK_TIMEOUT = 1.0
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 """Larger sources are not parsed: the tree takes up to forty times the memory of its source."""
 _LANGUAGES_WITHOUT_OUTLINE = {"diff": "Diff", "log": "Log"}
 """Texts that quote other texts: apparent definitions in them are none."""
-_TRIM_THRESHOLD = 64 * 1024
+_TRIM_HEAP_BYTES = 64 * 1024
 _TIMEOUT_NOTE = "the time limit was reached; this outline is heuristic"
 _FAILED_NOTE = "its own outline failed; this one is heuristic"
 _TOO_LARGE_NOTE = "too large for its grammar; this outline is heuristic"
@@ -39,16 +37,15 @@ _LONG_LINES_NOTE = "lines of over {:,} bytes are not outlined; search in them wi
 
 
 def map_file(
-    path: Path, *, deadline_seconds: float = 2.0, cancel: Cancel = None, cache: MapCache | None = None
+    path: Path, *, deadline_seconds: float = 2.0, cancel: CancelSignal = None, cache: MapCache | None = None
 ) -> FileMap:
-    """Returns the map of a file. Reads and parses: use a thread.
-
-    Raises `CannotMap` (missing, a directory, a pipe, binary, no permission) and `MapCancelled`, both `OSError`s."""
+    """Returns the map of a file, from the cache or newly built. Blocks. Raises `CannotMap` (missing, a directory, a
+    pipe, binary, no permission) and `MapCancelled`, both `OSError`s."""
     began = time.perf_counter()
     try:
-        text = read_text(path, Deadline(_READ_SECONDS, cancel))
+        text = read_text(path, Deadline(_READ_TIMEOUT, cancel))
     except TimeLimitReached:
-        raise CannotMap(110, path, f"Reading took longer than {_READ_SECONDS:.0f} seconds") from None
+        raise CannotMap(110, path, f"Reading took longer than {_READ_TIMEOUT:.0f} seconds") from None
     known = cache.get(path, text) if cache is not None else None
     if known is not None:
         return known if known.path == str(path) else msgspec.structs.replace(known, path=str(path))
@@ -60,8 +57,9 @@ def map_file(
 
 
 def _is_cacheable(made: FileMap) -> bool:
-    """Returns False for a map that was cut short by the clock or by a writer: the next one may be better."""
-    return not {CHANGED_NOTE, _TIMEOUT_NOTE, CUT_SHORT}.intersection(made.notes)
+    """Returns whether a file map may be cached: not if it was cut short by the time limit or by a program that wrote
+    the file."""
+    return not {CHANGED_NOTE, _TIMEOUT_NOTE, CUT_SHORT_NOTE}.intersection(made.notes)
 
 
 async def map_file_async(path: Path) -> FileMap:
@@ -73,27 +71,47 @@ async def map_file_async(path: Path) -> FileMap:
         stop.set()
 
 
-def _make_map(path: Path, text: SourceText, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
+def _make_map(
+    path: Path, text: SourceText, deadline_seconds: float, cancel: CancelSignal, began: float
+) -> FileMap:
     watch = Deadline(deadline_seconds, cancel)
-    outlined = _outline(path, text, detect_language(path, text.source), watch, cancel)
-    made = _file_map(str(path), text, outlined, began)
-    if _has_changed(path, text) and CHANGED_NOTE not in made.notes:
+    outlined = _outline_with_fallbacks(path, text, detect_language(path, text.source), watch, cancel)
+    made = _build_file_map(str(path), text, outlined, began)
+    if _file_has_changed(path, text) and CHANGED_NOTE not in made.notes:
         made = msgspec.structs.replace(made, notes=(*made.notes, CHANGED_NOTE))
-    if len(text.source) >= _TRIM_THRESHOLD:
+    if len(text.source) >= _TRIM_HEAP_BYTES:
         trim_heap()
     return made
 
 
 def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> FileMap:
     """Returns the map of a text named `name` that is in no file."""
+    language = detect_language(Path(name), source)
+    return map_source(source, language, name=name, deadline_seconds=deadline_seconds)
+
+
+def map_source(
+    source: bytes, language: str | None, *, name: str = "", deadline_seconds: float = 2.0
+) -> FileMap:
+    """Returns the map of a text in a language that `detect_language` found."""
     lines = count_lines(source)
     text = SourceText(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
-    outlined = _outline(None, text, detect_language(Path(name), source), Deadline(deadline_seconds), None)
-    return _file_map(name, text, outlined, began)
+    outlined = _outline_with_fallbacks(None, text, language, Deadline(deadline_seconds), None)
+    return _build_file_map(name, text, outlined, began)
 
 
-def _file_map(path: str, text: SourceText, outlined: Scanned, began: float) -> FileMap:
+def language_title(name: str | None) -> str:
+    """Returns the language's name for people; empty if it is unknown."""
+    if name is None:
+        return ""
+    scanner = SCANNERS.get(name)
+    if scanner is not None:
+        return scanner.title
+    return language_named(name).title if has_description(name) else _LANGUAGES_WITHOUT_OUTLINE.get(name, name)
+
+
+def _build_file_map(path: str, text: SourceText, outlined: ScanResult, began: float) -> FileMap:
     total_lines = outlined.total_lines or text.total_lines
     return FileMap(
         path=path,
@@ -108,7 +126,7 @@ def _file_map(path: str, text: SourceText, outlined: Scanned, began: float) -> F
     )
 
 
-def _has_changed(path: Path, text: SourceText) -> bool:
+def _file_has_changed(path: Path, text: SourceText) -> bool:
     try:
         state = path.stat()
     except OSError:
@@ -116,12 +134,13 @@ def _has_changed(path: Path, text: SourceText) -> bool:
     return (state.st_mtime_ns, state.st_size) != (text.modified_ns, text.total_bytes)
 
 
-def _outline(
-    path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: Cancel
-) -> Scanned:
-    """Uses the language's scanner or grammar, otherwise ctags, otherwise the heuristic."""
+def _outline_with_fallbacks(
+    path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: CancelSignal
+) -> ScanResult:
+    """Finds a file's symbols with the language's scanner or grammar, otherwise with ctags, otherwise with the
+    heuristic."""
     if name in _LANGUAGES_WITHOUT_OUTLINE:
-        return Scanned([], _LANGUAGES_WITHOUT_OUTLINE[name], parser="none")
+        return ScanResult([], _LANGUAGES_WITHOUT_OUTLINE[name], parser="none")
     notes: tuple[str, ...] = ()
     title, found = name or "unknown", None
     try:
@@ -137,17 +156,17 @@ def _outline(
             return found
         title, notes = found.title, found.notes
     elif path is not None and not notes:
-        seconds = min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left))
+        seconds = min(_FALLBACK_TIMEOUT, max(0.3, watch.seconds_left))
         tagged = ctags.ctags_outline(path, max(0, text.total_lines - 1), Deadline(seconds, cancel))
-        Deadline(_FALLBACK_SECONDS, cancel).check()
+        Deadline(_FALLBACK_TIMEOUT, cancel).check()
         if tagged is not None:
             language, drafts = tagged
-            return Scanned(drafts, language if name is None else title, parser="universal-ctags")
-    drafts = heuristic.scan_heuristically(text.source, Deadline(_FALLBACK_SECONDS, cancel))
-    return Scanned(drafts, title, parser="heuristic", notes=notes)
+            return ScanResult(drafts, language if name is None else title, parser="universal-ctags")
+    drafts = heuristic.scan_heuristically(text.source, Deadline(_FALLBACK_TIMEOUT, cancel))
+    return ScanResult(drafts, title, parser="heuristic", notes=notes)
 
 
-def _outline_by_language(name: str, source: bytes, watch: Deadline) -> Scanned | None:
+def _outline_by_language(name: str, source: bytes, watch: Deadline) -> ScanResult | None:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         scanned = scanner.scan(source, watch)
@@ -155,20 +174,20 @@ def _outline_by_language(name: str, source: bytes, watch: Deadline) -> Scanned |
         if name == "markdown":
             drafts = with_fenced_code(drafts, source, watch)
         return msgspec.structs.replace(scanned, drafts=drafts, title=scanned.title or scanner.title)
-    if not is_described(name):
+    if not has_description(name):
         return None
     language = language_named(name)
     if len(source) > _MAX_PARSED_BYTES:
-        return Scanned([], language.title, notes=(_TOO_LARGE_NOTE,))
+        return ScanResult([], language.title, notes=(_TOO_LARGE_NOTE,))
     notes: list[str] = []
     limit = language.max_line_bytes
-    if limit and _has_line_over(source, limit):
+    if limit and _has_longer_line(source, limit):
         source = b"\n".join(line if len(line) <= limit else b"" for line in source.split(b"\n"))
         notes.append(_LONG_LINES_NOTE.format(limit))
     found = outline_with_embedded(language, source, watch)
     if found.has_errors:
         notes.append(_SYNTAX_ERROR_NOTE)
-    return Scanned(
+    return ScanResult(
         in_file_order(found.drafts),
         language.title,
         parser="tree-sitter",
@@ -177,7 +196,7 @@ def _outline_by_language(name: str, source: bytes, watch: Deadline) -> Scanned |
     )
 
 
-def _has_line_over(source: bytes, limit: int) -> bool:
+def _has_longer_line(source: bytes, limit: int) -> bool:
     start = 0
     while len(source) - start > limit:
         end = source.find(b"\n", start, start + limit)
@@ -188,7 +207,8 @@ def _has_line_over(source: bytes, limit: int) -> bool:
 
 
 def symbols_from_drafts(drafts: list[FoundSymbol], total_lines: int) -> tuple[Symbol, ...]:
-    """Empties the list of drafts: for very many, both would take much memory."""
+    """Converts found symbols to those of a file map, and empties the list meanwhile: for very many, both would take
+    much memory."""
     found: list[Symbol] = []
     drafts.reverse()
     while drafts:

@@ -1,4 +1,6 @@
-"""`read` with `map` or `symbol`; loads the mapper on demand."""
+"""Answers `read` with `map` or `symbol`: returns a file's map, or the lines of one of its symbols.
+
+Loads the mapper on demand."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +17,8 @@ from tools.workspace import Workspace
 if TYPE_CHECKING:
     from tools.filemap.symbols import FileMap, Symbol
 
-_DEADLINE_SECONDS = 2.0
-_MAX_LISTED = 20
+_MAP_TIMEOUT = 2.0
+_MAX_LISTED_SYMBOLS = 20
 _MAX_MEMBERS = 150
 _MAX_SIGNATURE = 160
 
@@ -27,7 +29,7 @@ def outline_result(
     """Returns the outline of a file as a tool result."""
     from tools.filemap.rendering.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
 
-    outline = msgspec.structs.replace(_make_outline(path, workspace, stop), path=shown)
+    outline = msgspec.structs.replace(_map_file(path, workspace, stop), path=shown)
     rendered = render_map(outline, budget_bytes=budget_for_window(model_window, MAX_BYTES, is_asked=True))
     return text_result(
         escape_controls(rendered.text), details={"outline": True, "totalLines": outline.total_lines}
@@ -35,7 +37,7 @@ def outline_result(
 
 
 class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of a symbol."""
+    """The lines of a symbol in its file, with its name and members."""
 
     name: str
     description: str
@@ -49,14 +51,15 @@ class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
 def symbol_lines(
     path: str, shown: str, name: str, workspace: Workspace, stop: StopFlag
 ) -> SymbolLines | ToolResult:
-    """Returns the lines of the symbol; if several match, a list of them with their owners."""
+    """Returns the lines of a file's symbol with this name; if several match, a list of them with their owners."""
     from tools.filemap.symbols import find_symbol, qualified_name  # noqa: PLC0415  (as below)
 
-    outline = _make_outline(path, workspace, stop)
+    outline = _map_file(path, workspace, stop)
     found = find_symbol(outline, name)
     if not found:
         raise ToolError(
-            f"There is no symbol {escape_controls(name)!r} in {shown}. Read it with map: true to see which there are."
+            f"There is no symbol {escape_controls(name)!r} in {shown}. Read it with map: true to list its "
+            f"symbols."
         )
     if len(found) == 1:
         symbol = found[0]
@@ -71,13 +74,12 @@ def symbol_lines(
     listed = [
         f"{escape_controls(qualified_name(outline, symbol))} ({symbol.kind}) "
         f"lines {symbol.start_line}-{symbol.end_line}"
-        for symbol in found[:_MAX_LISTED]
+        for symbol in found[:_MAX_LISTED_SYMBOLS]
     ]
-    more = f"\n… and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+    more = f"\n… and {len(found) - _MAX_LISTED_SYMBOLS} more" if len(found) > _MAX_LISTED_SYMBOLS else ""
     text = (
-        f"{len(found)} symbols match {escape_controls(name)!r} in {shown}. Read one by its whole name or its lines:\n"
-        + "\n".join(listed)
-        + more
+        f"{len(found)} symbols match {escape_controls(name)!r} in {shown}. Read one by its whole name or "
+        f"its lines:\n" + "\n".join(listed) + more
     )
     return text_result(text, details={"symbols": len(found)})
 
@@ -95,10 +97,10 @@ def _member_lines(outline: "FileMap", symbol: "Symbol") -> str:
     return "\n".join([*lines[:_MAX_MEMBERS], *more])
 
 
-def _make_outline(path: str, workspace: Workspace, stop: StopFlag) -> "FileMap":
+def _map_file(path: str, workspace: Workspace, stop: StopFlag) -> "FileMap":
     # The mapper loads parsers, which most sessions do not need at the start.
     from tools.filemap.cache import shared_cache  # noqa: PLC0415
     from tools.filemap.map import map_file  # noqa: PLC0415
 
     cache = shared_cache(workspace.cache_dir / "maps") if workspace.cache_dir is not None else None
-    return map_file(Path(path), deadline_seconds=_DEADLINE_SECONDS, cancel=lambda: stop.is_set, cache=cache)
+    return map_file(Path(path), deadline_seconds=_MAP_TIMEOUT, cancel=lambda: stop.is_set, cache=cache)

@@ -6,9 +6,9 @@ from typing import Any, cast
 from tree_sitter import Language as Grammar
 from tree_sitter import Parser, Tree
 
-from tools.filemap.watch import Deadline, TimeLimitReached
+from tools.filemap.deadline import Deadline, TimeLimitReached
 
-_CHUNK = 32 * 1024
+_CHUNK_BYTES = 32 * 1024
 """The interpreter is blocked while one chunk is parsed: 5 to 10 ms."""
 
 
@@ -22,14 +22,14 @@ def load_grammar(name: str) -> Grammar:
 
 
 def parse(grammar: Grammar, source: bytes, watch: Deadline) -> Tree:
-    """Raises `TimeLimitReached` or `MapCancelled`. A stopped parser is discarded: it would continue with the old
-    text."""
+    """Parses a source with a tree-sitter grammar and returns its tree. Raises `TimeLimitReached` or `MapCancelled`. A
+    stopped parser is discarded: it would continue with the old text."""
     view = memoryview(source)
     given = [view]
     parser = Parser(grammar)
 
     def read(offset: int, _point: object) -> Any:
-        given.append(view[offset : offset + _CHUNK])
+        given.append(view[offset : offset + _CHUNK_BYTES])
         return given[-1]
 
     def progress(_offset: int, _has_error: bool) -> bool:

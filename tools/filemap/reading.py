@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from tools.filemap.watch import Deadline
+from tools.filemap.deadline import Deadline
 from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect_encoding
 
 MAX_BYTES = 64 * 1024 * 1024
 """Only the beginning of larger files is mapped."""
 CHANGED_NOTE = "changed while mapping"
-_CHUNK = 1024 * 1024
-_RECODE_CHUNK = 256 * 1024
+_CHUNK_BYTES = 1024 * 1024
+_RECODE_CHUNK_BYTES = 256 * 1024
 
 
 class CannotMap(OSError):
@@ -27,7 +27,7 @@ class CannotMap(OSError):
 
 
 class SourceText(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it was read."""
+    """A file read for mapping: its source as UTF-8, sizes, digest and notes."""
 
     source: bytes
     """UTF-8 without a byte order mark."""
@@ -39,7 +39,8 @@ class SourceText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_text(path: Path, watch: Deadline) -> SourceText:
-    """Raises `CannotMap` (an `OSError`), `TimeLimitReached` or `MapCancelled`. Never blocks on a pipe or a device."""
+    """Reads a file for mapping. Raises `CannotMap` (an `OSError`), `TimeLimitReached` or `MapCancelled`. Never blocks
+    on a pipe or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as problem:
@@ -47,7 +48,7 @@ def read_text(path: Path, watch: Deadline) -> SourceText:
     except ValueError:
         raise CannotMap(errno.EINVAL, path, "This is no valid path") from None
     try:
-        return _read(descriptor, path, watch)
+        return _read_open_file(descriptor, path, watch)
     except OSError as problem:
         if isinstance(problem, CannotMap) or problem.errno is None:
             raise
@@ -60,13 +61,13 @@ def _failure_reason(problem: OSError) -> str:
     return problem.strerror or str(problem)
 
 
-def _read(descriptor: int, path: Path, watch: Deadline) -> SourceText:
+def _read_open_file(descriptor: int, path: Path, watch: Deadline) -> SourceText:
     state = os.fstat(descriptor)
     if stat.S_ISDIR(state.st_mode):
         raise CannotMap(errno.EISDIR, path, "This is a directory; maps are made of files")
     if not stat.S_ISREG(state.st_mode):
         raise CannotMap(errno.EINVAL, path, "This is no regular file (a pipe, socket or device)")
-    raw, encoding, total_lines, total_bytes, digest = _content(descriptor, path, watch)
+    raw, encoding, total_lines, total_bytes, digest = _read_content(descriptor, path, watch)
     after = os.fstat(descriptor)
     notes: list[str] = []
     if (after.st_mtime_ns, after.st_size) != (
@@ -76,7 +77,7 @@ def _read(descriptor: int, path: Path, watch: Deadline) -> SourceText:
         notes.append(CHANGED_NOTE)
     if total_bytes > len(raw):
         notes.append(f"only the first {len(raw) // (1024 * 1024)} MB are mapped")
-    source = raw.removeprefix(encoding.mark)
+    source = raw.removeprefix(encoding.byte_order_mark)
     if not encoding.is_utf8:
         source = _to_utf8(source, encoding, watch)
         notes.append(f"encoded as {encoding.name}")
@@ -91,13 +92,13 @@ def _read(descriptor: int, path: Path, watch: Deadline) -> SourceText:
     )
 
 
-def _content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encoding, int, int, str]:
+def _read_content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encoding, int, int, str]:
     pieces: list[bytes] = []
     encoding: Encoding | None = UTF8
     kept = total = newlines = 0
     digest = hashlib.blake2b(digest_size=12)
     last = b""
-    while piece := os.read(descriptor, _CHUNK):
+    while piece := os.read(descriptor, _CHUNK_BYTES):
         watch.check()
         if not total:
             encoding = detect_encoding(piece[:SAMPLE_BYTES], is_whole=len(piece) < SAMPLE_BYTES)
@@ -115,14 +116,24 @@ def _content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encod
     return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), encoding, lines, total, digest.hexdigest()
 
 
+def text_of_bytes(raw: bytes, watch: Deadline) -> bytes | None:
+    """Returns the whole content of a file as UTF-8 without a byte order mark; None if it is binary. Raises
+    `TimeLimitReached` or `MapCancelled`."""
+    encoding = detect_encoding(raw[:SAMPLE_BYTES], is_whole=len(raw) < SAMPLE_BYTES) if raw else UTF8
+    if encoding is None:
+        return None
+    source = raw.removeprefix(encoding.byte_order_mark)
+    return source if encoding.is_utf8 else _to_utf8(source, encoding, watch)
+
+
 def _to_utf8(raw: bytes, encoding: Encoding, watch: Deadline) -> bytes:
-    """Converts to UTF-8 in chunks, because some decoders block the interpreter for long."""
+    """Converts a file's bytes to UTF-8 in chunks, because some decoders block the interpreter for long."""
     decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
     pieces: list[bytes] = []
-    for start in range(0, len(raw), _RECODE_CHUNK):
+    for start in range(0, len(raw), _RECODE_CHUNK_BYTES):
         watch.check()
-        is_last = start + _RECODE_CHUNK >= len(raw)
-        pieces.append(decode(raw[start : start + _RECODE_CHUNK], is_last).encode("utf-8", "replace"))
+        is_last = start + _RECODE_CHUNK_BYTES >= len(raw)
+        pieces.append(decode(raw[start : start + _RECODE_CHUNK_BYTES], is_last).encode("utf-8", "replace"))
     return b"".join(pieces)
 
 

@@ -1,12 +1,11 @@
-"""Symbols of a file map, and finding a symbol by name. The other modules here build them."""
+"""Defines file maps and their symbols, and finds a symbol by name. The other modules here build maps."""
 
 import msgspec
 
 
 class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    """A named range of lines in a file (counted from 1, both ends included).
-
-    Thousands are stored: without field names, in this order."""
+    """A named range of lines in a file, such as a class or function (counted from 1, both ends included). Thousands are
+    stored: without field names, in this order."""
 
     name: str
     kind: str
@@ -34,7 +33,7 @@ _MINOR_KINDS = frozenset(
 
 
 def is_minor(symbol: Symbol) -> bool:
-    """Returns whether the symbol is a one-line field or variable: the last to get room."""
+    """Returns whether a symbol is a one-line field or variable, which is the last to get room in a map."""
     return symbol.start_line == symbol.end_line and symbol.kind in _MINOR_KINDS
 
 
@@ -53,14 +52,13 @@ class FileMap(msgspec.Struct, frozen=True, kw_only=True):
     """Notes for the reader, such as `changed while mapping`."""
 
 
-_SEPARATORS = ("::", "#", ":", "->", "/")
+_OWNER_SEPARATORS = ("::", "#", ":", "->", "/")
 
 
 def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
-    """Returns the symbols that `name` can mean: `parse`, or with its owner, `Parser.parse`.
-
-    The whole name wins over its last part, exact case over any case; all overloads are returned. The kind may
-    precede the name, as a map shows it: `class Parser`, `data.aws_region.here`."""
+    """Returns the symbols of a file map that `name` can mean: `parse`, or with its owner, `Parser.parse`. The whole
+    name wins over its last part, exact case over any case; all overloads are returned. The kind may precede the name:
+    `class Parser`."""
     found = _symbols_named(file_map, name)
     kind, separator, rest = name.strip().replace(" ", ".", 1).partition(".")
     if found or not separator:
@@ -72,12 +70,14 @@ def _symbols_named(file_map: FileMap, name: str) -> list[Symbol]:
     whole, wanted = name.strip(), _name_parts(name)
     if not wanted:
         return []
-    return _matching(file_map, whole, wanted) or _matching(
+    return _symbols_matching(file_map, whole, wanted) or _symbols_matching(
         file_map, whole.casefold(), [part.casefold() for part in wanted], fold=True
     )
 
 
-def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = False) -> list[Symbol]:
+def _symbols_matching(
+    file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = False
+) -> list[Symbol]:
     def plain(text: str) -> str:
         return text.casefold() if fold else text
 
@@ -86,12 +86,12 @@ def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = 
         symbol
         for symbol in file_map.symbols
         if wanted[-1] in plain(symbol.name)
-        and _ends_path(wanted, [plain(part) for part in _path_parts(file_map, symbol)])
+        and _matches_path_end(wanted, [plain(part) for part in _path_parts(file_map, symbol)])
     ]
 
 
 def qualified_name(file_map: FileMap, symbol: Symbol) -> str:
-    """Returns the name prefixed with those of its owners."""
+    """Returns the name of a symbol prefixed with those of its owners, such as `Parser.parse`."""
     return ".".join(_path_parts(file_map, symbol))
 
 
@@ -105,8 +105,9 @@ def _path_parts(file_map: FileMap, symbol: Symbol) -> list[str]:
     return parts
 
 
-def _ends_path(wanted: list[str], path: list[str]) -> bool:
-    """Returns whether the path ends with the last wanted part and has the others before it, in order."""
+def _matches_path_end(wanted: list[str], path: list[str]) -> bool:
+    """Returns whether a symbol's path of owner names ends with the last wanted part and has the others before it, in
+    order."""
     if not path or path[-1] != wanted[-1]:
         return False
     rest = iter(path[:-1])
@@ -114,6 +115,6 @@ def _ends_path(wanted: list[str], path: list[str]) -> bool:
 
 
 def _name_parts(name: str) -> list[str]:
-    for separator in _SEPARATORS:
+    for separator in _OWNER_SEPARATORS:
         name = name.replace(separator, ".")
     return [part.strip() for part in name.split(".") if part.strip()]

@@ -1,5 +1,6 @@
-"""Stores full outputs that are too long for a result, on disk beside the session, named `artifact://ID`. The size
-per command and per session is limited, so that a runaway command cannot fill the disk."""
+"""Stores full tool outputs that are too long for a result, on disk beside the session, named `artifact://ID`.
+
+The size per command and per session is limited, so that a runaway command cannot fill the disk."""
 
 import os
 import shutil
@@ -10,14 +11,14 @@ from typing import Final
 
 import msgspec
 
-from tools.files.private import last_resort_folder, private_folder
+from tools.files.private_folders import last_resort_folder, private_folder
 from tools.patterns import late
 
-SCHEME = "artifact://"
-_NAME = late(r"(\d+)\.[\w-]+\.log")
-COMMAND_BYTES: Final = 100_000_000
-SESSION_BYTES: Final = 500_000_000
-_NOT_FILE_NAME_CHARS = late(r"[^\w-]+")
+ARTIFACT_SCHEME = "artifact://"
+_FILE_NAME_PATTERN = late(r"(\d+)\.[\w-]+\.log")
+MAX_COMMAND_BYTES: Final = 100_000_000
+MAX_SESSION_BYTES: Final = 500_000_000
+_INVALID_CHARACTERS_PATTERN = late(r"[^\w-]+")
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,13 +27,12 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def uri(self) -> str:
-        return f"{SCHEME}{self.number}"
+        return f"{ARTIFACT_SCHEME}{self.number}"
 
 
 class Artifacts:
-    """The artifacts of one session. Without a session file they are stored in a private folder.
-
-    The folder is created with the first artifact; numbers continue those of earlier runs of the session."""
+    """The stored full outputs of one session; without a session file they are in a private folder. The folder is
+    created with the first artifact; numbers continue those of earlier runs of the session."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class Artifacts:
         *,
         above: Path | None = None,
         working: Path | None = None,
-        command_bytes: int = COMMAND_BYTES,
-        session_bytes: int = SESSION_BYTES,
+        command_bytes: int = MAX_COMMAND_BYTES,
+        session_bytes: int = MAX_SESSION_BYTES,
         before_first: Callable[[], object] = lambda: None,
     ) -> None:
         """`before_first` is called once, before anything is written: it may delete old files of other sessions.
@@ -49,62 +49,68 @@ class Artifacts:
         `working` is where a private folder is created."""
         self._command_bytes = command_bytes
         self._session_bytes = session_bytes
-        self._before_first = before_first
+        self._on_first_artifact = before_first
         self._folder = folder
-        self._above = above
-        self._working = working
+        self._parent_folder = above
+        self._working_folder = working
         self._is_temporary = folder is None
-        self._next: int | None = None
-        self._growing: set[Path] = set()
+        self._next_number: int | None = None
+        self._unfinished_files: set[Path] = set()
         self._lock = threading.Lock()
 
     def move_to_session(self, folder: Path | None, above: Path | None) -> None:
-        """Switches to another session. Open artifacts keep growing where they began."""
+        """Stores further artifacts with another session. Open artifacts keep growing where they began."""
         with self._lock:
             self.close()
-            self._folder, self._above, self._is_temporary = folder, above, folder is None
-            self._next = None
+            self._folder, self._parent_folder, self._is_temporary = folder, above, folder is None
+            self._next_number = None
 
     def create(self, tool: str) -> tuple[Artifact, int]:
         """Creates an artifact and returns it with a descriptor to write to; only the owner can read it. Report its
         end with `has_ended`."""
         with self._lock:
-            if self._next is None:
-                self._before_first()
+            if self._next_number is None:
+                self._on_first_artifact()
             folder = self._make_folder()
             self._delete_oldest(folder)
             while True:
-                number = self._next if self._next is not None else self._first_free_number(folder)
-                self._next = number + 1
-                path = folder / f"{number}.{_NOT_FILE_NAME_CHARS.sub('-', tool) or 'tool'}.log"
+                number = (
+                    self._next_number if self._next_number is not None else self._first_free_number(folder)
+                )
+                self._next_number = number + 1
+                path = folder / f"{number}.{_INVALID_CHARACTERS_PATTERN.sub('-', tool) or 'tool'}.log"
                 try:
                     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
                 except FileExistsError:
                     continue
-                self._growing.add(path)
+                self._unfinished_files.add(path)
                 return Artifact(number=number, path=path), descriptor
 
     @property
     def file_size_limit(self) -> int:
-        """Returns the maximum size of one artifact; it shrinks while many grow at once."""
-        return min(self._command_bytes, self._session_bytes // max(1, len(self._growing)))
+        """Returns how large one artifact may grow; the limit shrinks while many grow at once."""
+        return min(self._command_bytes, self._session_bytes // max(1, len(self._unfinished_files)))
 
-    def has_ended(self, artifact: Artifact) -> None:
+    def mark_ended(self, artifact: Artifact) -> None:
         with self._lock:
-            self._growing.discard(artifact.path)
+            self._unfinished_files.discard(artifact.path)
 
     def _delete_oldest(self, folder: Path) -> None:
         """Deletes the oldest artifacts of this session when another one could exceed the limit."""
-        sizes = {path: path.stat().st_size for path in folder.iterdir() if _NAME.fullmatch(path.name)}
-        used = sum(sizes.values()) + len(self._growing) * self._command_bytes
-        for path in sorted(sizes.keys() - self._growing, key=lambda path: int(path.name.partition(".")[0])):
+        sizes = {
+            path: path.stat().st_size for path in folder.iterdir() if _FILE_NAME_PATTERN.fullmatch(path.name)
+        }
+        used = sum(sizes.values()) + len(self._unfinished_files) * self._command_bytes
+        for path in sorted(
+            sizes.keys() - self._unfinished_files, key=lambda path: int(path.name.partition(".")[0])
+        ):
             if used + self._command_bytes <= self._session_bytes:
                 return
             path.unlink(missing_ok=True)
             used -= sizes[path]
 
     def find(self, number: int) -> Path | None:
-        for folder in filter(None, (self._folder, self._above)):
+        for folder in filter(None, (self._folder, self._parent_folder)):
             if found := sorted(folder.glob(f"{number}.*.log")):
                 return found[0]
         return None
@@ -112,12 +118,12 @@ class Artifacts:
     @property
     def folders(self) -> tuple[Path, ...]:
         """Returns the folders that contain artifacts."""
-        return tuple(filter(None, (self._folder, self._above)))
+        return tuple(filter(None, (self._folder, self._parent_folder)))
 
     @property
-    def set_aside(self) -> Path:
-        """Returns the folder for files that were moved out of the workspace; they outlast a session without a
-        file, because they may be the user's own."""
+    def set_aside_folder(self) -> Path:
+        """Returns the folder for files that were moved out of the workspace because they would run code later; they
+        outlast a session without a file, because they may be the user's own."""
         return (last_resort_folder() if self._is_temporary else self._make_folder()) / "set-aside"
 
     def close(self) -> None:
@@ -128,18 +134,26 @@ class Artifacts:
 
     def _make_folder(self) -> Path:
         if self._folder is None:
-            self._folder = private_folder(self._working, "artifacts")
+            self._folder = private_folder(self._working_folder, "artifacts")
         else:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self._folder
 
     def _first_free_number(self, folder: Path) -> int:
-        """Returns a number above those of the parent session too, so that each number is unique."""
-        folders = (folder, *([self._above] if self._above is not None and self._above.is_dir() else []))
+        """Returns the first artifact number above all of this session and of its parent session, so that each number is
+        unique."""
+        folders = (
+            folder,
+            *(
+                [self._parent_folder]
+                if self._parent_folder is not None and self._parent_folder.is_dir()
+                else []
+            ),
+        )
         numbers = [
             int(match[1])
             for one in folders
             for path in one.iterdir()
-            if (match := _NAME.fullmatch(path.name))
+            if (match := _FILE_NAME_PATTERN.fullmatch(path.name))
         ]
         return max(numbers, default=-1) + 1

@@ -29,21 +29,21 @@ _ASIAN_RANGES: Final = {
 }
 # Their usual characters are pairs of such bytes; Western words have single ones between letters.
 _PAIRED_ENCODINGS: Final = ("gb18030", "euc_jp", "euc_kr")
-_PAIR_BYTES: Final = late(rb"[\xa1-\xfe]{2,}")
+_BYTE_PAIRS_PATTERN: Final = late(rb"[\xa1-\xfe]{2,}")
 _MIN_PAIRED_SHARE: Final = 0.85
-_BIG5: Final = late(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
-_BIG5_COMMON: Final = b"\xc6"
+_BIG5_CHARACTER_PATTERN: Final = late(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
+_LAST_COMMON_BIG5_LEAD: Final = b"\xc6"
 """Common Big5 characters begin with no larger byte; accented letters do."""
-_HIGH_BYTE_RUN: Final = late(rb"[\x80-\xff]{2,}")
+_HIGH_BYTE_RUN_PATTERN: Final = late(rb"[\x80-\xff]{2,}")
 _CYRILLIC_ENCODINGS: Final = ("cp1251", "koi8_r")
-_MIN_SCORE: Final = 0.9
+_MIN_ENCODING_SCORE: Final = 0.9
 
 
 class Encoding(msgspec.Struct, frozen=True, kw_only=True):
-    """Describes how a file's bytes encode text."""
+    """The text encoding of a file: its name, byte order mark, and how bytes are decoded and encoded."""
 
     name: str
-    mark: bytes = b""
+    byte_order_mark: bytes = b""
     is_exact: bool = True
     """False for UTF-8 with invalid bytes, which an edit preserves."""
 
@@ -58,20 +58,22 @@ class Encoding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Returns the name for results, if it is not plain UTF-8."""
-        return f"{self.name} with byte order mark" if self.mark else self.name
+        """Returns the encoding's name for results of tools; empty for plain UTF-8."""
+        return f"{self.name} with byte order mark" if self.byte_order_mark else self.name
 
     def decode(self, data: bytes) -> str:
-        """Returns the text after the byte order mark; invalid bytes become lone surrogates, which `encode` restores."""
-        body = data[len(self.mark) :]
+        """Decodes a file's bytes without the byte order mark; invalid bytes become lone surrogates, which `encode`
+        restores."""
+        body = data[len(self.byte_order_mark) :]
         return body.decode(self.name, "surrogateescape" if self.is_utf8 else "strict")
 
     def decode_for_reading(self, data: bytes) -> str:
         return data.decode(self.name, "replace")
 
     def encode(self, text: str) -> bytes:
-        """Encodes a text. Raises `UnicodeEncodeError` for a character that the encoding lacks."""
-        return self.mark + text.encode(self.name, "surrogateescape" if self.is_utf8 else "strict")
+        """Encodes a text in the encoding of its file. Raises `UnicodeEncodeError` for a character that the encoding
+        lacks."""
+        return self.byte_order_mark + text.encode(self.name, "surrogateescape" if self.is_utf8 else "strict")
 
 
 UTF8: Final = Encoding(name="utf-8")
@@ -81,7 +83,7 @@ def detect_encoding(sample: bytes, *, is_whole: bool = True) -> Encoding | None:
     """Returns the encoding of a file that begins with `sample`, or None for a binary file."""
     for mark, name in _BYTE_ORDER_MARKS:
         if sample.startswith(mark):
-            return Encoding(name=name, mark=mark)
+            return Encoding(name=name, byte_order_mark=mark)
     wide = _utf16_without_mark(sample) if b"\0" in sample else ""
     if wide:
         return Encoding(name=wide)
@@ -100,11 +102,15 @@ def _is_utf8(sample: bytes, is_whole: bool) -> bool:
     return True
 
 
+_ODD_BYTES: Final = bytes((*range(1, 8), *range(14, 27), 28, 29, 30, 31))
+"""Control bytes that texts hardly contain."""
+
+
 def _looks_binary(sample: bytes) -> bool:
     head = sample[:8192]
     if b"\0" in head:
         return True
-    odd = sum(head.count(code) for code in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
+    odd = len(head) - len(head.translate(None, _ODD_BYTES))
     return odd * 10 > len(head)
 
 
@@ -129,25 +135,27 @@ def _legacy_encoding(sample: bytes, is_whole: bool) -> Encoding:
         return Encoding(name="utf-8", is_exact=False)
     best, best_score = "", 0.0
     for name, ranges in _ASIAN_RANGES.items():
-        if not _has_shape_of(name, sample[:8192], high):
+        if not _looks_like_encoding(name, sample[:8192], high):
             continue
-        score = _score(sample, name, ranges, is_whole)
+        score = _score_encoding(sample, name, ranges, is_whole)
         if score > best_score + 0.02:
             best, best_score = name, score
-    if best_score >= _MIN_SCORE:
+    if best_score >= _MIN_ENCODING_SCORE:
         return Encoding(name=best)
     if sound >= max(bad, 1):
         return Encoding(name="utf-8", is_exact=False)
-    return Encoding(name=_single_byte(sample))
+    return Encoding(name=_single_byte_encoding(sample))
 
 
-def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
+def _looks_like_encoding(name: str, sample: bytes, high: int) -> bool:
     """Distinguishes text in an Asian encoding from Western words, which such an encoding may decode as well."""
     if name in _PAIRED_ENCODINGS:
-        return sum(len(run) // 2 * 2 for run in _PAIR_BYTES.findall(sample)) >= high * _MIN_PAIRED_SHARE
+        return (
+            sum(len(run) // 2 * 2 for run in _BYTE_PAIRS_PATTERN.findall(sample)) >= high * _MIN_PAIRED_SHARE
+        )
     if name == "big5":
-        leads = _BIG5.findall(sample)
-        return sum(lead <= _BIG5_COMMON for lead in leads) > len(leads) * 0.6
+        leads = _BIG5_CHARACTER_PATTERN.findall(sample)
+        return sum(lead <= _LAST_COMMON_BIG5_LEAD for lead in leads) > len(leads) * 0.6
     return True
 
 
@@ -162,7 +170,7 @@ def _count_utf8_evidence(sample: bytes) -> tuple[int, int]:
     return sound, bad
 
 
-def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_whole: bool) -> float:
+def _score_encoding(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_whole: bool) -> float:
     try:
         text = codecs.getincrementaldecoder(name)().decode(sample, is_whole)
     except (UnicodeDecodeError, LookupError):
@@ -175,8 +183,9 @@ def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_who
     return (inside + 0.05 * common) / len(codes)
 
 
-def _single_byte(sample: bytes) -> str:
-    """Returns Cyrillic if most letters are in that range, otherwise Western; both decode every byte."""
+def _single_byte_encoding(sample: bytes) -> str:
+    """Returns which single-byte encoding a file has: Cyrillic if most letters are in that range, otherwise Western;
+    both decode every byte."""
     best, best_score = "", 0.0
     for name in _CYRILLIC_ENCODINGS:
         text = sample.decode(name, "replace")
@@ -187,7 +196,8 @@ def _single_byte(sample: bytes) -> str:
             best, best_score = name, score
     high_share = sum(byte >= 0x80 for byte in sample) / max(1, len(sample))
     in_words = (
-        sum(len(run) for run in _HIGH_BYTE_RUN.findall(sample)) > sum(byte >= 0x80 for byte in sample) * 0.6
+        sum(len(run) for run in _HIGH_BYTE_RUN_PATTERN.findall(sample))
+        > sum(byte >= 0x80 for byte in sample) * 0.6
     )
     if best_score > 0.7 and high_share > 0.2 and in_words:
         return best

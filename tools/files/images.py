@@ -21,8 +21,8 @@ class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Zero if the header does not contain it."""
 
 
-class ReadyImage(msgspec.Struct, frozen=True, kw_only=True):
-    """An image prepared for sending."""
+class PreparedImage(msgspec.Struct, frozen=True, kw_only=True):
+    """An image prepared for a model: its data, perhaps scaled down, or the problem that prevents sending it."""
 
     data: str
     info: ImageInfo
@@ -42,16 +42,16 @@ def identify_image(head: bytes) -> ImageInfo | None:
         width, height = struct.unpack("<HH", head[6:10]) if len(head) >= 10 else (0, 0)
         return ImageInfo(mime_type="image/gif", width=width, height=height)
     if head.startswith(b"\xff\xd8\xff"):
-        return _jpeg(head)
+        return _identify_jpeg(head)
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return _webp(head)
+        return _identify_webp(head)
     if head[:2] == b"BM" and len(head) >= 26 and head[6:10] == b"\0\0\0\0":
         width, height = struct.unpack("<ii", head[18:26])
         return ImageInfo(mime_type="image/bmp", width=abs(width), height=abs(height))
     return None
 
 
-def _jpeg(head: bytes) -> ImageInfo:
+def _identify_jpeg(head: bytes) -> ImageInfo:
     position = 2
     while position + 9 < len(head) and head[position] == 0xFF:
         marker = head[position + 1]
@@ -62,7 +62,7 @@ def _jpeg(head: bytes) -> ImageInfo:
     return ImageInfo(mime_type="image/jpeg")
 
 
-def _webp(head: bytes) -> ImageInfo:
+def _identify_webp(head: bytes) -> ImageInfo:
     width = height = 0
     if head[12:16] == b"VP8X" and len(head) >= 30:
         width = int.from_bytes(head[24:27], "little") + 1
@@ -76,30 +76,33 @@ def _webp(head: bytes) -> ImageInfo:
     return ImageInfo(mime_type="image/webp", width=width, height=height)
 
 
-def prepare_image(data: bytes, info: ImageInfo, *, resizes: bool) -> ReadyImage:
-    """Returns the image as it is if it is small enough, scaled down if possible, otherwise a problem with a way out."""
+def prepare_image(data: bytes, info: ImageInfo, *, resizes: bool) -> PreparedImage:
+    """Prepares an image for a model: as it is if small enough, scaled down if possible, otherwise a problem with a way
+    out."""
     fits = max(info.width, info.height) <= MAX_IMAGE_SIDE and _encoded_size(data) <= MAX_BYTES
     if fits and info.mime_type != "image/bmp":
-        return ReadyImage(data=base64.b64encode(data).decode(), info=info)
-    smaller = _scale(data, info) if resizes else None
+        return PreparedImage(data=base64.b64encode(data).decode(), info=info)
+    smaller = _scale_image(data, info) if resizes else None
     if smaller is not None:
         return smaller
     if info.mime_type == "image/bmp":
-        return ReadyImage(data="", info=info, problem="models read no BMP; convert it to PNG with bash first")
+        return PreparedImage(
+            data="", info=info, problem="models read no BMP; convert it to PNG with bash first"
+        )
     if _encoded_size(data) > MAX_BYTES or max(info.width, info.height) > _MAX_UNSCALED_SIDE:
         size = f"{info.width}x{info.height}, {len(data):,} bytes"
-        return ReadyImage(
+        return PreparedImage(
             data="", info=info, problem=f"too large for a model ({size}); scale it down with bash first"
         )
-    return ReadyImage(data=base64.b64encode(data).decode(), info=info)
+    return PreparedImage(data=base64.b64encode(data).decode(), info=info)
 
 
 def _encoded_size(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
-def _scale(data: bytes, info: ImageInfo) -> ReadyImage | None:
-    """Scales the image with Pillow, if installed."""
+def _scale_image(data: bytes, info: ImageInfo) -> PreparedImage | None:
+    """Scales an image down with Pillow, if that is installed."""
     try:
         from PIL import Image  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  (optional)
     except ImportError:
@@ -121,7 +124,7 @@ def _scale(data: bytes, info: ImageInfo) -> ReadyImage | None:
     return None
 
 
-def _scaled_image(data: bytes, kind: str, original: tuple[int, int], size: tuple[int, int]) -> ReadyImage:
+def _scaled_image(data: bytes, kind: str, original: tuple[int, int], size: tuple[int, int]) -> PreparedImage:
     note = ""
     if original != size:
         factor = original[0] / size[0]
@@ -130,4 +133,4 @@ def _scaled_image(data: bytes, kind: str, original: tuple[int, int], size: tuple
             f"multiply coordinates by {factor:.2f} for the original"
         )
     info = ImageInfo(mime_type=f"image/{kind.lower()}", width=size[0], height=size[1])
-    return ReadyImage(data=base64.b64encode(data).decode(), info=info, note=note)
+    return PreparedImage(data=base64.b64encode(data).decode(), info=info, note=note)

@@ -19,7 +19,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_directory(files: FileOperations, path: str, limit: int = MAX_ENTRIES) -> Listing:
-    """Lists names sorted case-insensitively, directories with a slash, dotfiles included."""
+    """Lists the names in a directory sorted case-insensitively, directories with a slash, dotfiles included."""
     entries = sorted(files.entries(path), key=lambda entry: (entry.name.casefold(), entry.name))
     shown = [one_line(entry.name) + ("/" if entry.is_directory else "") for entry in entries[:limit]]
     if not entries:

@@ -1,7 +1,7 @@
-"""The only path by which tools change files: in call order, each change reported afterwards.
+"""Changes files for all tools: in call order, each change reported afterwards, for undo and totals.
 
-Several files can be one change: all or nothing, under the locks of all of them. Undo and change totals use the
-events. Each tool computes the new content itself."""
+Several files can be one change: all or nothing, under the locks of all of them. Each tool computes the new content
+itself."""
 
 import asyncio
 import errno
@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from tools.base import FileChange
-from tools.files.replacing import ChangedMeanwhile, Version
+from tools.files.atomic_replacement import ChangedMeanwhile, Version
 from tools.operations import FileOperations, FileStat, GuardsFiles, RemovesFiles, SetsExecutable
 from tools.threads import run_to_completion
 
@@ -26,17 +26,17 @@ _RECENT_WRITE_SECONDS = 2.0
 MAX_FILE_BYTES = 256 << 20
 """Larger files are not loaded to be changed."""
 
-Key = tuple[str, object]
+FileKey = tuple[str, object]
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a file before a change."""
+    """The content and metadata of a file before a change."""
 
     data: bytes
     stat: FileStat
 
 
-I = TypeVar("I")  # noqa: E741  (a result that the tool passes to itself)
+ToolInfo = TypeVar("ToolInfo")
 
 
 class NewContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class NewContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that is about to happen."""
+    """A file change that is about to be written."""
 
     path: str
     real_path: str
@@ -69,7 +69,7 @@ class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished change."""
+    """A file change that has been written, with the new state of the file."""
 
     change: FileChange
     stat: FileStat | None
@@ -83,17 +83,18 @@ class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
         return self.stat.version
 
 
-Compute = Callable[[Sequence[FileState | None]], "Sequence[NewContent | None]"]
+ComputeContents = Callable[[Sequence[FileState | None]], "Sequence[NewContent | None]"]
 """Computes the new contents (None: unchanged) from the present states of some files (None: missing). Called again
 when another program changed one of them before it was written."""
 
 
 class MutationQueue:
-    """Changes are serial per file (by real path and inode, so that links are one file) and parallel across files."""
+    """Makes the file changes of tools: one after the other for each file (by real path and inode, so that links are one
+    file), in parallel for different files."""
 
     def __init__(self, files: FileOperations) -> None:
         self._files = files
-        self._last: dict[Key, asyncio.Future[None]] = {}
+        self._last: dict[FileKey, asyncio.Future[None]] = {}
         self._enqueue_lock = asyncio.Lock()
         self._listeners: list[ChangeListener] = []
         self._before: list[Callable[[PendingMutation], None]] = []
@@ -101,7 +102,7 @@ class MutationQueue:
         """The last version of each file that this queue wrote, and until when another program may be writing to it."""
 
     def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
-        """Calls `listener` on the event loop after every change. Returns a function that unsubscribes."""
+        """Calls `listener` on the event loop after every file change. Returns a function that unsubscribes."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:
@@ -111,18 +112,18 @@ class MutationQueue:
         return unsubscribe
 
     def subscribe_before(self, listener: Callable[[PendingMutation], None]) -> None:
-        """Calls `listener` right before each change, in the thread that makes it."""
+        """Calls `listener` right before each file change, in the thread that makes it."""
         self._before.append(listener)
 
-    def use(self, files: FileOperations) -> None:
-        """Switches to other file operations."""
+    def use_operations(self, files: FileOperations) -> None:
+        """Makes further file changes with other file operations, such as those of a remote machine."""
         self._files = files
 
     @property
     def is_idle(self) -> bool:
         return not self._last
 
-    async def change(
+    async def change_file(
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
     ) -> AppliedChange:
         """Replaces the content of `path` with what `compute` returns for its present state (None: missing).
@@ -134,15 +135,13 @@ class MutationQueue:
         return changed
 
     async def change_all(
-        self, paths: Sequence[str], call_id: str, compute: Compute
+        self, paths: Sequence[str], call_id: str, compute: ComputeContents
     ) -> tuple[AppliedChange | None, ...]:
-        """Like `change` for several files: everything is computed before anything is written, and all is written or
-        nothing.
-
-        Unchanged files are not reported. A failed write reverts those before it."""
+        """Changes several files at once: everything is computed before anything is written, and all is written or
+        nothing. Unchanged files are not reported. A failed write reverts those before it."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         async with self._enqueue_lock:
-            keys = await asyncio.to_thread(self._all_keys, paths)
+            keys = await asyncio.to_thread(self._keys_of_all, paths)
             before = {self._last[key] for key in keys if key in self._last}
             for key in keys:
                 self._last[key] = done
@@ -154,7 +153,7 @@ class MutationQueue:
             self._release_keys(done, keys, {future for future in before if not future.done()})
 
     async def _change_and_report(
-        self, paths: Sequence[str], call_id: str, compute: Compute
+        self, paths: Sequence[str], call_id: str, compute: ComputeContents
     ) -> tuple[AppliedChange | None, ...]:
         finished: list[tuple[AppliedChange | None, ...]] = []
         try:
@@ -163,28 +162,29 @@ class MutationQueue:
             for changed in finished:
                 for one in changed:
                     if one is not None:
-                        self.tell(one.change)
+                        self.report_change(one.change)
         return finished[0]
 
     def _change_now(
-        self, paths: Sequence[str], call_id: str, compute: Compute
+        self, paths: Sequence[str], call_id: str, compute: ComputeContents
     ) -> tuple[AppliedChange | None, ...]:
         if not isinstance(self._files, GuardsFiles):
-            return self._attempt(paths, call_id, compute)
+            return self._try_change(paths, call_id, compute)
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             try:
                 with self._files.locked(paths):
-                    return self._attempt(paths, call_id, compute)
+                    return self._try_change(paths, call_id, compute)
             except ChangedMeanwhile as problem:
                 if attempt == _MAX_ATTEMPTS:
                     words = "Another program keeps changing it"
                     raise OSError(errno.EBUSY, words, problem.filename) from None
         raise AssertionError
 
-    def _attempt(
-        self, paths: Sequence[str], call_id: str, compute: Compute
+    def _try_change(
+        self, paths: Sequence[str], call_id: str, compute: ComputeContents
     ) -> tuple[AppliedChange | None, ...]:
-        """Tries the change once. Raises `ChangedMeanwhile`, with everything as the other program left it."""
+        """Tries once to make a change of some files. Raises `ChangedMeanwhile`, with everything as the other program
+        left it."""
         states = [self._read_state(path) for path in paths]
         is_asked = bool(self._before)
         missing = [
@@ -291,15 +291,15 @@ class MutationQueue:
             return FileState(data=file.read(), stat=stat)
 
     def _missing_folders(self, path: str) -> tuple[str, ...]:
-        """Returns the missing parent folders, outermost first."""
+        """Returns the parent folders of a path that do not exist yet, outermost first."""
         found: list[str] = []
         folder = str(Path(self._files.real_path(path)).parent)
-        while not self._is_there(folder):
+        while not self._exists(folder):
             found.append(folder)
             folder = str(Path(folder).parent)
         return tuple(reversed(found))
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
             self._files.stat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -308,10 +308,10 @@ class MutationQueue:
             return True
         return True
 
-    def _all_keys(self, paths: Sequence[str]) -> tuple[Key, ...]:
-        return tuple(dict.fromkeys(key for path in paths for key in self._keys(path)))
+    def _keys_of_all(self, paths: Sequence[str]) -> tuple[FileKey, ...]:
+        return tuple(dict.fromkeys(key for path in paths for key in self._file_keys(path)))
 
-    def _keys(self, path: str) -> tuple[Key, ...]:
+    def _file_keys(self, path: str) -> tuple[FileKey, ...]:
         real = self._files.real_path(path)
         try:
             stat = self._files.stat(path)
@@ -322,9 +322,13 @@ class MutationQueue:
         return ("path", real), ("inode", (stat.device, stat.inode))
 
     def _release_keys(
-        self, done: "asyncio.Future[None]", keys: tuple[Key, ...], waiting_for: set["asyncio.Future[None]"]
+        self,
+        done: "asyncio.Future[None]",
+        keys: tuple[FileKey, ...],
+        waiting_for: set["asyncio.Future[None]"],
     ) -> None:
-        """Starts the next change: at once or, if this one was cancelled early, after those before it."""
+        """Lets the next change of these files start: at once or, if this one was cancelled early, after those before
+        it."""
         remaining = set(waiting_for)
 
         def one_done(future: "asyncio.Future[None]") -> None:
@@ -343,8 +347,8 @@ class MutationQueue:
             future.add_done_callback(one_done)
         finish_if_free()
 
-    def tell(self, change: FileChange) -> None:
-        """Reports a change to all listeners, also one made by a command or a restore."""
+    def report_change(self, change: FileChange) -> None:
+        """Reports a file change to all listeners, also one made by a command or a restore."""
         for listener in tuple(self._listeners):
             try:
                 listener(change)

@@ -37,11 +37,11 @@ def parse_notebook(data: bytes) -> Notebook | None:
     if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
         return None
     cells: list[Json] = found["cells"]
-    made = [_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
-    return Notebook(language=_language(found.get("metadata")), cells=tuple(made))
+    made = [_render_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
+    return Notebook(language=_notebook_language(found.get("metadata")), cells=tuple(made))
 
 
-def _language(metadata: Json) -> str:
+def _notebook_language(metadata: Json) -> str:
     for part, key in (("language_info", "name"), ("kernelspec", "language")):
         about: Json = metadata.get(part) if isinstance(metadata, dict) else None
         name = about.get(key) if isinstance(about, dict) else None
@@ -50,7 +50,7 @@ def _language(metadata: Json) -> str:
     return "python"
 
 
-def _cell(number: int, cell: dict[str, Any]) -> NotebookCell:
+def _render_cell(number: int, cell: dict[str, Any]) -> NotebookCell:
     kind = cell.get("cell_type", "code")
     kind = kind if isinstance(kind, str) else "code"
     identity = f" id={cell['id']}" if isinstance(cell.get("id"), str) else ""
@@ -58,13 +58,13 @@ def _cell(number: int, cell: dict[str, Any]) -> NotebookCell:
     lines = [f"--- cell {number} [{kind}]{identity} ---", source]
     outputs: list[Json] = cell["outputs"] if isinstance(cell.get("outputs"), list) else []
     for output in outputs:
-        text = _output(output) if isinstance(output, dict) else ""
+        text = _render_output(output) if isinstance(output, dict) else ""
         if text:
             lines += ["--- output ---", text]
     return NotebookCell(kind=kind, source=source, text="\n".join(lines) + "\n")
 
 
-def _output(output: dict[str, Any]) -> str:
+def _render_output(output: dict[str, Any]) -> str:
     if output.get("output_type") == "error":
         text = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
     elif "text" in output:

@@ -1,6 +1,6 @@
 """Reads a page of a text file: which lines are requested, which are shown, and how to continue.
 
-`tools.files.lines` finds lines in bytes."""
+`tools.files.line_index` finds lines in bytes."""
 
 import codecs
 import shlex
@@ -10,15 +10,15 @@ from typing import BinaryIO
 import msgspec
 
 from tools.files.encoding import SAMPLE_BYTES, Encoding, detect_encoding
-from tools.files.lines import LineIndexes, RawPage, read_page
-from tools.files.readcache import Version
+from tools.files.line_index import LineIndexes, RawPage, read_page
+from tools.files.read_cache import FileVersion
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, clip_bytes, format_size
 from tools.text import escape_controls, plain_output
 from tools.threads import StopFlag
 
 
 class BinaryFile(Exception):
-    """The file is binary."""
+    """Raised if a file to read is binary."""
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
         return any(one is not None for one in (self.offset, self.limit, self.tail))
 
     def with_context(self, lines: int) -> "PageRequest":
-        """Extends the range by `lines` on the sides where the file continues."""
+        """Extends the requested range of lines by `lines` on the sides where the file continues."""
         if self.symbol or self.tail is not None or not self.is_range:
             return self
         first = max(1, (self.offset or 1) - lines)
@@ -46,7 +46,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines of a file as text."""
+    """A page of a text file: some of its lines, and where they are in the file."""
 
     lines: tuple[str, ...]
     """The lines as in the file."""
@@ -67,11 +67,12 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return self.first_line + len(self.lines) - 1
 
     @property
-    def is_whole(self) -> bool:
+    def is_whole_file(self) -> bool:
         return self.first_line == 1 and self.last_line >= self.total_lines and not self.clipped_bytes
 
     def truncation(self) -> Truncation | None:
-        """Returns the stored form of what did not fit; None if everything requested is there."""
+        """Returns the details of what did not fit on a page, for the stored result; None if everything requested is
+        there."""
         if not self.is_cut_by_bytes and not (
             len(self.lines) >= MAX_LINES and self.last_line < self.total_lines
         ):
@@ -91,28 +92,28 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 def load_page(
     file: BinaryIO,
     path: str,
-    version: Version,
+    version: FileVersion,
     request: PageRequest,
     indexes: LineIndexes,
     stop: StopFlag,
 ) -> Page:
-    """Reads a page. Raises `BinaryFile` for a binary file."""
+    """Reads a page of a text file. Raises `BinaryFile` for a binary file."""
     sample = file.read(SAMPLE_BYTES)
     encoding = detect_encoding(sample, is_whole=len(sample) < SAMPLE_BYTES)
     if encoding is None:
         raise BinaryFile
     count = min(request.limit or request.tail or MAX_LINES, MAX_LINES)
     if encoding.has_single_byte_line_feeds:
-        index = indexes.index(path, version, file, stop)
+        index = indexes.index_of(path, version, file, stop)
         total = index.total_lines
-        first = _first_line(request, total)
+        first = _first_requested_line(request, total)
         if first > total:
             return _empty_page(first, total, version[2], encoding)
         raw = read_page(file, index, first, count, MAX_BYTES)
-        lines = tuple(_decoded(raw, encoding))
+        lines = tuple(_decode_lines(raw, encoding))
     else:
         total = _decode_wide_page(file, encoding, 1, 0, stop)[2] if request.tail is not None else 0
-        first = _first_line(request, total)
+        first = _first_requested_line(request, total)
         raw, lines, total = _decode_wide_page(file, encoding, first, count, stop)
         if first > total:
             return _empty_page(first, total, version[2], encoding)
@@ -129,19 +130,19 @@ def load_page(
     )
 
 
-def _first_line(request: PageRequest, total: int) -> int:
+def _first_requested_line(request: PageRequest, total: int) -> int:
     return max(1, total - request.tail + 1 if request.tail is not None else request.offset or 1)
 
 
 def _empty_page(first: int, total: int, size: int, encoding: Encoding) -> Page:
-    """Returns a page past the end."""
+    """Returns an empty page for a request behind the end of the file."""
     return Page(lines=(), text="", first_line=first, total_lines=total, total_bytes=size, encoding=encoding)
 
 
-def _decoded(raw: RawPage, encoding: Encoding) -> Iterator[str]:
+def _decode_lines(raw: RawPage, encoding: Encoding) -> Iterator[str]:
     for number, line in enumerate(raw.lines, raw.first_line):
         if number == 1:
-            line = line.removeprefix(encoding.mark)
+            line = line.removeprefix(encoding.byte_order_mark)
         text = encoding.decode_for_reading(line)
         if raw.clipped_bytes:
             text = clip_bytes(text.rstrip("\ufffd"), MAX_BYTES)
@@ -151,8 +152,8 @@ def _decoded(raw: RawPage, encoding: Encoding) -> Iterator[str]:
 def _decode_wide_page(
     file: BinaryIO, encoding: Encoding, first: int, count: int, stop: StopFlag
 ) -> tuple[RawPage, tuple[str, ...], int]:
-    """Reads a page in an encoding whose line feeds cannot be found in bytes: decodes from the start, piece by piece."""
-    file.seek(len(encoding.mark))
+    """Reads a page of a file whose encoding has line feeds of several bytes: decodes from the start, piece by piece."""
+    file.seek(len(encoding.byte_order_mark))
     decoder = codecs.getincrementaldecoder(encoding.name)("replace")
     lines: list[str] = []
     total = size = clipped = 0
@@ -185,7 +186,8 @@ def _decode_wide_page(
 
 
 def page_notice(page: Page, request: PageRequest, path: str) -> str:
-    """Returns sentences on what is shown and how to continue; empty if everything is shown."""
+    """Returns a notice for the model on which lines of the file a page shows and how to continue; empty if everything
+    is shown."""
     if page.clipped_bytes:
         return _long_line_notice(page, path)
     is_over = page.last_line >= page.total_lines

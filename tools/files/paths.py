@@ -30,9 +30,8 @@ _MAX_SUGGESTION_ENTRIES = 5_000
 
 
 def resolve_path(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
-    """Returns the absolute path that `raw` means. Tries other spellings if it is missing.
-
-    Returns the plain spelling if none exists."""
+    """Returns the absolute path that the path `raw` of a model means. Tries other spellings if it is missing, and
+    returns the plain spelling if none exists."""
     plain = absolute_path(raw, cwd)
     literal = os.path.normpath(cwd / raw) if raw else str(cwd)
     if "\0" in raw:
@@ -44,7 +43,8 @@ def resolve_path(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
 
 
 def absolute_path(raw: str, cwd: Path) -> str:
-    """Removes quotes, `@` and `file://`, expands `~`, and makes the path absolute relative to `cwd`."""
+    """Makes a path as typed absolute: removes quotes, `@` and `file://`, expands `~`, and resolves it relative to
+    `cwd`."""
     text = raw.strip()
     if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
@@ -58,8 +58,8 @@ def absolute_path(raw: str, cwd: Path) -> str:
 
 
 def _lookalike_paths(path: str) -> Iterator[str]:
-    """Yields spellings that look the same: composed and decomposed characters, screenshot names, pictures, shell
-    escapes."""
+    """Yields other spellings of a missing path that look the same: composed and decomposed characters, screenshot
+    names, pictures, shell escapes."""
     seen = {path}
     candidates: list[str] = []
     for form in ("NFC", "NFD"):

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-MAX_CHARS: Final = 1 << 20
+MAX_SNAPSHOT_CHARS: Final = 1 << 20
 _MAX_PATHS: Final = 64
 _MAX_VERSIONS: Final = 4
-_MAX_PACKED: Final = 16 << 20
+_MAX_PACKED_BYTES: Final = 16 << 20
 
 
 class FileSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,17 +31,17 @@ class _PackedSnapshot(msgspec.Struct, kw_only=True):
 
 
 class FileSnapshots:
-    """The snapshots of one session."""
+    """The whole texts of files of which the model saw lines, for one session."""
 
-    def __init__(self, max_packed: int = _MAX_PACKED) -> None:
+    def __init__(self, max_packed: int = _MAX_PACKED_BYTES) -> None:
         self._files: OrderedDict[str, list[_PackedSnapshot]] = OrderedDict()
         self._max_packed = max_packed
         self._size = 0
 
     def record(self, path: str, text: str, shown: Iterable[int]) -> None:
-        """Records shown lines of a text with line feeds only. A known text gets more shown lines and becomes the
+        """Records which lines of a file's text the model was shown. A known text gets more shown lines and becomes the
         newest."""
-        if len(text) > MAX_CHARS:
+        if len(text) > MAX_SNAPSHOT_CHARS:
             return
         raw = text.encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(raw, digest_size=16).digest()
@@ -62,8 +62,8 @@ class FileSnapshots:
             _, dropped = self._files.popitem(last=False)
             self._size -= sum(len(one.data) for one in dropped)
 
-    def of(self, path: str) -> tuple[FileSnapshot, ...]:
-        """Returns the versions of a file, newest first."""
+    def versions_of(self, path: str) -> tuple[FileSnapshot, ...]:
+        """Returns the recorded versions of a file's text, newest first."""
         return tuple(
             FileSnapshot(
                 lines=tuple(zlib.decompress(one.data).decode("utf-8", "surrogatepass").split("\n")),

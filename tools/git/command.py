@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from tools.git.config import Configuration, user_configuration
-from tools.git.steering import filter_names
+from tools.git.risky_settings import filter_names
 from tools.running.own_programs import find_own_program
 from tools.running.programs import RunningProgram
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 
 _DISABLING_OPTIONS = {
     "core.fsmonitor": "false",
@@ -40,7 +40,7 @@ _DISABLING_OPTIONS = {
     "submodule.recurse": "false",
     "uploadpack.packObjectsHook": "",
 }
-_ENVIRONMENT = {
+_RESTRICTING_VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ASKPASS": "false",
     "GIT_EDITOR": "false",
@@ -53,7 +53,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_PASSED_VARIABLES = frozenset(
+_PASSED_GIT_VARIABLES = frozenset(
     ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 )
 
@@ -82,8 +82,8 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
             raise TimeoutError from None
         return done.returncode, done.stdout
 
-    async def ask(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
-        """Like `run`, without blocking the event loop."""
+    async def run_async(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
+        """Runs git without blocking the event loop, and returns its exit code and output."""
         async with (
             await RunningProgram.start(
                 self.argv, cwd=self.cwd, env=self.environment, is_fed=bool(given)
@@ -113,15 +113,17 @@ def git_command(top: Path, *words: str, repository: Configuration, home: Path) -
     return GitCommand(
         argv=(program, "--no-optional-locks", "--no-pager", *settings, *words),
         cwd=top,
-        environment=_environment(top),
+        environment=_git_environment(top),
     )
 
 
-def _environment(top: Path) -> dict[str, str]:
-    """Returns the user's environment without secrets and without variables that name another repository or a
-    program; git searches no folder above `top`."""
+def _git_environment(top: Path) -> dict[str, str]:
+    """Returns the environment variables for git: the user's without secrets and without those that name another
+    repository or a program; git searches no folder above `top`."""
     own = child_variables()
     kept = {
-        name: value for name, value in own.items() if not name.startswith("GIT_") or name in _PASSED_VARIABLES
+        name: value
+        for name, value in own.items()
+        if not name.startswith("GIT_") or name in _PASSED_GIT_VARIABLES
     }
-    return {**kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(top.parent)}
+    return {**kept, **_RESTRICTING_VARIABLES, "GIT_CEILING_DIRECTORIES": str(top.parent)}

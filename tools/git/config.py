@@ -1,6 +1,6 @@
 """Reads configuration files of git without git: every entry with its file, including included files.
 
-`steering` decides which entries are risky. Conditions of `includeIf` are not evaluated: all entries that might
+`risky_settings` decides which entries are risky. Conditions of `includeIf` are not evaluated: all entries that might
 apply are listed."""
 
 import os
@@ -17,21 +17,21 @@ from tools.patterns import late
 _MAX_FILE_BYTES = 1 << 20
 _MAX_FILES = 32
 _MAX_ENVIRONMENT_ENTRIES = 100
-_SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
-_HEADER = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
-_KEY = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
+_SYSTEM_CONFIG_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
+_SECTION_HEADER_PATTERN = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
+_KEY_PATTERN = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _WHITE_SPACE = " \t\r\n"
 """White space for git; a form feed is part of a value."""
-_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
+_ESCAPED_CHARACTERS = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
 class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting with its file."""
+    """One setting of a git configuration, with the file that has it."""
 
     file: Path
     section: str
     """The section in lower case."""
-    sub: str = ""
+    subsection: str = ""
     """The subsection between section and key, as written."""
     key: str
     """The key in lower case."""
@@ -40,7 +40,7 @@ class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return ".".join(part for part in (self.section, self.sub, self.key) if part)
+        return ".".join(part for part in (self.section, self.subsection, self.key) if part)
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,11 +50,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MalformedConfig(ValueError):
-    """A parse error; `str` states what is wrong and on which line."""
+    """Raised for a git configuration file that cannot be parsed, with the reason and the line."""
 
 
 def read_configuration(*files: Path, home: Path) -> Configuration:
-    """Returns the entries of these files and of the files they include. Missing files are ignored."""
+    """Returns the settings of these git configuration files and of the files they include. Missing files are
+    ignored."""
     entries: list[ConfigEntry] = []
     unreadable: list[tuple[Path, str]] = []
     waiting = list(files)
@@ -80,12 +81,12 @@ def read_configuration(*files: Path, home: Path) -> Configuration:
 
 
 def user_configuration(home: Path) -> Configuration:
-    """Returns the configuration of the user, the machine and the environment."""
+    """Returns the git configuration of the user, the machine and the environment."""
     shared = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = [
         Path(place) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if (place := os.environ.get(name))
     ]
-    places = (*map(Path, _SYSTEM), shared / "git" / "config", home / ".gitconfig", *named)
+    places = (*map(Path, _SYSTEM_CONFIG_FILES), shared / "git" / "config", home / ".gitconfig", *named)
     found = read_configuration(*places, home=home)
     return msgspec.structs.replace(found, entries=(*found.entries, *_environment_entries(home)))
 
@@ -97,7 +98,9 @@ def _environment_entries(home: Path) -> Iterator[ConfigEntry]:
         section, _, rest = name.partition(".")
         sub, _, key = rest.rpartition(".")
         value = os.environ.get(f"GIT_CONFIG_VALUE_{number}")
-        yield ConfigEntry(file=home / name, section=section.lower(), sub=sub, key=key.lower(), value=value)
+        yield ConfigEntry(
+            file=home / name, section=section.lower(), subsection=sub, key=key.lower(), value=value
+        )
 
 
 def _included_file(entry: ConfigEntry, home: Path) -> Path | None:
@@ -134,7 +137,7 @@ def read_small_text(file: Path, most: int) -> str | None:
 
 
 def parse_config(text: str, file: Path) -> Iterator[ConfigEntry]:
-    """Parses a configuration file. Raises `MalformedConfig` where git would fail too, and for a null byte."""
+    """Parses a git configuration file. Raises `MalformedConfig` where git would fail too, and for a null byte."""
     if "\0" in text:
         raise MalformedConfig(f"line {_line_number(text, text.index(chr(0)))}: a null byte")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -146,21 +149,21 @@ def parse_config(text: str, file: Path) -> Iterator[ConfigEntry]:
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
         elif text[at] == "[":
-            header = _HEADER.match(text, at)
+            header = _SECTION_HEADER_PATTERN.match(text, at)
             if header is None:
                 raise MalformedConfig(f"line {_line_number(text, at)}: this is no section")
             section, sub = _section_names(header)
             at = header.end()
         else:
-            key = _KEY.match(text, at)
+            key = _KEY_PATTERN.match(text, at)
             if key is None or not section:
                 raise MalformedConfig(f"line {_line_number(text, at)}: this is neither a section nor a key")
             value, at = _read_value(text, key.end())
-            yield ConfigEntry(file=file, section=section, sub=sub, key=key["key"].lower(), value=value)
+            yield ConfigEntry(file=file, section=section, subsection=sub, key=key["key"].lower(), value=value)
 
 
 def _section_names(header: "re.Match[str]") -> tuple[str, str]:
-    """Parses `[a "b"]`, and the older form `[a.b]`."""
+    """Parses a section header of a git configuration, `[a "b"]`, also in the older form `[a.b]`."""
     if header["sub"] is not None:
         return header["section"].lower(), re.sub(r"\\(.)", r"\1", header["sub"])
     section, _, sub = header["section"].partition(".")
@@ -168,7 +171,7 @@ def _section_names(header: "re.Match[str]") -> tuple[str, str]:
 
 
 def _read_value(text: str, at: int) -> tuple[str | None, int]:
-    """Returns the value behind a key, and the position of the next line."""
+    """Returns the value behind a key of a git configuration, and the position of the next line."""
     if at >= len(text) or text[at] in "\n#;":
         end = text.find("\n", at)
         return None, len(text) if end < 0 else end
@@ -186,9 +189,9 @@ def _read_value(text: str, at: int) -> tuple[str | None, int]:
             if following == "\n":
                 at += 2
                 continue
-            if following not in _ESCAPES:
+            if following not in _ESCAPED_CHARACTERS:
                 raise MalformedConfig(f"line {_line_number(text, at)}: \\{following} means nothing")
-            out.append(_ESCAPES[following])
+            out.append(_ESCAPED_CHARACTERS[following])
             kept = len(out)
             at += 2
             continue

@@ -11,20 +11,20 @@ import msgspec
 from tools.git.command import git_command
 from tools.git.repository import Repository, find_repository
 
-MAX_LINKED: Final = 300
-_SECONDS: Final = 20.0
+MAX_LINKED_REPOSITORIES: Final = 300
+_GIT_TIMEOUT: Final = 20.0
 
 
 class LinkedRepositories(msgspec.Struct, frozen=True):
-    gits: tuple[str, ...] = ()
+    git_paths: tuple[str, ...] = ()
     """The `.git` path of each repository."""
-    unread: tuple[str, ...] = ()
+    unreadable_indexes: tuple[str, ...] = ()
     """Indexes that could not be read."""
-    is_whole: bool = True
+    is_complete: bool = True
 
 
 class GitLinks:
-    """Finds linked repositories for one session. An unchanged index is not read again."""
+    """Finds the repositories that git indexes link to, for one session. An unchanged index is not read again."""
 
     def __init__(self) -> None:
         self._read: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
@@ -44,8 +44,8 @@ class GitLinks:
                 continue
             for link in links:
                 if f"{link}/.git" not in found and os.path.lexists(f"{link}/.git"):
-                    if len(found) == MAX_LINKED:
-                        return LinkedRepositories(tuple(found), tuple(unread), is_whole=False)
+                    if len(found) == MAX_LINKED_REPOSITORIES:
+                        return LinkedRepositories(tuple(found), tuple(unread), is_complete=False)
                     found[f"{link}/.git"] = None
                     waiting.append(link)
         return LinkedRepositories(tuple(found), tuple(unread))
@@ -83,7 +83,7 @@ def _read_links(repository: Repository) -> tuple[str, ...] | None:
         git = git_command(repository.top, *words, repository=repository.configuration(home), home=home)
         if git is None:
             return ()
-        code, told = git.run(_SECONDS)
+        code, told = git.run(_GIT_TIMEOUT)
     except (OSError, ValueError):
         return None
     if code:

@@ -1,27 +1,34 @@
 """Finds the repository that git would use for a folder, and what is checked out there, from its files alone."""
 
 import os
+import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from tools.files.presence import exists, is_dir, is_link
+from tools.files.existence import exists, is_dir, is_link
 from tools.git.config import Configuration, read_configuration, read_small_text
-from tools.git.steering import risky_entries
+from tools.git.risky_settings import risky_entries
 from tools.patterns import late
 
 _MAX_POINTER_BYTES = 64 * 1024
-_COMMIT = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
-_BRANCH = "refs/heads/"
-_GITLINK = (0o160000).to_bytes(4, "big")
+_COMMIT_ID_PATTERN = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_BRANCH_PREFIX = "refs/heads/"
+_GITLINK_MODE = (0o160000).to_bytes(4, "big")
 """Mode of an index entry that stands for another repository."""
-_NAME_LENGTH = 0xFFF
-_MAX_INDEX = 16 * 1024 * 1024
-_NETWORK_OR_SIGNING_KEYS = frozenset(
-    ("diff.submodule", "status.submodulesummary", "extensions.partialclone", "log.showsignature")
+_NAME_LENGTH_MASK = 0xFFF
+_EXTENDED_FLAG = 0x4000
+_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_GIT_ENTRIES = 5_000
+_HARMLESS_SETTINGS_PATTERN = late(
+    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|"
+    r"eol|safecrlf|quotepath|abbrev|longpaths|untrackedcache|worktree)|remote\.(?:url|fetch|pushurl|prune|tagopt|"
+    r"gh-resolved)|(?:user|branch|color|column|advice|gc|index|pull|push|rebase)\.[\w-]+|init\.defaultbranch|"
+    r"fetch\.prune|merge\.(?:ff|conflictstyle)|commit\.(?:gpgsign|verbose)|extensions\.(?:worktreeconfig|objectformat)|"
+    r"diff\.(?:algorithm|renames|colormoved)|lfs\.repositoryformatversion"
 )
-"""Settings by which git reads other repositories, contacts another machine or checks signatures."""
+"""Settings, by section and key, that only change what git shows of the repository itself."""
 
 
 class RiskySetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +55,8 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return read_configuration(*places, home=home)
 
     def risky_settings(self, home: Path) -> tuple[RiskySetting, ...]:
-        """Returns the settings that make git start programs or look elsewhere; empty for a newly created repository."""
+        """Returns the repository's settings that make git start programs or look elsewhere; empty for a newly created
+        repository."""
         return tuple(self._find_risky_settings(self.configuration(home)))
 
     def _find_risky_settings(self, configuration: Configuration) -> Iterator[RiskySetting]:
@@ -72,32 +80,41 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         for line in lines:
             yield RiskySetting(file=alternates, text=f"takes objects from {line}")
 
-    def may_start_programs(self, home: Path) -> bool:
-        """Returns whether git, when it only reads, may start a program that a repository names: by a risky setting,
-        in a linked repository, by the hook after an index refresh, or to fetch missing objects."""
-        if self.risky_settings(home) or any(
-            entry.name in _NETWORK_OR_SIGNING_KEYS or (entry.section, entry.key) == ("remote", "promisor")
+    def may_lead_elsewhere(self, home: Path) -> bool:
+        """Returns whether git, when it only reads, may start a program, contact another machine or read other files:
+        by a setting, a linked repository, a link in git's folder, or the hook after an index refresh."""
+        if self.risky_settings(home) or not all(
+            _HARMLESS_SETTINGS_PATTERN.fullmatch(f"{entry.section}.{entry.key}")
             for entry in self.configuration(home).entries
         ):
             return True
-        if exists(self.common / "hooks" / "post-index-change"):
+        if exists(self.common / "hooks" / "post-index-change") or self._replaces_objects():
             return True
-        return self.may_have_links()
+        return self.may_have_links() or any(map(_has_symbolic_links, {self.folder, self.common}))
+
+    def _replaces_objects(self) -> bool:
+        """Returns whether git may show another file's content for one that is named (git-replace(1))."""
+        packed = self.common / "packed-refs"
+        if exists(self.common / "refs" / "replace"):
+            return True
+        return exists(packed) and (
+            packed.stat().st_size > _MAX_INDEX_BYTES or b" refs/replace/" in packed.read_bytes()
+        )
 
     def may_have_links(self) -> bool:
-        """Returns whether the index may link to other repositories, judged by its bytes."""
+        """Returns whether the repository's index may link to other repositories, judged by its bytes."""
         index = self.folder / "index"
         if not exists(index):
             return False
-        if index.stat().st_size > _MAX_INDEX or any(self.folder.glob("sharedindex.*")):
+        if index.stat().st_size > _MAX_INDEX_BYTES or any(self.folder.glob("sharedindex.*")):
             return True
-        return _GITLINK in index.read_bytes()
+        return _GITLINK_MODE in index.read_bytes()
 
     def tracked(self, paths: Iterable[str]) -> frozenset[str]:
-        """Returns those of these files that are in the index; none where only git could tell."""
+        """Returns those of these files that are in the repository's index; None where only git could tell."""
         index = self.folder / "index"
         try:
-            if not exists(index) or index.stat().st_size > _MAX_INDEX:
+            if not exists(index) or index.stat().st_size > _MAX_INDEX_BYTES:
                 return frozenset()
             held = index.read_bytes()
         except OSError:
@@ -107,9 +124,22 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             path for path in paths if _index_has_name(held, os.fsencode(path.removeprefix(root)))
         )
 
+    def tracked_paths(self) -> tuple[str, ...] | None:
+        """Returns the absolute paths of all files in the index; None where only git could tell."""
+        index = self.folder / "index"
+        try:
+            if not exists(index):
+                return ()
+            if index.stat().st_size > _MAX_INDEX_BYTES or any(self.folder.glob("sharedindex.*")):
+                return None
+            root = os.path.realpath(self.top).rstrip("/")
+            return tuple(f"{root}/{os.fsdecode(name)}" for name in _index_names(index.read_bytes()))
+        except (OSError, ValueError, struct.error):
+            return None
+
     def has_own_git_folder(self) -> bool:
-        """Whether git's folder is `.git` here, or another folder that refers to this one (linked work tree,
-        submodule)."""
+        """Whether the repository's git folder is `.git` here, or another folder that refers to this one (linked work
+        tree, submodule)."""
         if self.is_bare or (
             _is_same_folder(self.folder, self.top / ".git") and not is_link(self.top / ".git")
         ):
@@ -125,7 +155,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return bool(places) and _is_same_folder(self.folder / (places[-1] or ""), self.top)
 
     def head(self) -> str:
-        """Returns the branch, a short commit id if no branch is checked out, or `git` where only git can tell."""
+        """Returns what is checked out: the branch, a short commit id, or `git` where only git can tell."""
         file = self.folder / "HEAD"
         try:
             told = (
@@ -135,17 +165,18 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             )
         except (OSError, ValueError):
             return "git"
-        if _COMMIT.match(told):
+        if _COMMIT_ID_PATTERN.match(told):
             return told[:7]
         branch = told.removeprefix("ref:").strip()
-        if not branch.startswith(_BRANCH) or branch == f"{_BRANCH}.invalid":
+        if not branch.startswith(_BRANCH_PREFIX) or branch == f"{_BRANCH_PREFIX}.invalid":
             return "git"
-        name = branch.removeprefix(_BRANCH)
+        name = branch.removeprefix(_BRANCH_PREFIX)
         return name if name and name.isprintable() and " " not in name and len(name) < 256 else "git"
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Searches upwards as git does: `.git` first, then whether the folder itself is a git folder."""
+    """Finds the repository of a folder as git does, upwards: `.git` first, then whether the folder itself is a git
+    folder."""
     for place in (folder, *folder.parents):
         link = place / ".git"
         if exists(link) or is_link(link):
@@ -184,12 +215,44 @@ def _is_git_folder(folder: Path) -> bool:
 
 
 def _index_has_name(index: bytes, name: bytes) -> bool:
-    """Searches an index for a name, which stands behind its length and before a null byte."""
+    """Returns whether a git index has a file name, which is stored behind its length and before a null byte."""
     at = index.find(name + b"\0")
     while at >= 0:
-        if int.from_bytes(index[at - 2 : at], "big") & _NAME_LENGTH == min(len(name), _NAME_LENGTH):
+        if int.from_bytes(index[at - 2 : at], "big") & _NAME_LENGTH_MASK == min(len(name), _NAME_LENGTH_MASK):
             return True
         at = index.find(name + b"\0", at + 1)
+    return False
+
+
+def _index_names(index: bytes) -> Iterator[bytes]:
+    """Yields the names in an index. Raises `ValueError` for one of another form, as of version 4."""
+    signature, version, count = struct.unpack_from(">4sLL", index)
+    if signature != b"DIRC" or version not in (2, 3):
+        raise ValueError("not an index of version 2 or 3")
+    at = 12
+    for _ in range(count):
+        flags = int.from_bytes(index[at + 60 : at + 62], "big")
+        start = at + (64 if flags & _EXTENDED_FLAG else 62)
+        end = index.index(b"\0", start)
+        if flags & _NAME_LENGTH_MASK != min(end - start, _NAME_LENGTH_MASK):
+            raise ValueError("the hashes have another length")
+        yield index[start:end]
+        at += ((end - at) // 8 + 1) * 8
+
+
+def _has_symbolic_links(folder: Path) -> bool:
+    """Returns whether something in a git folder is a symbolic link, objects and hooks aside, or there is too much to
+    see."""
+    waiting, seen = [folder], 0
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if entry.is_symlink() or seen > _MAX_GIT_ENTRIES:
+                    return True
+                path = Path(entry.path)
+                if entry.is_dir() and path not in (folder / "objects", folder / "hooks"):
+                    waiting.append(path)
     return False
 
 

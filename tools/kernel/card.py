@@ -20,7 +20,7 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
-from tools.running.watching import files_summary
+from tools.running.file_watching import files_summary
 from tools.text import escape_controls, last_lines, one_line
 
 FOLDED_LINES = 8
@@ -43,12 +43,16 @@ def eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     blocks += output_blocks(result)
     shown = last_lines(result.text) if not result.is_error else ()
     return Card(
-        title="eval", subject=subject, summary=_summary(result), blocks=tuple(blocks), last_lines=shown
+        title="eval",
+        subject=subject,
+        summary=_outcome_summary(result),
+        blocks=tuple(blocks),
+        last_lines=shown,
     )
 
 
 def output_blocks(result: ToolResult) -> list[Block]:
-    """Returns the outputs of the cells as blocks."""
+    """Returns the outputs of an `eval` call's cells as blocks of its card."""
     kinds: Json = (result.details or {}).get("parts")
     named: list[Json] = kinds if isinstance(kinds, list) else []
     blocks: list[Block] = []
@@ -61,13 +65,13 @@ def output_blocks(result: ToolResult) -> list[Block]:
         elif kind == "markdown":
             blocks.append(MarkdownBlock(text=escape_controls(part.text)))
         elif kind == "json":
-            blocks.append(_tree(part.text))
+            blocks.append(_json_tree(part.text))
         elif part.text:
             blocks.append(TextBlock(text=escape_controls(part.text), tail=True))
     return blocks
 
 
-def _summary(result: ToolResult) -> str:
+def _outcome_summary(result: ToolResult) -> str:
     details = result.details or {}
     job = text_detail(details, "jobId")
     if job:
@@ -97,16 +101,16 @@ def _call_line(made: Mapping[str, Any]) -> str:
     return one_line(" ".join(word for word in words if word))[:300]
 
 
-def _tree(text: str) -> Block:
+def _json_tree(text: str) -> Block:
     try:
         value: Json = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return TextBlock(text=escape_controls(text))
     left = [_MAX_TREE_NODES]
-    return TreeBlock(roots=(_node("", value, left, 0),))
+    return TreeBlock(roots=(_json_node("", value, left, 0),))
 
 
-def _node(name: str, value: Json, left: list[int], depth: int) -> TreeNode:
+def _json_node(name: str, value: Json, left: list[int], depth: int) -> TreeNode:
     before = f"{one_line(name)}: " if name else ""
     if isinstance(value, dict):
         pairs = [(str(key), inner) for key, inner in value.items()]
@@ -123,5 +127,5 @@ def _node(name: str, value: Json, left: list[int], depth: int) -> TreeNode:
             children.append(TreeNode(label=f"… {len(pairs) - len(children)} more"))
             break
         left[0] -= 1
-        children.append(_node(key, inner, left, depth + 1))
+        children.append(_json_node(key, inner, left, depth + 1))
     return TreeNode(label=label, children=tuple(children))

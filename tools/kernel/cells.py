@@ -1,4 +1,4 @@
-"""Splits the `code` of a call into cells, also in the form with headers that models know from other agents."""
+"""Splits the `code` of an `eval` call into cells, also in the form with headers that models know from other agents."""
 
 from typing import Final
 
@@ -7,12 +7,12 @@ import msgspec
 from tools.base import ToolError
 from tools.patterns import late
 
-_HEADER: Final = late(r"={5,}\s*(?P<words>.*?)\s*={5,}\s*")
-_WORD: Final = late(
+_CELL_HEADER_PATTERN: Final = late(r"={5,}\s*(?P<words>.*?)\s*={5,}\s*")
+_HEADER_WORD_PATTERN: Final = late(
     r"""(?P<name>[\w-]+)(?::(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S+)))?|\S+"""
 )
-_DURATION: Final = late(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)?")
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_DURATION_PATTERN: Final = late(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)?")
+_SECONDS_PER_UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _PYTHON_NAMES: Final = frozenset(("py", "python", "python3", "ipython"))
 _OTHER_LANGUAGES: Final = frozenset(
     ("js", "javascript", "ts", "typescript", "node", "sh", "bash", "rb", "ruby", "jl", "julia")
@@ -28,16 +28,17 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_cells(code: str) -> tuple[CodeCell, ...]:
-    """Returns one cell, unless the text begins with a header. Raises `ToolError` for another language."""
+    """Splits code into cells; returns one cell, unless the code begins with a header. Raises `ToolError` for another
+    language."""
     lines = code.split("\n")
     first = next((line for line in lines if line.strip()), "")
-    if not _HEADER.fullmatch(first.strip()):
+    if not _CELL_HEADER_PATTERN.fullmatch(first.strip()):
         return (CodeCell(code=code),)
     found: list[CodeCell] = []
     head: CodeCell | None = None
     body: list[str] = []
     for line in lines:
-        header = _HEADER.fullmatch(line.strip())
+        header = _CELL_HEADER_PATTERN.fullmatch(line.strip())
         if header is None:
             body.append(line)
             continue
@@ -51,20 +52,20 @@ def parse_cells(code: str) -> tuple[CodeCell, ...]:
 
 def _cell_from_header(words: str) -> CodeCell:
     title, timeout, resets = "", None, False
-    for word in _WORD.finditer(words):
+    for word in _HEADER_WORD_PATTERN.finditer(words):
         name = (word["name"] or "").lower()
         value = next((word[kind] for kind in ("double", "single", "bare") if word[kind] is not None), "")
         if name in _OTHER_LANGUAGES:
-            raise ToolError(f"A cell is in {name}. Only Python runs here; use bash for the rest.")
+            raise ToolError(f"A cell is in {name}, but only Python runs here. Use bash for other languages.")
         if name in _PYTHON_NAMES or name == "title":
             title = value or title
         elif name in ("t", "timeout"):
-            timeout = _seconds(value)
+            timeout = _parse_seconds(value)
         elif name in ("reset", "rst"):
             resets = True
     return CodeCell(code="", title=title, timeout=timeout, resets=resets)
 
 
-def _seconds(text: str) -> float | None:
-    found = _DURATION.fullmatch(text)
-    return float(found["number"]) * _UNITS[found["unit"] or "s"] if found else None
+def _parse_seconds(text: str) -> float | None:
+    found = _DURATION_PATTERN.fullmatch(text)
+    return float(found["number"]) * _SECONDS_PER_UNIT[found["unit"] or "s"] if found else None

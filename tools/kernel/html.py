@@ -1,4 +1,4 @@
-"""Converts HTML to text, for values that have no other representation."""
+"""Converts HTML to text, for values of Python cells that have no other representation."""
 
 from html.parser import HTMLParser
 from typing import Final

@@ -27,7 +27,8 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
 def candidate_interpreters(
     chosen: str | None, cwd: Path, environment: Mapping[str, str], *, uses_folder: bool
 ) -> Iterator[Interpreter]:
-    """Yields interpreters in the order in which they are tried. `uses_folder`: programs in the folder may run."""
+    """Yields the Python interpreters for the kernel in the order in which they are tried. `uses_folder`: programs in
+    the folder may run."""
     if chosen:
         path = absolute_path(chosen, cwd) if "/" in chosen else shutil.which(chosen) or chosen
         yield Interpreter(path=path, origin="eval.python", venv=_venv_of(path), is_chosen=True)
@@ -53,7 +54,8 @@ def _venv_of(path: str) -> str | None:
 
 
 def interpreter_environment(interpreter: Interpreter, environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment in which child processes find the interpreter's programs first."""
+    """Returns the environment variables with which child processes of the kernel find the interpreter's programs
+    first."""
     made = dict(environment)
     if interpreter.venv:
         made["VIRTUAL_ENV"] = interpreter.venv

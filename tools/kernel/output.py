@@ -10,23 +10,23 @@ import msgspec
 from tools.files.artifacts import Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES
 from tools.masking.mask import CurrentMask
-from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.running.rolling_output import OutputSnapshot, RollingOutput
 from tools.text import final_output
 
-Kind = Literal["text", "markdown", "html", "json", "image"]
+OutputKind = Literal["text", "markdown", "html", "json", "image"]
 _MAX_PIECES = 64
 
 
 class OutputPiece(msgspec.Struct, kw_only=True):
-    kind: Kind
+    kind: OutputKind
     text: str = ""
     """The text, or the placeholder of a picture."""
     data: bytes = b""
     """The bytes of a picture."""
 
 
-class CellOutput:
-    """Written from the kernel's thread, read from the event loop's thread."""
+class CellOutputCollector:
+    """Collects the output of one cell: written from the kernel's thread, read from the event loop's thread."""
 
     def __init__(self, artifacts: Artifacts, late: str = "", mask: CurrentMask = lambda: None) -> None:
         """`late` is output printed before the cell began. `mask` masks what is stored as an artifact."""
@@ -34,7 +34,7 @@ class CellOutput:
         self.total_bytes = self._lines = 0
         self._ends_line = True
         self._lock = threading.Lock()
-        self._pieces: list[tuple[Kind, bytearray, bytes]] = []
+        self._pieces: list[tuple[OutputKind, bytearray, bytes]] = []
         self._pictures = 0
         if late:
             self.write(f"[printed since the last cell]\n{late.rstrip()}\n[this cell]\n".encode())
@@ -48,7 +48,7 @@ class CellOutput:
             self._feed_text(data)
 
     def line(self, text: str) -> None:
-        """Returns text that begins and ends a line."""
+        """Adds a text as whole lines of its own to the cell's output."""
         start = b"" if self._ends_line else b"\n"
         self.write(start + text.encode("utf-8", "replace") + b"\n")
 
@@ -67,7 +67,7 @@ class CellOutput:
         else:
             self._add("json" if kind == "json" else "markdown", data)
 
-    def _add(self, kind: Kind, text: str, picture: bytes = b"") -> None:
+    def _add(self, kind: OutputKind, text: str, picture: bytes = b"") -> None:
         data = text.encode("utf-8", "replace")
         with self._lock:
             if picture or (self._is_complete and len(self._pieces) < _MAX_PIECES):
@@ -84,19 +84,20 @@ class CellOutput:
 
     @property
     def _is_complete(self) -> bool:
-        """Returns whether nothing was cut, so that the pieces are complete."""
+        """Returns whether no output of the cell was cut, so that the pieces are complete."""
         return self.total_bytes <= MAX_BYTES and self._lines <= MAX_LINES
 
     def preview(self) -> str:
-        """Returns the end of the output, while the cell runs."""
+        """Returns the end of the cell's output so far, while the cell runs."""
         return self._whole.preview()
 
     def finish(self) -> OutputSnapshot:
-        """Returns all output as text; the rest is in its artifact."""
+        """Returns the output of an ended cell as text; what does not fit is in its artifact."""
         return self._whole.finish()
 
     def pieces(self) -> tuple[OutputPiece, ...]:
-        """Returns the pieces in order, if nothing had to be cut; otherwise only the pictures."""
+        """Returns the texts, pictures and values of the output in order, if nothing had to be cut; otherwise only the
+        pictures."""
         with self._lock:
             kept = [one for one in self._pieces if self._is_complete or one[0] == "image"]
         return tuple(

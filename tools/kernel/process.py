@@ -1,7 +1,7 @@
-"""A kernel process: its messages, its output in the right order with them, and how it is stopped.
+"""Runs a Python kernel as a process: its messages, its output in the right order with them, and how it is stopped.
 
-Output comes through a pipe that the kernel's children share; messages come over a socket that only the kernel
-has. One thread reads both: before a message is handled, the output written earlier has been read."""
+Output comes through a pipe that the kernel's children share; messages come over a socket that only the kernel has. One
+thread reads both: before a message is handled, the output written earlier has been read."""
 
 import array
 import asyncio
@@ -18,21 +18,21 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from tools.kernel.output import CellOutput
-from tools.kernel.words import (
+from tools.kernel.kernel_messages import (
     ArtifactRequest,
-    CallTool,
     CancelCall,
     CellDone,
     CellMessage,
-    Hello,
+    KernelHello,
     KernelMessage,
     NamesAnswer,
-    Show,
+    ShowValue,
+    ToolCallRequest,
     decode_message,
 )
+from tools.kernel.output import CellOutputCollector
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import BoxFailed, LocalProcesses, pipe
+from tools.running.process import BoxFailed, LocalProcesses, create_pipe
 
 KERNEL_PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
 START_TIMEOUT: Final = 20.0
@@ -49,11 +49,11 @@ _MAX_LATE_OUTPUT: Final = 64 * 1024
 
 
 class KernelStartFailed(Exception):
-    """The output of the program instead of a greeting, or the system's error."""
+    """Raised if a Python kernel does not start, with the output of the program or the system's error."""
 
 
 class KernelGone(Exception):
-    """The kernel ended while it was needed."""
+    """Raised if the Python kernel ended while it was needed."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -61,24 +61,24 @@ class KernelGone(Exception):
 
 
 class KernelProcess:
-    """A running kernel, which runs one cell at a time."""
+    """A running Python kernel, which runs one cell at a time."""
 
     def __init__(self, process: RunningProcess, link: socket.socket, output: int) -> None:
         self.process = process
-        self.hello: Hello | None = None
+        self.hello: KernelHello | None = None
         self.cells = 0
         self._link = link
         self._pipe = output
         self._loop = asyncio.get_running_loop()
         self._sending = asyncio.Lock()
         self._lock = threading.Lock()
-        self._output: CellOutput | None = None
-        self._late = bytearray()
+        self._output: CellOutputCollector | None = None
+        self._late_output = bytearray()
         self._message_handler: Callable[[CellMessage], None] = lambda word: None
-        self._hello: asyncio.Future[Hello] = self._loop.create_future()
-        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._hello_future: asyncio.Future[KernelHello] = self._loop.create_future()
+        self._answer_futures: dict[int, asyncio.Future[Any]] = {}
         self._count = self._cell = 0
-        self._gone = asyncio.Event()
+        self._gone_event = asyncio.Event()
         threading.Thread(target=self._read, daemon=True, name="bayou-kernel").start()
 
     @property
@@ -87,13 +87,13 @@ class KernelProcess:
 
     @property
     def is_gone(self) -> bool:
-        return self._gone.is_set()
+        return self._gone_event.is_set()
 
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine) -> "KernelProcess":
-        """Starts a kernel. Raises `KernelStartFailed` and `BoxFailed`."""
+        """Starts a Python kernel process. Raises `KernelStartFailed` and `BoxFailed`."""
         own, other = socket.socketpair()
-        reading, writing = pipe()
+        reading, writing = create_pipe()
         try:
             process = await processes.start_piped(command, other.fileno(), writing, writing)
         except BaseException as problem:
@@ -116,15 +116,17 @@ class KernelProcess:
         return kernel
 
     async def _wait_for_hello(self) -> None:
-        going = asyncio.ensure_future(self._gone.wait())
-        await asyncio.wait({self._hello, going}, timeout=START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+        going = asyncio.ensure_future(self._gone_event.wait())
+        await asyncio.wait(
+            {self._hello_future, going}, timeout=START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED
+        )
         going.cancel()
-        if not self._hello.done():
+        if not self._hello_future.done():
             raise KernelStartFailed(self.take_late_output().strip()[-600:] or "it said nothing")
-        self.hello = self._hello.result()
+        self.hello = self._hello_future.result()
 
     async def run(
-        self, order: dict[str, Any], output: CellOutput, hear: Callable[[CellMessage], None]
+        self, order: dict[str, Any], output: CellOutputCollector, hear: Callable[[CellMessage], None]
     ) -> CellDone:
         """Runs a cell to its end. `hear` is called with its other messages. Raises `KernelGone`."""
         self.cells += 1
@@ -139,7 +141,8 @@ class KernelProcess:
                 self._output = None
 
     async def ask(self, what: dict[str, Any], seconds: float | None) -> Any:
-        """Asks the kernel between cells. None if it does not answer in time, or is gone."""
+        """Sends the kernel a question between cells and returns the answer; None if it does not answer in time, or is
+        gone."""
         try:
             told: NamesAnswer = await asyncio.wait_for(self._ask(what), seconds)
         except (TimeoutError, KernelGone):
@@ -164,7 +167,8 @@ class KernelProcess:
             pass
 
     async def stop(self, running: "asyncio.Future[Any]") -> bool:
-        """Interrupts a cell; returns whether the state is kept. A kernel that ignores the interrupt is killed."""
+        """Interrupts the running cell; returns whether the kernel's state is kept. A kernel that ignores the interrupt
+        is killed."""
         for seconds in (INTERRUPT_AGAIN_SECONDS, KILL_AFTER_SECONDS):
             await self.interrupt()
             done, _ = await asyncio.wait({running}, timeout=seconds)
@@ -175,12 +179,12 @@ class KernelProcess:
         return False
 
     async def end(self) -> None:
-        """Ends the kernel with everything that it started."""
+        """Ends the kernel process with all processes that it started."""
         await self.process.end()
         self.close_link()
 
     def kill(self) -> None:
-        """Like `end`, without waiting."""
+        """Kills the kernel process with all processes that it started, without waiting."""
         self.process.kill()
         self.close_link()
 
@@ -191,9 +195,9 @@ class KernelProcess:
             pass
 
     def take_late_output(self) -> str:
-        """Returns the output since the last cell ended, from threads, tasks and children."""
+        """Returns the output that threads, tasks and children wrote since the last cell ended."""
         with self._lock:
-            late, self._late = bytes(self._late), bytearray()
+            late, self._late_output = bytes(self._late_output), bytearray()
         return late.decode("utf-8", "replace")
 
     # Messages
@@ -203,16 +207,16 @@ class KernelProcess:
         number = self._count
         if what["op"] == "run":
             self._cell = number
-        answer = self._answers[number] = self._loop.create_future()
-        going = asyncio.ensure_future(self._gone.wait())
+        answer = self._answer_futures[number] = self._loop.create_future()
+        going = asyncio.ensure_future(self._gone_event.wait())
         try:
             await self._send({**what, "id": number})
             await asyncio.wait({answer, going}, return_when=asyncio.FIRST_COMPLETED)
         except OSError:
-            await self._gone.wait()
+            await self._gone_event.wait()
         finally:
             going.cancel()
-            del self._answers[number]
+            del self._answer_futures[number]
         if answer.done():
             return answer.result()
         raise KernelGone(await self.process.wait())
@@ -223,16 +227,16 @@ class KernelProcess:
             await self._loop.sock_sendall(self._link, len(data).to_bytes(4, "big") + data)
 
     def _on_message(self, word: KernelMessage) -> None:
-        """Handles a message on the event loop."""
+        """Handles a message from the kernel on the event loop."""
         match word:
-            case Hello():
-                if not self._hello.done():
-                    self._hello.set_result(word)
+            case KernelHello():
+                if not self._hello_future.done():
+                    self._hello_future.set_result(word)
             case CellDone() | NamesAnswer():
-                waiting = self._answers.get(word.id)
+                waiting = self._answer_futures.get(word.id)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(word)
-            case Show() | CallTool() | ArtifactRequest() | CancelCall():
+            case ShowValue() | ToolCallRequest() | ArtifactRequest() | CancelCall():
                 self._message_handler(word)
             case _:
                 assert_never(word)
@@ -280,19 +284,19 @@ class KernelProcess:
                 word = decode_message(body)
             except (ValueError, RecursionError):
                 return False  # No longer our kernel.
-            if isinstance(word, Show):
-                self._show(word)
+            if isinstance(word, ShowValue):
+                self._show_value(word)
             self._call_on_loop(self._on_message, word)
         return bool(news)
 
-    def _show(self, word: Show) -> None:
+    def _show_value(self, word: ShowValue) -> None:
         with self._lock:
             output = self._output
         if output is not None:
             output.show(word.kind, word.data)
 
     def _read_output(self, count: int) -> bool:
-        """Reads up to `count` bytes of the output; False at its end."""
+        """Reads up to `count` bytes of the kernel's output; returns False at its end."""
         while count > 0:
             try:
                 data = os.read(self._pipe, min(count, _CHUNK))
@@ -307,12 +311,12 @@ class KernelProcess:
                 if self._output is not None:
                     self._output.write(data)
                 else:
-                    self._late += data
-                    del self._late[:-_MAX_LATE_OUTPUT]
+                    self._late_output += data
+                    del self._late_output[:-_MAX_LATE_OUTPUT]
         return True
 
     def _on_exit(self) -> None:
-        self._gone.set()
+        self._gone_event.set()
         self._link.close()
 
     def _call_on_loop(self, do: Callable[..., None], *arguments: Any) -> None:
@@ -323,7 +327,7 @@ class KernelProcess:
 
 
 def _available_bytes(descriptor: int) -> int:
-    """Returns how many bytes can be read now."""
+    """Returns how many bytes can be read from a descriptor now."""
     count = array.array("i", [0])
     try:
         fcntl.ioctl(descriptor, termios.FIONREAD, count)

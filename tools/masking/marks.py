@@ -10,34 +10,34 @@ from collections.abc import Iterator
 
 from tools.patterns import late
 
-_KIND = late(r"[^A-Za-z0-9_.-]+")
-_DIGITS = 8
+_INVALID_KIND_PATTERN = late(r"[^A-Za-z0-9_.-]+")
+_DIGEST_DIGITS = 8
 MARK_PATTERN = late(r"\[secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{8})([0-9a-f]{2})\]")
 MARK_PREFIX = "[secret:"
 
 
 class Marker:
-    """Makes marks with one key, and recognises its own marks."""
+    """Makes the marks that replace secrets, with one key, and recognises its own marks."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def digest(self, secret: str) -> str:
-        digits = self._hashed(b"secret\0" + secret.encode("utf-8", "surrogatepass"))[:_DIGITS]
+        digits = self._hash_data(b"secret\0" + secret.encode("utf-8", "surrogatepass"))[:_DIGEST_DIGITS]
         return digits + self._check_digits(digits)
 
     def mark(self, kind: str, secret: str) -> str:
-        return f"{MARK_PREFIX}{_KIND.sub('-', kind)[:64] or 'value'}:{self.digest(secret)}]"
+        return f"{MARK_PREFIX}{_INVALID_KIND_PATTERN.sub('-', kind)[:64] or 'value'}:{self.digest(secret)}]"
 
     def own_marks(self, text: str) -> Iterator["re.Match[str]"]:
-        """Yields the marks in a text that were made with this key."""
+        """Yields the marks of secrets in a text that were made with this key."""
         if MARK_PREFIX in text:
             for found in MARK_PATTERN.finditer(text):
                 if self._check_digits(found[2]) == found[3]:
                     yield found
 
     def _check_digits(self, digits: str) -> str:
-        return self._hashed(b"check\0" + digits.encode())[:2]
+        return self._hash_data(b"check\0" + digits.encode())[:2]
 
-    def _hashed(self, data: bytes) -> str:
+    def _hash_data(self, data: bytes) -> str:
         return hmac.new(self._key, data, hashlib.sha256).hexdigest()

@@ -9,17 +9,19 @@ from functools import cache
 
 import msgspec
 
-from tools.masking.known import KnownValue, is_distinctive, spellings
+from tools.masking.known_values import KnownSecret, encoded_forms, is_distinctive
+from tools.masking.long_words import LongWords, is_long_word, is_word_part
 from tools.masking.marks import MARK_PATTERN, MARK_PREFIX, Marker
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
-from tools.masking.runs import LongWords, is_long_word, is_word_part
-from tools.masking.shapes import SHAPES, SecretShape, compile_shape, is_placeholder
+from tools.masking.secret_shapes import SECRET_SHAPES, SecretShape, compile_shape, is_placeholder
 from tools.patterns import late
 
-_ESCAPES = late(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]")
-_LINE_BREAK = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
-_WORD_RUN = late(r"[\w.+/=-]*", re.ASCII)
-_ANCHOR_LENGTH = 20
+_ESCAPE_SEQUENCE_PATTERN = late(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]"
+)
+_LINE_BREAK_PATTERN = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
+_WORD_RUN_PATTERN = late(r"[\w.+/=-]*", re.ASCII)
+_ANCHOR_LENGTH = 16
 """Number of characters by which a known value is searched for; a longer anchor is found faster."""
 _ENCODED_ANCHOR_LENGTH = 24
 _PIECE_LENGTH = 8
@@ -33,13 +35,13 @@ class SecretSpan(msgspec.Struct, frozen=True, order=True):
 
 
 class CustomShape(msgspec.Struct, frozen=True):
-    """A shape defined by the user."""
+    """A regular expression for secrets that the user has defined."""
 
     kind: str
     pattern: "re.Pattern[str]"
 
 
-class Masked(msgspec.Struct, frozen=True):
+class MaskedText(msgspec.Struct, frozen=True):
     text: str
     found: tuple[tuple[str, str], ...] = ()
     """Each mark in the text with the secret that it replaces."""
@@ -51,14 +53,14 @@ class _KnownSecretsText(msgspec.Struct, frozen=True):
 
 
 class Mask:
-    """The known secrets at one moment; a new mask is made when more are known."""
+    """Masks the secrets in texts, with the secrets known at one moment; a new mask is made when more are known."""
 
     def __init__(
         self,
         marker: Marker,
         *,
-        known: Iterable[KnownValue] = (),
-        named: Iterable[KnownValue] = (),
+        known: Iterable[KnownSecret] = (),
+        named: Iterable[KnownSecret] = (),
         own: Iterable[CustomShape] = (),
         ignored: Collection[str] = (),
         as_bytes: bool = False,
@@ -67,66 +69,70 @@ class Mask:
         alarms. `as_bytes` is for texts in which each character stands for one byte."""
         self.marker = marker
         self._as_bytes = as_bytes
-        self._own = tuple(own)
+        self._own_marks = tuple(own)
         self._ignored = frozenset(ignored)
         self._names: dict[str, str] = {}
-        self._heads: dict[str, list[_KnownSecretsText]] = {}
-        self._tails: dict[str, list[_KnownSecretsText]] = {}
+        self._texts_by_head: dict[str, list[_KnownSecretsText]] = {}
+        self._texts_by_tail: dict[str, list[_KnownSecretsText]] = {}
         for one in known:
             self._add_known_value(one, as_bytes=as_bytes)
-        self._named = tuple(
+        self._named_secrets = tuple(
             (one.name, one.value.encode("utf-8", "replace").decode("latin-1") if as_bytes else one.value)
             for one in dict.fromkeys(named)
         )
         _shape_literals()  # made here, where a thread makes the mask, and not with the first text
 
-    def _add_known_value(self, one: KnownValue, *, as_bytes: bool) -> None:
+    def _add_known_value(self, one: KnownSecret, *, as_bytes: bool) -> None:
         if one.value in self._names or not is_distinctive(one.value):
             return
         self._names[one.value] = one.name
         if self.marker.digest(one.value) in self._ignored:
             return
-        for text in (one.value,) if one.is_plain else spellings(one.value):
+        for text in (one.value,) if one.is_plain else encoded_forms(one.value):
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
             needle = _KnownSecretsText(one.name, written)
             size = _ANCHOR_LENGTH if text == one.value else _ENCODED_ANCHOR_LENGTH
-            self._heads.setdefault(written[:size], []).append(needle)
+            self._texts_by_head.setdefault(written[:size], []).append(needle)
             if text == one.value and len(written) >= 24:
-                self._tails.setdefault(written[-_ANCHOR_LENGTH:], []).append(needle)
+                self._texts_by_tail.setdefault(written[-_ANCHOR_LENGTH:], []).append(needle)
 
-    def masked(self, text: str, *, is_within_key: bool = False) -> Masked:
+    def mask_text(self, text: str, *, is_within_key: bool = False) -> MaskedText:
         spans = self.secret_spans(text, is_within_key=is_within_key)
         if not spans:
-            return Masked(text)
+            return MaskedText(text)
         out: list[str] = []
         found: dict[str, str] = {}
         at = 0
         for span in _merged_spans(spans, text):
             secret = text[span.start : span.end]
-            escapes = "".join(_ESCAPES.findall(secret)) if "\x1b" in secret else ""
-            bare = _ESCAPES.sub("", secret) if escapes else secret
+            escapes = _ESCAPE_SEQUENCE_PATTERN.findall(secret) if "\x1b" in secret else []
+            bare = _ESCAPE_SEQUENCE_PATTERN.sub("", secret) if escapes else secret
             if self._as_bytes and not bare.isascii():
                 bare = bare.encode("latin-1").decode("utf-8", "replace")
             mark = self.marker.mark(self._names.get(bare, span.kind), bare)
             if mark.rsplit(":", 1)[1][:-1] in self._ignored:
                 continue
             found[mark] = secret
-            out += (text[at : span.start], mark, escapes)
+            colours = (escape for escape in escapes if not escape.startswith("\x1b]"))
+            out += (text[at : span.start], mark, *colours)
             at = span.end
         out.append(text[at:])
-        return Masked("".join(out), tuple(found.items()))
+        return MaskedText("".join(out), tuple(found.items()))
 
     def finds_nothing(self, texts: Iterable[str]) -> bool:
-        """Checks all texts at once. If a secret or a mark is found, each text has to be masked by itself."""
+        """Returns whether none of these texts has a secret or a mark, checked all at once; otherwise each text has to
+        be masked by itself."""
         together = "\n".join(texts)
         return MARK_PREFIX not in together and not self.secret_spans(together)
 
     def secret_spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
-        """Returns the spans of secrets, unordered; they may overlap."""
+        """Returns the spans of the secrets in a text, unordered; they may overlap."""
         if "\x1b" not in text:
             return self._spans_without_escapes(text, is_within_key)
         bare, places = _without_escapes(text)
-        return [
+        # A title or the address of a link, which the first search leaves out.
+        inside = self._spans_without_escapes(text, is_within_key) if "\x1b]" in text else []
+        return inside + [
             SecretSpan(
                 places.original_position(one.start), places.original_position(one.end - 1) + 1, one.kind
             )
@@ -142,7 +148,7 @@ class Mask:
                 for start, end in find_private_keys(text, is_within=is_within_key).spans
             ]
         found += self._named_spans(text)
-        for own in self._own:
+        for own in self._own_marks:
             group = 1 if own.pattern.groups else 0
             for match in own.pattern.finditer(text):
                 if match[group]:
@@ -150,7 +156,7 @@ class Mask:
         return found
 
     def _named_spans(self, text: str) -> Iterator[SecretSpan]:
-        for name, value in self._named:
+        for name, value in self._named_secrets:
             if value not in text or name not in text:
                 continue
             behind = rf"(?<![\w.]){re.escape(name)}[\"']?\s*[=:]?\s*[\"'`]?({re.escape(value)})(?!\w)"
@@ -158,11 +164,11 @@ class Mask:
                 yield SecretSpan(*found.span(1), name)
 
     def _known_spans(self, text: str, words: LongWords) -> Iterator[SecretSpan]:
-        for anchor, needles in self._heads.items():
+        for anchor, needles in self._texts_by_head.items():
             for at in _occurrences(text, words, anchor, is_long_word(anchor)):
                 for needle in needles:
                     yield from _match_forward(text, at, needle)
-        for anchor, needles in self._tails.items():
+        for anchor, needles in self._texts_by_tail.items():
             end = len(anchor)
             for at in _occurrences(text, words, anchor, is_long_word(anchor)):
                 for needle in needles:
@@ -176,23 +182,23 @@ def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:
     for shape, literal, is_in_words in _shape_literals():
         if missing.isdisjoint(literal):
             for at in _occurrences(text, words, literal, is_in_words):
-                yield from _match_shape(text, at, shape)
+                yield from _match_secret_shape(text, at, shape)
 
 
 @cache
 def _shape_literals() -> tuple[tuple[SecretShape, str, bool], ...]:
-    """Returns the literals that shapes begin with, and whether each would be found among long words."""
-    return tuple([(shape, one, is_word_part(one)) for shape in SHAPES for one in shape.literals])
+    """Returns the literals with which secret shapes begin, and whether each would be found among long words."""
+    return tuple([(shape, one, is_word_part(one)) for shape in SECRET_SHAPES for one in shape.literals])
 
 
 def _occurrences(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
-    """Returns the positions of a literal. Most literals do not occur, which is checked first."""
+    """Returns the positions of a literal in a text. Most literals do not occur, which is checked first."""
     if piece not in (words.text if is_in_words else text):
         return ()
     return words.occurrences(piece) if is_in_words else _all_occurrences(text, piece)
 
 
-def _match_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
+def _match_secret_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
     if shape.needs_word_start and _is_in_word(text, at):
         return
     pattern = compile_shape(shape.pattern)
@@ -211,7 +217,8 @@ def _match_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]
 
 
 def _is_in_word(text: str, at: int) -> bool:
-    r"""Returns whether the text before continues a word; escapes such as `\n` in JSON and `%3D` in URLs do not."""
+    r"""Returns whether a match begins inside of a word; escapes before it, such as `\n` in JSON and `%3D` in URLs, are
+    no part of the word."""
     if not at or not text[at - 1].isascii() or not (text[at - 1].isalnum() or text[at - 1] == "_"):
         return False
     if text[at - 1] in "nrt" and at > 1 and text[at - 2] == "\\":
@@ -220,11 +227,11 @@ def _is_in_word(text: str, at: int) -> bool:
 
 
 def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
-    """Yields a secret that continues on the next lines."""
+    """Yields a secret of a known shape that continues on the next lines."""
     pieces: list[tuple[int, int]] = []
     start, joined = at, ""
     for _ in range(_MAX_WRAPPED_LINES):
-        run = _WORD_RUN.match(text, start)
+        run = _WORD_RUN_PATTERN.match(text, start)
         end = run.end() if run else start
         if end == start:
             return
@@ -240,7 +247,7 @@ def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[Sec
                         yield SecretSpan(begin, begin + size, shape.kind)
                     left -= size
                 return
-        gap = _LINE_BREAK.match(text, end)
+        gap = _LINE_BREAK_PATTERN.match(text, end)
         if gap is None:
             return
         start = gap.end()
@@ -249,10 +256,10 @@ def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[Sec
 def _wrapped_remainder(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
     """Yields the rest of a wrapped secret: following lines that consist of one long word of letters and digits."""
     for _ in range(_MAX_WRAPPED_LINES):
-        gap = _LINE_BREAK.match(text, end)
+        gap = _LINE_BREAK_PATTERN.match(text, end)
         if gap is None:
             return
-        run = _WORD_RUN.match(text, gap.end())
+        run = _WORD_RUN_PATTERN.match(text, gap.end())
         stop = run.end() if run else gap.end()
         piece = text[gap.end() : stop]
         is_line = stop >= len(text) or text[stop] in "\r\n"
@@ -283,7 +290,7 @@ def _match_forward(text: str, at: int, needle: _KnownSecretsText) -> Iterator[Se
         if done == len(wanted):
             yield from pieces
             return
-        gap = _LINE_BREAK.match(text, start + same)
+        gap = _LINE_BREAK_PATTERN.match(text, start + same)
         if gap is None:
             return
         start = gap.end()
@@ -326,7 +333,7 @@ def _all_occurrences(text: str, piece: str) -> Iterator[int]:
 
 
 def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
-    """Yields the spans in order, merged where they overlap; spans within a mark are dropped."""
+    """Yields the spans of secrets in order, merged where they overlap; spans within a mark are dropped."""
     marks = [found.span() for found in MARK_PATTERN.finditer(text)] if MARK_PREFIX in text else []
     last: SecretSpan | None = None
     for span in sorted(spans, key=lambda one: (one.start, -one.end)):
@@ -344,7 +351,7 @@ def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan
 
 
 class _EscapeOffsets:
-    """Maps positions in the text without escapes to positions in the original text."""
+    """Maps positions in a text whose escape sequences were removed to positions in the original text."""
 
     def __init__(self, starts: list[int], shifts: list[int]) -> None:
         self._starts = starts
@@ -358,7 +365,7 @@ def _without_escapes(text: str) -> tuple[str, _EscapeOffsets]:
     starts, shifts = [0], [0]
     kept: list[str] = []
     at = length = 0
-    for found in _ESCAPES.finditer(text):
+    for found in _ESCAPE_SEQUENCE_PATTERN.finditer(text):
         kept.append(text[at : found.start()])
         length += found.start() - at
         at = found.end()

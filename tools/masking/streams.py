@@ -5,7 +5,7 @@ and the last 8 KB of a line without end."""
 
 from tools.masking.mask import CurrentMask, Mask
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
-from tools.masking.shapes import LITERALS
+from tools.masking.secret_shapes import SHAPE_LITERALS
 
 MAX_HELD_BYTES = 8 << 10
 _MAX_LINE = 64 << 10
@@ -24,7 +24,7 @@ _SECRET_INTRODUCERS = (
 
 
 class MaskedStream:
-    """Masks one source of bytes. Used from one thread at a time."""
+    """Masks the secrets in a stream of bytes that arrives in pieces. Used from one thread at a time."""
 
     def __init__(self, mask_now: CurrentMask) -> None:
         """`mask_now` is called for each piece and returns a mask for bytes."""
@@ -32,7 +32,7 @@ class MaskedStream:
         self._held_text = ""
         self._is_within_key = False
 
-    def take(self, piece: bytes) -> bytes:
+    def mask_piece(self, piece: bytes) -> bytes:
         """Returns the masked bytes that may be passed on now, from this piece and earlier ones."""
         mask = self._mask_now()
         if mask is None and not self._held_text:
@@ -45,14 +45,14 @@ class MaskedStream:
         self._held_text = text[cut:]
         return self._masked(mask, text[:cut]) if cut else b""
 
-    def rest(self) -> bytes:
+    def mask_rest(self) -> bytes:
         """Returns the held-back bytes at the end of the source."""
         mask, text = self._mask_now(), self._held_text
         self._held_text = ""
         return text.encode("latin-1") if mask is None else self._masked(mask, text)
 
     def flush_safe_part(self) -> bytes:
-        """Returns the part of an unfinished line that cannot belong to a secret: dots, words, a question."""
+        """Returns the held-back part of an unfinished line that cannot belong to a secret: dots, words, a question."""
         text = self._held_text
         mask = self._mask_now()
         if not text or mask is None or self._is_within_key or any(one in text for one in _SECRET_INTRODUCERS):
@@ -73,17 +73,17 @@ class MaskedStream:
         mask = self._mask_now()
         if mask is None or not self._held_text:
             return self._held_text.encode("latin-1")
-        return mask.masked(self._held_text, is_within_key=self._is_within_key).text.encode("latin-1")
+        return mask.mask_text(self._held_text, is_within_key=self._is_within_key).text.encode("latin-1")
 
     def _masked(self, mask: Mask, text: str) -> bytes:
         within = self._is_within_key
         if within or PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in text:
             self._is_within_key = find_private_keys(text, is_within=within).is_open
-        return mask.masked(text, is_within_key=within).text.encode("latin-1")
+        return mask.mask_text(text, is_within_key=within).text.encode("latin-1")
 
 
 def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
-    """Returns the position up to which the text may be passed on."""
+    """Returns the position up to which masked output may be passed on, because no secret can continue behind it."""
     end = text.rfind("\n") + 1
     if len(text) - end > _MAX_LINE:
         return _safe_end_in_line(mask, text)
@@ -91,19 +91,20 @@ def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
         return _end_before_key(text, end)
     # A line that ends in a long word may be a secret broken by `fold`, whose rest is on the next line.
     for _ in range(6):
-        if not end or not _may_continue(text, end):
+        if not end or not _may_secret_continue(text, end):
             return end
         end = text.rfind("\n", 0, end - 1) + 1
     return end
 
 
 def _end_before_key(text: str, end: int) -> int:
-    """Holds back the last two lines of a key, which only the next line identifies."""
+    """Returns the safe end of a text before a possible private key: its last two lines, which only the next line
+    identifies, are held back."""
     before = text.rfind("\n", 0, max(0, end - 1)) + 1
     return end if "-----END" in text[before:end] else before
 
 
-def _may_continue(text: str, end: int) -> bool:
+def _may_secret_continue(text: str, end: int) -> bool:
     begin = text.rfind("\n", 0, end - 1) + 1
     line = text[begin : end - 1].rstrip("\r")
     if PRIVATE_KEY_LITERAL in line or BASE64_BEGIN in line:
@@ -114,11 +115,11 @@ def _may_continue(text: str, end: int) -> bool:
     while at and line[at - 1] in _TOKEN_CHARS and len(line) - at < _MAX_WORD:
         at -= 1
     word = line[at:]
-    return len(word) >= 8 and (len(word) > 24 or any(literal in word for literal in LITERALS))
+    return len(word) >= 8 and (len(word) >= 16 or any(literal in word for literal in SHAPE_LITERALS))
 
 
 def _safe_end_in_line(mask: Mask, text: str) -> int:
-    """Returns the safe end in a line without a line end; never within a secret."""
+    """Returns the safe end in an unfinished line, which is never within a secret."""
     cut = len(text) - MAX_HELD_BYTES
     begin = max(0, cut - MAX_HELD_BYTES)
     crossing = [

@@ -1,4 +1,4 @@
-"""Maps a folder: its files by how many others depend on them, deeper folders in a line each."""
+"""Builds the map of a folder: its files by how many others depend on them, deeper folders in a line each."""
 
 import math
 from collections import Counter
@@ -11,9 +11,9 @@ from tools.repomap.index.store import IndexedFile, IndexStore
 from tools.repomap.lookup import CurrentOutline
 from tools.repomap.render import MapCandidate
 
-_MAX_WEIGHED = 400
+_MAX_WEIGHED_FILES = 400
 _MAX_FOLDERS = 40
-_MAX_NAMED = 3
+_MAX_NAMED_SYMBOLS = 3
 
 
 def folder_candidates(
@@ -22,12 +22,13 @@ def folder_candidates(
     present: CurrentOutline,
     hides: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[MapCandidate]:
-    """Yields the folder's own files, then its subfolders, then their files; the most used first."""
+    """Yields what a folder's map may show: the folder's own files, then its subfolders, then their files; the most used
+    first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
     inside = [file for file in store.files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
     deeper = [file for file in inside if "/" in file.path.removeprefix(prefix)]
-    weighed = _file_weights(store, [*own, *deeper][:_MAX_WEIGHED])
+    weighed = _file_weights(store, [*own, *deeper][:_MAX_WEIGHED_FILES])
     yield from _file_candidates(store, [file for file in own if file.id in weighed], weighed, present)
     yield from _folder_summaries(deeper, prefix, store, weighed)
     yield from _file_candidates(store, [file for file in deeper if file.id in weighed], weighed, present)
@@ -38,7 +39,7 @@ def _file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[int, floa
     symbols."""
     weights: dict[int, float] = {}
     for file in files:
-        names = [symbol.name for symbol in store.outline(file.id).symbols if symbol.parent is None][:40]
+        names = [symbol.name for symbol in _top_level_symbols(store, file)[:40]]
         leaning = [store.version_count(part) for name in names for part in count_words(name)]
         used = math.log1p(sum(leaning) / max(1, len(leaning)) * math.log1p(len(leaning)))
         weights[file.id] = (used + 0.3 * math.log1p(file.size)) * KIND_WEIGHTS[file.kind]
@@ -63,7 +64,7 @@ def _file_candidates(
 def _folder_summaries(
     files: list[IndexedFile], prefix: str, store: IndexStore, weights: dict[int, float]
 ) -> Iterator[MapCandidate]:
-    """Yields a line per subfolder: the number of files, and its most important names."""
+    """Yields a line for each subfolder of a folder's map: the number of files, and its most important names."""
     counts = Counter(file.path.removeprefix(prefix).partition("/")[0] for file in files)
     for folder, count in counts.most_common(_MAX_FOLDERS):
         path = f"{prefix}{folder}/"
@@ -72,12 +73,17 @@ def _folder_summaries(
             key=lambda file: -weights[file.id],
         )
         names: dict[str, None] = {}
-        for file in best[:_MAX_NAMED]:
-            symbols = [symbol for symbol in store.outline(file.id).symbols if symbol.parent is None]
+        for file in best[:_MAX_NAMED_SYMBOLS]:
+            symbols = _top_level_symbols(store, file)
             if symbols:
                 names[max(symbols, key=_symbol_score).name] = None
         told = ", ".join(names)
         yield MapCandidate(path, None, (), (), note=f"{count} files" + (f": {told}" if told else ""))
+
+
+def _top_level_symbols(store: IndexStore, file: IndexedFile) -> list[Symbol]:
+    outline = store.outline(file.id)
+    return [symbol for symbol in outline.symbols if symbol.parent is None] if outline is not None else []
 
 
 def _symbol_score(symbol: Symbol) -> float:

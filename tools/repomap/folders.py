@@ -1,11 +1,11 @@
-"""`read` of a folder with `map` or `symbol`: its map, or the place of one of its symbols."""
+"""Answers `read` of a folder with `map` or `symbol`: the folder's map, or the place of one of its symbols."""
 
 from tools.base import ToolError
 from tools.files.paths import display_path
+from tools.repomap.answer_texts import definitions_text, map_text, truncate_to_tokens
 from tools.repomap.lookup import Definition
-from tools.repomap.of_session import known_files, relative_to_root, repository_of
 from tools.repomap.render import DEFAULT_TOKENS
-from tools.repomap.telling import definitions_text, map_text, truncate_to_tokens
+from tools.repomap.session_map import known_files, relative_to_root, repository_of
 from tools.results import ToolResult, text_result
 from tools.text import escape_controls
 from tools.workspace import Workspace
@@ -13,7 +13,7 @@ from tools.workspace import Workspace
 
 def folder_map(workspace: Workspace, folder: str, shown: str) -> ToolResult:
     repository = repository_of(workspace, folder)
-    repository.look()
+    repository.index_changes()
     answer = repository.map_folder(relative_to_root(repository, folder, workspace))
     told = map_text(answer, is_question=False)
     return text_result(f"{shown}:\n{told}", details={"outline": True, "files": len(answer.map.files)})
@@ -22,11 +22,13 @@ def folder_map(workspace: Workspace, folder: str, shown: str) -> ToolResult:
 def symbol_in_folder(
     workspace: Workspace, folder: str, shown: str, name: str
 ) -> tuple[str, Definition] | ToolResult:
-    """Returns the only definition with its path; if several match, a list of them, nearest first."""
+    """Returns the only definition of a symbol in a folder with its path; if several match, a list of them, nearest
+    first."""
     repository = repository_of(workspace, folder)
-    repository.look()
+    repository.index_changes()
     below = relative_to_root(repository, folder, workspace)
-    found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))
+    near = known_files(repository, workspace)
+    found, count = repository.definitions(name, below=below, near=near, searches_text=True)
     if not found:
         missing = repository.state().missing
         more = f" The index is being made: {missing:,} files are not in it yet." if missing else ""

@@ -1,25 +1,35 @@
 """Finds where a name is defined, and where it is used; by name only, so that the result may be imprecise."""
 
+import itertools
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import cast
 
 import msgspec
 
+from tools.filemap.detection import detect_language
 from tools.filemap.symbols import Symbol
+from tools.repomap.index.declarations import declared_names
 from tools.repomap.index.kinds import KIND_WEIGHTS, FileKind
 from tools.repomap.index.listing import is_below, ripgrep_process
-from tools.repomap.index.outlining import is_secret
+from tools.repomap.index.outlining import is_text_hidden, outline_file
 from tools.repomap.index.packing import StoredOutline
 from tools.repomap.index.store import IndexedFile, IndexStore, last_part, owner_names
 
 _MAX_DEFINITIONS = 400
-_MAX_HITS = 2000
+_MAX_NAME_HITS = 2000
 _SEARCH_TIMEOUT = 10.0
 """Timeout of a search for uses: on a slow drive, the uses found so far are returned."""
+_TEXT_TIMEOUT = 1.0
+"""Seconds for outlines of files that the index does not have yet."""
+_WORD_PATTERN = re.compile(r"[\w$]+")
 _MAX_CANDIDATES_FACTOR = 5
 _MAX_LINE = 200
+_MAX_GUESSED_FILES = 30
+"""Files that are outlined for one list of names, while one types."""
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -27,7 +37,7 @@ class Definition(msgspec.Struct, frozen=True):
     symbol: Symbol
     owner: str
     """Dotted name of the enclosing symbol; empty at the top level."""
-    kind: FileKind
+    file_kind: FileKind
     """The kind of the file."""
 
     @property
@@ -39,7 +49,7 @@ class NameUse(msgspec.Struct, frozen=True):
     path: str
     line: int
     text: str
-    within: str
+    enclosing_symbol: str
     """The enclosing symbol; empty if there is none, or it is unknown."""
     span: tuple[int, int] | None = None
 
@@ -47,7 +57,7 @@ class NameUse(msgspec.Struct, frozen=True):
 class NameUses(msgspec.Struct, frozen=True):
     shown: tuple[NameUse, ...]
     count: int
-    files: int
+    file_count: int
     is_cut: bool
 
 
@@ -64,27 +74,60 @@ def find_definitions(
     near: Sequence[str] = (),
     most: int = 20,
 ) -> tuple[list[Definition], int]:
-    """Returns definitions, nearest first, and their total count. `Owner.name` finds the one in that owner."""
+    """Finds the definitions of a name in the index: nearest first, and their total count. `Owner.name` finds the one in
+    that owner."""
+    last = _last_name_part(name).rpartition(".")[2]
+    outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
+    for file in store.files_of(store.defining(last, _MAX_DEFINITIONS)):
+        outline = present(store, file) if is_below(file.path, below) else None
+        if outline is not None:
+            outlines[file.path] = (file.kind, outline)
+    return _sorted_definitions(name, outlines, near, most)
+
+
+def find_definitions_in_text(
+    root: Path,
+    name: str,
+    is_shown: Callable[[str], bool],
+    *,
+    below: str = "",
+    near: Sequence[str] = (),
+    most: int = 20,
+) -> tuple[list[Definition], int]:
+    """Finds definitions like `find_definitions`, without an index: in files with a line that declares the name, or
+    if there is none, in files that contain it as a word."""
+    last = _last_name_part(name).rpartition(".")[2]
+    declaring: dict[str, bool] = {}
+    for path, _, text in itertools.islice(_grep_name(root, last, below), _MAX_NAME_HITS):
+        if is_shown(path) and not declaring.get(path, False):
+            language = detect_language(PurePath(path), b"")
+            declaring[path] = last in declared_names(language, text, _WORD_PATTERN.findall(text))
+    outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
+    end = time.monotonic() + _TEXT_TIMEOUT
+    likely = [path for path, declares in declaring.items() if declares] or list(declaring)
+    for path in likely[:_MAX_GUESSED_FILES]:
+        record = outline_file(root, path)
+        if record is not None and record.symbols:
+            outlines[path] = (cast(FileKind, record.kind), StoredOutline(record.lines, record.symbols))
+        if time.monotonic() >= end:
+            break
+    return _sorted_definitions(name, outlines, near, most)
+
+
+def _sorted_definitions(
+    name: str, outlines: Mapping[str, tuple[FileKind, StoredOutline]], near: Sequence[str], most: int
+) -> tuple[list[Definition], int]:
     *owners, last = [part for part in _last_name_part(name).split(".") if part]
     wanted = [part.lower() for part in owners]
     found: list[tuple[tuple[object, ...], Definition]] = []
-    outlines: dict[int, tuple[IndexedFile, StoredOutline] | None] = {}
-    for id, _ in store.named(last, _MAX_DEFINITIONS):
-        if id not in outlines:
-            file = store.file(id)
-            outline = present(store, file) if file is not None and is_below(file.path, below) else None
-            outlines[id] = (file, outline) if file is not None and outline is not None else None
-    for known in outlines.values():
-        if known is None:
-            continue
-        file, outline = known
+    for path, (kind, outline) in outlines.items():
         for symbol in outline.symbols:
             if last.lower() not in (symbol.name.lower(), last_part(symbol.name).lower()):
                 continue
             above = [*owners_of(outline.symbols, symbol), *owner_names(symbol.name)]
             if wanted and [part.lower() for part in above[-len(wanted) :]] != wanted:
                 continue
-            definition = _definition(file, outline, symbol)
+            definition = Definition(path, symbol, ".".join(owners_of(outline.symbols, symbol)), kind)
             found.append((_definition_order(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
@@ -92,18 +135,20 @@ def find_definitions(
 
 def is_defined(store: IndexStore, name: str) -> bool:
     """Returns whether code defines a symbol of exactly that name; documents and data do not count."""
-    for id, place in store.named(name, _MAX_CANDIDATES_FACTOR):
+    for id, place in store.find_symbols(name, _MAX_CANDIDATES_FACTOR):
         file = store.file(id)
         if file is None or file.kind in ("docs", "data"):
             continue
-        symbols = store.outline(id).symbols
+        outline = store.outline(id)
+        symbols = outline.symbols if outline is not None else ()
         if place < len(symbols) and name in (symbols[place].name, last_part(symbols[place].name)):
             return True
     return False
 
 
 def symbols_like(store: IndexStore, text: str, present: CurrentOutline, *, most: int) -> list[Definition]:
-    """Returns names that begin with the text, then names that contain it; code before tests, short names first."""
+    """Returns symbol names that begin with the text, then names that contain it; code before tests, short names
+    first."""
     wanted = text.lower()
     found = store.symbols_matching(text, 4 * most)
     files = {id: store.file(id) for id in {id for _, id, _ in found}}
@@ -139,18 +184,39 @@ def symbols_like(store: IndexStore, text: str, present: CurrentOutline, *, most:
         symbol = outline.symbols[place]
         if name in (symbol.name.lower(), last_part(symbol.name).lower()):
             shown.append(_definition(file, outline, symbol))
-    return shown
+    return shown + _symbols_without_outlines(store, wanted, present)[: most - len(shown)]
+
+
+def _symbols_without_outlines(store: IndexStore, wanted: str, present: CurrentOutline) -> list[Definition]:
+    """Returns symbol names that begin with the text, from a few files whose outlines the index lacks yet."""
+    found: list[Definition] = []
+    for file in store.files_of(store.declaring(wanted, _MAX_GUESSED_FILES, is_beginning=True)):
+        outline = present(store, file)
+        if outline is not None:
+            found += [
+                _definition(file, outline, symbol)
+                for symbol in outline.symbols
+                if last_part(symbol.name).lower().startswith(wanted)
+            ]
+    return sorted(
+        found, key=lambda one: (-KIND_WEIGHTS[one.file_kind], len(one.symbol.name), one.symbol.name)
+    )
 
 
 def _definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> Definition:
     return Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
 
 
-def owners_of(symbols: Sequence[Symbol], symbol: Symbol) -> list[str]:
+def owners_of(
+    symbols: Sequence[Symbol], symbol: Symbol, *, without: Container[str] = frozenset()
+) -> list[str]:
+    """Returns the names of the symbols around a symbol, outermost first. Above the innermost, some kinds are left
+    out."""
     names: list[str] = []
     at = symbol.parent
     while at is not None and len(names) < 20:
-        names.append(symbols[at].name)
+        if not names or symbols[at].kind not in without:
+            names.append(symbols[at].name)
         at = symbols[at].parent
     return names[::-1]
 
@@ -170,17 +236,17 @@ def find_uses(
     below: str = "",
     most: int = 100,
 ) -> NameUses:
-    """Returns lines that contain the name as a word, code before tests, without its definitions."""
+    """Finds the uses of a name: lines that contain it as a word, code before tests, without its definitions."""
     last = _last_name_part(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
     began = time.monotonic()
     for path, line, text in _grep_name(root, last, below):
-        if is_secret(path) or hides(path):
+        if hides(path) or is_text_hidden(root, path):
             continue
         hits.setdefault(path, []).append((line, text))
         count += 1
-        if count >= _MAX_HITS:
+        if count >= _MAX_NAME_HITS:
             break
     shown: list[NameUse] = []
     files = {path: store.file_at(path) for path in hits} if store is not None else {}
@@ -202,7 +268,7 @@ def find_uses(
             if len(shown) < most:
                 shown.append(NameUse(path, line, text[:_MAX_LINE], within, span))
     having = len({use.path for use in shown}) if len(shown) == count else len(hits)
-    is_cut = count >= _MAX_HITS or time.monotonic() - began >= _SEARCH_TIMEOUT
+    is_cut = count >= _MAX_NAME_HITS or time.monotonic() - began >= _SEARCH_TIMEOUT
     return NameUses(tuple(shown), count, having, is_cut)
 
 
@@ -227,8 +293,8 @@ def _grep_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, st
 
 
 def _definition_order(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
-    """Sorts exact case first, then the conversation's files and folders, code before tests, long before short
-    symbols."""
+    """Returns the sort key of a definition: exact case first, then the conversation's files and folders, code before
+    tests, long before short symbols."""
     folders = {path.rpartition("/")[0] for path in near}
     nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
     length = definition.symbol.end_line - definition.symbol.start_line
@@ -236,7 +302,7 @@ def _definition_order(definition: Definition, name: str, near: Sequence[str]) ->
     return (
         not is_exact,
         nearness,
-        -KIND_WEIGHTS[definition.kind],
+        -KIND_WEIGHTS[definition.file_kind],
         -length,
         definition.path,
         definition.symbol.start_line,

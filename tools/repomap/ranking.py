@@ -26,8 +26,8 @@ from tools.repomap.index.parts import (
 )
 from tools.repomap.index.store import IndexedFile, IndexStore
 
-HISTORY_WEIGHT = 0.5
-"""Files touched by earlier commits that contain the question's words."""
+HISTORY_WEIGHT = 0.8
+"""Files touched by earlier commits that contain the question's words; recent commits count more."""
 DEFINITION_WEIGHT = 0.25
 """Files that define a name in the question; fewer definitions count more."""
 FILE_NAME_WEIGHT = 0.25
@@ -46,13 +46,13 @@ CONFIDENCE_RATIO = 2.0
 EXPLICIT_PATH_SCORE = 10.0
 """A path in the question ranks first; with a line, as in a stack trace, before all others."""
 
-_MANIFESTS = (
+_PACKAGE_MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
     "build.gradle.kts", "composer.json", "Gemfile", "mix.exs", "pubspec.yaml", "Package.swift", "CMakeLists.txt",
 )  # fmt: skip
 _MAX_FILES = 400
 _MAX_PARTS = 1000
-_MAX_TERMS = 48
+_MAX_SEARCH_TERMS = 48
 """The rarest words of a long question describe its subject."""
 _RARE_FILE_COUNT = 3
 """A word in this few files is also searched for as a prefix."""
@@ -63,18 +63,19 @@ _MAX_REASON_WORDS = 5
 _MAX_PATHS = 50
 _MAX_COMMITS = 40
 _MAX_CHANGES = 200
-_HALF_LIFE_COMMITS = 300
-"""Number of commits after which a change counts half for files that belong together."""
-_STACK_TRACE_LINE = re.compile(
+_MESSAGE_HALF_LIFE = 300
+_CHANGE_HALF_LIFE = 1000
+"""Number of commits after which a message counts half, and a change of files that belong together."""
+_STACK_TRACE_LINE_PATTERN = re.compile(
     r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
     |(?P<path>[\w@+~./\\-]+\.[A-Za-z]\w{0,7}):(?P<line>\d+)(?::\d+)?""",
     re.VERBOSE,
 )
-_PATH_IN_TEXT = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z]\w{0,4}\b")
+_PATH_IN_TEXT_PATTERN = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z]\w{0,4}\b")
 
 
 class MapQuestion(msgspec.Struct, frozen=True):
-    """A question, analysed."""
+    """A question to the repository map, split into words, names and paths."""
 
     text: str
     words: Mapping[str, str]
@@ -88,7 +89,7 @@ class MapQuestion(msgspec.Struct, frozen=True):
 
 
 class RankedFile(msgspec.Struct, frozen=True):
-    """A file that may be meant."""
+    """A file that a question may mean, with its score."""
 
     file: IndexedFile
     score: float
@@ -97,7 +98,7 @@ class RankedFile(msgspec.Struct, frozen=True):
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    places: tuple[RankedFile, ...]
+    ranked_files: tuple[RankedFile, ...]
     rarities: Mapping[str, float]
     """The weight of each part of the question, by its rarity."""
     is_only_nearby: bool
@@ -109,14 +110,17 @@ class Ranking(msgspec.Struct, frozen=True):
 def parse_question(text: str) -> MapQuestion:
     paths = [
         (match["python"] or match["path"], int(match["python_line"] or match["line"]))
-        for match in _STACK_TRACE_LINE.finditer(text)
+        for match in _STACK_TRACE_LINE_PATTERN.finditer(text)
     ]
     return MapQuestion(
         text=text,
         words=dict(list(question_words(text).items())[:_MAX_PARTS]),
         emphasis=word_emphasis(text),
         names=tuple(code_names_in(text)[:_MAX_PARTS]),
-        paths=(*paths[: 4 * _MAX_PATHS], *((path, 0) for path in _PATH_IN_TEXT.findall(text)[:_MAX_PATHS])),
+        paths=(
+            *paths[: 4 * _MAX_PATHS],
+            *((path, 0) for path in _PATH_IN_TEXT_PATTERN.findall(text)[:_MAX_PATHS]),
+        ),
     )
 
 
@@ -129,9 +133,9 @@ def rank_files(
     most: int = 60,
     read: Callable[[str], str] = lambda path: "",
 ) -> Ranking:
-    """Returns the likeliest files first. `below` restricts to a folder; `known` are the conversation's files, and
-    `read` returns their content."""
-    rarities = _rarities(store, question.words)
+    """Ranks the files that a question may mean, the likeliest first. `below` restricts to a folder; `known` are the
+    conversation's files, and `read` returns their content."""
+    rarities = _part_rarities(store, question.words)
     expression = _search_expression(question, rarities, store)
     scores = _normalised(dict(store.search(expression, _MAX_FILES)))
     _add_weighted(scores, HISTORY_WEIGHT, _history_scores(store, expression))
@@ -157,29 +161,29 @@ def rank_files(
         if any(is_below(file.path, package) for package in packages):
             weight *= SAME_PACKAGE_FACTOR
         places.append(RankedFile(file, scores[file.id] * weight, frozenset(lines.get(file.id, ()))))
-    places.sort(key=_place_order)
-    places = _raise_near_top(store, places)
+    places.sort(key=_ranking_order)
+    places = _raise_related_files(store, places)
     is_near_alone = bool(places) and not any(place.file.id in asked_for for place in places[:most])
     return Ranking(tuple(places[:most]), rarities, is_near_alone, tuple(left_out))
 
 
-def _place_order(place: RankedFile) -> tuple[object, ...]:
+def _ranking_order(place: RankedFile) -> tuple[object, ...]:
     return -place.score, len(place.file.path), place.file.path
 
 
-def _rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
+def _part_rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
     total = store.count()
     return {part: math.log(1 + total / (1 + store.version_count(part))) for part in parts}
 
 
 def _search_expression(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
-    """Builds a search for any of the words, each as often as emphasised; for many words, the rarest."""
+    """Builds the full-text search for any of the question's words, each as often as emphasised; for many words, the
+    rarest."""
     files = {part: store.version_count(part) for part in rarities}
-    rarest = sorted(rarities, key=lambda part: (files[part] == 0, files[part]))[:_MAX_TERMS]
     terms: list[str] = []
-    for part in rarest:
+    for part in sorted(rarities, key=lambda part: (files[part] == 0, files[part]))[:_MAX_SEARCH_TERMS]:
         is_beginning = len(part) > 3 and files[part] <= _RARE_FILE_COUNT
-        terms += [f'"{part}"*' if is_beginning else f'"{part}"'] * question.emphasis[part]
+        terms += [f'"{part}"' + "*" * is_beginning] * question.emphasis[part]
     return " OR ".join(terms)
 
 
@@ -194,18 +198,19 @@ def _add_weighted(scores: dict[int, float], weight: float, found: Mapping[int, f
 
 
 def _history_scores(store: IndexStore, expression: str) -> dict[int, float]:
-    """Splits a commit's score among the files that it touched."""
+    """Scores files by matching commit messages: a commit's score is split among the files that it touched; long ago
+    counts less."""
     found: dict[int, float] = {}
-    for files, score in store.remembered(expression, _MAX_COMMITS):
+    for age, files, score in store.find_earlier_changes(expression, _MAX_COMMITS):
         for id in files:
-            found[id] = found.get(id, 0.0) + score / math.sqrt(len(files))
+            found[id] = found.get(id, 0.0) + score / (1 + age / _MESSAGE_HALF_LIFE) / math.sqrt(len(files))
     return found
 
 
 def _definition_scores(store: IndexStore, question: MapQuestion) -> dict[int, float]:
     found: dict[int, float] = {}
     for name in dict.fromkeys((*question.names, *capitalised_words(question.text))):
-        definers = {file for file, _ in store.named(name)}
+        definers = store.defining(name)
         if 0 < len(definers) <= _MAX_DEFINERS:
             for id in definers:
                 found[id] = found.get(id, 0.0) + 1 / math.sqrt(len(definers))
@@ -226,7 +231,7 @@ def _file_name_scores(
 def _explicit_paths(
     store: IndexStore, question: MapQuestion, scores: dict[int, float]
 ) -> dict[int, set[int]]:
-    """Ranks paths of the question first; returns the lines that it names for each."""
+    """Finds the files whose paths a question names; also returns the lines that it names for each."""
     lines: dict[int, set[int]] = {}
     for place, (path, line) in enumerate(question.paths):
         path = path.replace("\\", "/").strip("./")
@@ -235,13 +240,14 @@ def _explicit_paths(
         meant = [file for file in named if _common_suffix_parts(file.path, path) == longest]
         if len(meant) > _MAX_SAME_NAME or longest < min(2, path.count("/") + 1):
             continue
+        # `CHANGELOG.md` or `py.typed` beside other words is mentioned more often than meant.
+        is_beside = not line and "/" not in path and not question.words.keys() <= set(split_words(path))
         for file in meant:
+            if is_beside and file.kind != "code" and not file.reason:
+                continue
             bonus = EXPLICIT_PATH_SCORE * (2 if line else 1) / (1 + place * 0.02)
             scores[file.id] = max(scores.get(file.id, 0.0), bonus + scores.get(file.id, 0.0) % 1)
-            if line:
-                lines.setdefault(file.id, set()).add(line)
-            else:
-                lines.setdefault(file.id, set())
+            lines.setdefault(file.id, set()).update([line] if line else [])
     return lines
 
 
@@ -250,7 +256,7 @@ def _path_end(path: str) -> str:
 
 
 def _common_suffix_parts(path: str, other: str) -> int:
-    """Counts the equal path parts from the end."""
+    """Counts how many path parts two paths share at their end."""
     count = 0
     for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
         if one != two:
@@ -260,13 +266,14 @@ def _common_suffix_parts(path: str, other: str) -> int:
 
 
 def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
-    """Scores files that changed together with these; long ago, or with many others, counts less."""
+    """Scores files by how often commits changed them together with these; long ago, or with many others, counts
+    less."""
     found: dict[int, float] = {}
     for file in files:
         for age, touched in store.changed_with(file.path, _MAX_CHANGES):
             for id in touched:
                 if id != file.id:
-                    says = 1 / (1 + age / _HALF_LIFE_COMMITS) / math.log2(max(2, len(touched)))
+                    says = 1 / (1 + age / _CHANGE_HALF_LIFE) / math.log2(max(2, len(touched)))
                     found[id] = found.get(id, 0.0) + says
     return found
 
@@ -274,7 +281,7 @@ def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> 
 def _shared_name_scores(
     store: IndexStore, files: Sequence[IndexedFile], read: Callable[[str], str]
 ) -> dict[int, float]:
-    """Scores files that share rare words and names."""
+    """Scores files that share rare words and names with these files."""
     found: dict[int, float] = {}
     few = max(_MAX_FILES_OF_RARE_WORD, store.count() // 200)
     for file in files:
@@ -286,8 +293,9 @@ def _shared_name_scores(
         for id, score in store.search(asked, _MAX_FILES // 4):
             if id != file.id:
                 found[id] = found.get(id, 0.0) + score
-        for symbol in store.outline(file.id).symbols:
-            definers = {id for id, _ in store.named(symbol.name, _FEW_DEFINERS + 1)}
+        outline = store.outline(file.id)
+        for symbol in outline.symbols if outline is not None else ():
+            definers = store.defining(symbol.name, _FEW_DEFINERS + 1)
             if len(definers) <= _FEW_DEFINERS:
                 for id in definers - {file.id}:
                     found[id] = found.get(id, 0.0) + 1 / len(definers)
@@ -298,7 +306,7 @@ _MAX_RARE_WORDS = 60
 _MAX_FILES_OF_RARE_WORD = 8
 
 
-def _raise_near_top(store: IndexStore, places: list[RankedFile]) -> list[RankedFile]:
+def _raise_related_files(store: IndexStore, places: list[RankedFile]) -> list[RankedFile]:
     first, rest = places[:3], places[3:]
     if not first:
         return places
@@ -312,11 +320,11 @@ def _raise_near_top(store: IndexStore, places: list[RankedFile]) -> list[RankedF
         )
         for place in rest
     )
-    return first + sorted(raised, key=_place_order)
+    return first + sorted(raised, key=_ranking_order)
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
-    """Ranks by file names only, before anything else is indexed."""
+    """Ranks files by their names only, before anything else is indexed."""
     wanted = set(question.words)
     # Few of thousands of paths contain any of the words, and stemming changes at most the end of a word.
     begun = tuple({part.removesuffix("y") for part in wanted})
@@ -338,8 +346,8 @@ def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[s
 def symbol_scores(
     outline: StoredOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int], text: str = ""
 ) -> list[float]:
-    """Returns how likely each symbol is meant: first those named in the question, then by its words in name, owner,
-    doc and, if `text` is given, its lines. 0 means no relation to the question."""
+    """Scores the symbols of a file by how likely a question means them: first those that it names, then by words in
+    name, owner, doc and, if `text` is given, lines. 0 means no relation to the question."""
     names = {name.lower() for name in (*question.names, *capitalised_words(question.text))}
     parts = _question_parts_in(ranking.rarities)
     own = [parts(symbol.name) for symbol in outline.symbols]
@@ -373,7 +381,8 @@ def symbol_scores(
 
 
 def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
-    """Returns the question's parts that a text contains; a quick check of the beginning excludes most texts."""
+    """Returns the parts of a question's words that a text contains; a quick check of the beginning excludes most
+    texts."""
     none = frozenset[str]()
     if not rarities:
         return lambda text: none
@@ -382,8 +391,8 @@ def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozens
 
 
 def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[RankedFile]) -> bool:
-    """Returns whether the question has a path with a line or the exact name of a rare symbol, or the first file is
-    far ahead."""
+    """Returns whether the ranking is certain: the question has a path with a line or the exact name of a rare symbol,
+    or the first file is far ahead."""
     if any(line for _, line in question.paths):
         return True
     return bool(places) and (
@@ -392,26 +401,26 @@ def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[Rank
         or any(
             places[0].file.id in definers
             for name in question.names
-            if len(definers := {id for id, _ in store.named(name, _MAX_DEFINERS)}) <= 3
+            if len(definers := store.defining(name, _MAX_DEFINERS)) <= 3
         )
     )
 
 
 def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, place: RankedFile) -> str:
-    """Returns the rarest words of the question that a file contains, and its score."""
-    rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_TERMS]
+    """Explains why a file is ranked: the rarest words of the question that it contains, and its score."""
+    rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_SEARCH_TERMS]
     having = (question.words[part] for part in rarest if store.has(place.file.id, part))
     words = list(itertools.islice(dict.fromkeys(having), _MAX_REASON_WORDS)) or ["earlier changes"]
     return f"{', '.join(words)} ({place.score:.2f})"
 
 
 def package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
-    """Returns the folders of the nearest manifests above files, without the root."""
+    """Returns the package folders of files: those of the nearest manifests above them, without the root."""
     found: dict[str, str] = {}
 
     def package(folder: str) -> str:
         if folder and folder not in found:
-            is_one = any(store.file_at(f"{folder}/{name}") is not None for name in _MANIFESTS)
+            is_one = any(store.file_at(f"{folder}/{name}") is not None for name in _PACKAGE_MANIFESTS)
             found[folder] = folder if is_one else package(folder.rpartition("/")[0])
         return found[folder] if folder else ""
 

@@ -20,11 +20,12 @@ _SYMBOLS_BY_RANK = (
 )
 """Number of symbols for the first files, and for each following one; a tapering split found more than any even one."""
 _MAX_NAME = 100
+_NAMESPACE_KINDS = frozenset(("module", "namespace", "package"))
 _NAME_PATTERN = re.compile(r"[\w$.:#~@-]+")
 
 
 class MapCandidate(msgspec.Struct, frozen=True):
-    """A file that may be shown."""
+    """A file that a repository map may show, with its symbols and scores."""
 
     path: str
     lines: int | None
@@ -57,8 +58,8 @@ def estimate_tokens(text: str) -> int:
 
 
 def render_map(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) -> RankedMap:
-    """Renders as many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none.
-    `behind` reserves tokens for other text, up to half of the budget."""
+    """Renders a repository map: as many files as fit, in the given order; a file whose symbols do not fit gets fewer,
+    then none. `behind` reserves tokens for other text, up to half of the budget."""
     room = int((tokens - min(behind, tokens // 2)) * BYTES_PER_TOKEN)
     taper = next(shares for limit, shares in _SYMBOLS_BY_RANK if not limit or tokens <= limit)
     blocks: list[str] = []
@@ -81,7 +82,7 @@ def render_map(candidates: Iterable[MapCandidate], tokens: int, *, behind: int =
 
 
 def _best_symbols(candidate: MapCandidate, count: int) -> list[int]:
-    """Returns the likeliest symbols in file order, without those of score 0."""
+    """Returns the likeliest symbols of a file in file order, without those of score 0."""
     liked = [index for index, score in enumerate(candidate.scores) if score > 0]
     chosen = sorted(liked, key=lambda index: (-candidate.scores[index], index))[:count]
     symbols = candidate.symbols
@@ -102,8 +103,9 @@ def _file_block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
 
 
 def qualified_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
-    """Prefixes a symbol's owners, if they are names and the symbol's own name does not begin with them."""
-    owners = owners_of(symbols, symbol)
+    """Returns a symbol's name prefixed with its owners, if they are names and the symbol's own name does not begin with
+    them. Namespaces are left out: they are the same on every row."""
+    owners = owners_of(symbols, symbol, without=_NAMESPACE_KINDS)
     if not all(_NAME_PATTERN.fullmatch(owner) for owner in owners) or owner_names(symbol.name):
         return symbol.name
     return ".".join([*owners, symbol.name])

@@ -1,7 +1,6 @@
-"""Answers questions about a repository: its index is built on demand, and results show the files as they are now.
-
-Everything here blocks: use a thread. `tools.builtin.locate`, `read`, `grep` and the command line ask and present
-the answers."""
+"""Answers questions about a repository from its index, which is built on demand; results show the files as they are
+now. Everything here blocks: use a thread. `tools.builtin.locate`, `read`, `grep` and the command line present the
+answers."""
 
 import contextlib
 import functools
@@ -26,6 +25,7 @@ from tools.repomap.index.building import (
     IndexedFolder,
     IndexProgress,
     build_index,
+    build_outlines,
     is_up_to_date,
     open_for_writing,
 )
@@ -33,7 +33,7 @@ from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.kinds import FileKind, kind_note
 from tools.repomap.index.listing import FolderListing, is_below
 from tools.repomap.index.nearness import learn_history
-from tools.repomap.index.outlining import MAX_BYTES, index_file, is_secret
+from tools.repomap.index.outlining import MAX_BYTES, index_file, is_text_hidden, outline_file
 from tools.repomap.index.packing import StoredOutline
 from tools.repomap.index.store import (
     IndexDamaged,
@@ -50,6 +50,7 @@ from tools.repomap.lookup import (
     Definition,
     NameUses,
     find_definitions,
+    find_definitions_in_text,
     find_uses,
     is_defined,
     symbols_like,
@@ -66,7 +67,7 @@ from tools.repomap.ranking import (
 )
 from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, estimate_tokens, render_map
 
-_MAX_SHOWN = 60
+_MAX_MAPPED_FILES = 60
 _MAX_FILES_READ = 9
 """Number of files whose text is searched for the words."""
 _MAX_REASONS = 3
@@ -77,7 +78,7 @@ _RULES_LIFETIME = 0.5
 
 
 class IndexState(msgspec.Struct, frozen=True):
-    """How much of the folder an answer covers."""
+    """How much of the repository an answer covers: indexed and missing files, problems."""
 
     indexed: int
     missing: int
@@ -103,7 +104,7 @@ Answer = TypeVar("Answer")
 def _recover_from_damage(
     ask: "Callable[Concatenate[MappedRepository, Parameters], Answer]",
 ) -> "Callable[Concatenate[MappedRepository, Parameters], Answer]":
-    """Deletes an index that turns out to be damaged, and answers without it."""
+    """Decorates a method so that it deletes an index that turns out to be damaged, and answers without it."""
 
     @functools.wraps(ask)
     def asked(self: "MappedRepository", *words: Parameters.args, **more: Parameters.kwargs) -> Answer:
@@ -145,34 +146,34 @@ class MappedRepository:
         returns what must not be shown now. `begins_at` is the session's folder."""
         self.root = root
         self.index = index_path(cache, root)
-        self.heard: Callable[[], None] = lambda: None
+        self.on_progress: Callable[[], None] = lambda: None
         """Called from a thread when `progress` has changed."""
         self._home = asks_git_at_home
         self._hidden = hidden
-        self._begins_at = _relative_path(root, begins_at) if begins_at is not None else ""
+        self._start_folder = _relative_path(root, begins_at) if begins_at is not None else ""
         self._listing = FolderListing(root)
         self._edits: set[threading.Event] = set()
         """Edits of bayou that the index does not contain yet."""
         self.upkeep = IndexUpkeep(
             self.index,
-            lambda: self._folder,
+            lambda: self._indexed_folder,
             asks_git_at_home,
             self._listing,
             self.hides,
-            lambda: self.heard(),
+            lambda: self.on_progress(),
         )
-        self._asked_hidden = float("-inf")
+        self._hidden_asked_at = float("-inf")
         self._hides: tuple[HiddenFiles, Callable[[str], bool]] = (HiddenFiles(), lambda path: False)
 
     @property
-    def _folder(self) -> IndexedFolder:
-        return IndexedFolder(self.root, self._hidden(), self._begins_at)
+    def _indexed_folder(self) -> IndexedFolder:
+        return IndexedFolder(self.root, self._hidden(), self._start_folder)
 
     def hides(self, path: str) -> bool:
         """Returns whether the user's rules hide the file."""
         now = time.monotonic()
-        if now - self._asked_hidden >= _RULES_LIFETIME:
-            self._asked_hidden, rules = now, self._hidden()
+        if now - self._hidden_asked_at >= _RULES_LIFETIME:
+            self._hidden_asked_at, rules = now, self._hidden()
             if self._hides[0] != rules:
                 self._hides = (rules, rules.matcher_for(self.root))
         return self._hides[1](path)
@@ -185,11 +186,12 @@ class MappedRepository:
         workers: int | None = None,
         progress: Callable[[IndexProgress], None] = lambda progress: None,
         is_stopped: Callable[[], bool] = lambda: False,
+        with_outlines: bool = True,
     ) -> str:
-        """Completes the index in this process (`workers=0`) or by a builder. Returns why it failed, or an empty
-        text."""
+        """Completes the repository's index in this process (`workers=0`) or by a builder. Returns why it failed, or an
+        empty text. Without outlines it has what the ranking needs; answers make the outlines that they show."""
         if workers != 0:
-            problem = self._build(workers, progress, is_stopped)
+            problem = self._build(workers, progress, is_stopped, with_outlines)
         else:
             problem = self._build_in_process(progress, is_stopped)
         return (
@@ -203,13 +205,16 @@ class MappedRepository:
         workers: int | None,
         progress: Callable[[IndexProgress], None],
         is_stopped: Callable[[], bool],
+        with_outlines: bool,
     ) -> str:
         def tell() -> None:
             report = builder.report
             if report.total and not report.has_ended:
                 progress(IndexProgress(report.done, report.total))
 
-        builder = IndexBuilder(self._folder, self.index, self._home(), workers=workers)
+        builder = IndexBuilder(
+            self._indexed_folder, self.index, self._home(), processes=workers, with_outlines=with_outlines
+        )
         try:
             while not builder.wait(_POLL_INTERVAL):
                 if is_stopped():
@@ -225,23 +230,24 @@ class MappedRepository:
         home = self._home()
         try:
             with open_for_writing(self.index) as store:
-                is_whole = build_index(
-                    store, self._folder, workers=0, progress=progress, is_stopped=is_stopped
-                )
+                is_whole = build_index(store, self._indexed_folder, progress=progress, is_stopped=is_stopped)
                 if is_whole and home is not None:
                     learn_history(store, self.root, home)
+                if is_whole:
+                    build_outlines(store, self.root, is_stopped=is_stopped)
         except IndexBusy:
             return BUSY_MESSAGE
         except CannotIndex as problem:
             return str(problem)
         return ""
 
-    def look(self, patience: float = PATIENCE) -> None:
-        """Indexes changes: a few files at once, more in the background, for which this waits only a moment."""
+    def index_changes(self, patience: float = PATIENCE) -> None:
+        """Indexes changed files of the repository: a few at once, more in the background, for which this waits only a
+        moment."""
         end = time.monotonic() + patience
         for heard in tuple(self._edits):
             heard.wait(max(0.0, end - time.monotonic()))
-        self.upkeep.look(patience)
+        self.upkeep.index_changes(patience)
 
     def expect_edit(self, path: Path) -> Callable[[], None]:
         """Returns a function for a thread that calls `note_edit`; a `look` that begins meanwhile waits for it."""
@@ -268,7 +274,7 @@ class MappedRepository:
                 store.put([made])
 
     def forget_damaged(self) -> None:
-        """Makes the next look rebuild the index."""
+        """Makes the next use rebuild the damaged index."""
         delete_index(self.index)
         self.upkeep.rebuild("the index was damaged and is made anew")
 
@@ -288,26 +294,30 @@ class MappedRepository:
         sure_tokens: int | None = None,
         is_more: bool = False,
     ) -> MapAnswer:
-        """Returns the ranked map for words of a task. `sure_tokens` limits a confident answer. `is_more` returns
-        the files after those of that answer."""
+        """Returns the map of the files that the words of a task may mean. `sure_tokens` limits a confident answer.
+        `is_more` returns the files after those of that answer."""
         question = parse_question(text)
-        with self.reading() as store:
+        with self.open_index() as store:
             if store is None or not store.meta("listed"):
-                return _map_by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
+                return _map_by_paths(
+                    self._listing, self.hides, self.upkeep.problem_text, question, below, tokens
+                )
             ranking = rank_files(
-                store, question, below=below, known=known, most=_MAX_SHOWN, read=self.text_of
+                store, question, below=below, known=known, most=_MAX_MAPPED_FILES, read=self.text_of
             )
-            candidates = _candidates(store, self.present, question, ranking, self.text_of)
-            rest = rank_paths(_missing_paths(store, self._listing, self.hides, below), question, _MAX_SHOWN)
-            state = _index_state(store, self.upkeep.trouble, below)
-            is_short = sure_tokens is not None and is_confident(store, question, ranking.places)
+            candidates = _candidates(store, self.current_outline, question, ranking, self.text_of)
+            rest = rank_paths(
+                _missing_paths(store, self._listing, self.hides, below), question, _MAX_MAPPED_FILES
+            )
+            state = _index_state(store, self.upkeep.problem_text, below)
+            is_short = sure_tokens is not None and is_confident(store, question, ranking.ranked_files)
             tried, others = itertools.tee(candidates)
-            shown = _render(tried, rest, sure_tokens if is_short and sure_tokens else tokens, state)
+            shown = _render_map(tried, rest, sure_tokens if is_short and sure_tokens else tokens, state)
             if is_more:
                 first = {file.path for file in shown.files}
                 left = (one for one in others if one.path not in first)
                 tried, others = itertools.tee(left)
-                shown = _render(tried, [path for path in rest if path not in first], tokens, state)
+                shown = _render_map(tried, [path for path in rest if path not in first], tokens, state)
             has_more = next(itertools.islice(others, len(shown.files), None), None) is not None
             words = tuple(dict.fromkeys(question.words.values()))
             left_out = tuple(
@@ -318,96 +328,110 @@ class MappedRepository:
     @_recover_from_damage
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """Returns the map of a folder: the most used files first."""
-        with self.reading() as store:
+        with self.open_index() as store:
             if store is None or not store.meta("listed"):
-                return _map_by_paths(self._listing, self.hides, self.upkeep.trouble, None, below, tokens)
-            rest = _missing_paths(store, self._listing, self.hides, below)[:_MAX_SHOWN]
-            known = folder_candidates(store, below, self.present, self.hides)
-            state = _index_state(store, self.upkeep.trouble, below)
-            return MapAnswer(_render(known, rest, tokens, state), state)
+                return _map_by_paths(self._listing, self.hides, self.upkeep.problem_text, None, below, tokens)
+            rest = _missing_paths(store, self._listing, self.hides, below)[:_MAX_MAPPED_FILES]
+            known = folder_candidates(store, below, self.current_outline, self.hides)
+            state = _index_state(store, self.upkeep.problem_text, below)
+            return MapAnswer(_render_map(known, rest, tokens, state), state)
 
     @_recover_from_damage
     def definitions(
-        self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
+        self,
+        name: str,
+        *,
+        below: str = "",
+        near: Sequence[str] = (),
+        most: int = 20,
+        searches_text: bool = False,
     ) -> tuple[list[Definition], int]:
-        with self.reading() as store:
-            if store is None:
-                return [], 0
-            return find_definitions(store, name, self.present, below=below, near=near, most=most)
+        """Returns the definitions of a name, nearest first, and their count. If `searches_text`, an index that is not
+        complete and has none is no answer: the files are searched."""
+        with self.open_index() as store:
+            found: tuple[list[Definition], int] = ([], 0)
+            if store is not None:
+                found = find_definitions(store, name, self.current_outline, below=below, near=near, most=most)
+            if found[0] or not searches_text or (store is not None and store.meta("finished")):
+                return found
+
+        def is_shown(path: str) -> bool:
+            return not self.hides(path) and not is_text_hidden(self.root, path)
+
+        return find_definitions_in_text(self.root, name, is_shown, below=below, near=near, most=most)
 
     @_recover_from_damage
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
-        """Returns symbols whose name begins with the text, then those that contain it; short names first."""
-        with self.reading() as store:
-            return symbols_like(store, text, self.present, most=most) if store is not None else []
+        """Returns symbols whose name begins with the text, then those whose name contains it; short names first."""
+        with self.open_index() as store:
+            return symbols_like(store, text, self.current_outline, most=most) if store is not None else []
 
     @_recover_from_damage
     def paths(self) -> list[str]:
         """Returns the paths of all files that may be shown, sorted."""
-        with self.reading() as store:
+        with self.open_index() as store:
             known = store.stamps() if store is not None and store.meta("finished") else None
         if known is None:
             return self._listing.paths(self.hides, _LISTING_TIMEOUT)
         return sorted(path for path in known if not self.hides(path))
 
     @_recover_from_damage
-    def known_names(self, names: Iterable[str]) -> list[str]:
-        """Returns those names that code defines exactly so."""
-        with self.reading() as store:
+    def defined_names(self, names: Iterable[str]) -> list[str]:
+        """Returns those of these names that code of the repository defines exactly so."""
+        with self.open_index() as store:
             return [name for name in names if is_defined(store, name)] if store is not None else []
 
     @_recover_from_damage
     def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
-        with self.reading() as store:
-            return find_uses(store, self.root, name, self.present, self.hides, below=below, most=most)
+        with self.open_index() as store:
+            return find_uses(store, self.root, name, self.current_outline, self.hides, below=below, most=most)
 
     @_recover_from_damage
     def outline_of(self, path: str) -> StoredOutline | None:
         """Returns the current symbols of an indexed file."""
-        with self.reading() as store:
+        with self.open_index() as store:
             file = store.file_at(path) if store is not None else None
-            return self.present(store, file) if store is not None and file is not None else None
+            return self.current_outline(store, file) if store is not None and file is not None else None
 
     @property
     @_recover_from_damage
     def is_complete(self) -> bool:
-        """Whether the index was completed once."""
-        with self.reading() as store:
-            return store is not None and bool(store.meta("finished"))
+        """Whether the index was completed, with all outlines."""
+        with self.open_index() as store:
+            return store is not None and bool(store.meta("finished") and store.meta("outlined"))
 
     @_recover_from_damage
     def kinds_of(self, paths: Iterable[str]) -> dict[str, FileKind]:
-        """Returns the kinds of the indexed ones."""
-        with self.reading() as store:
+        """Returns the kinds (code, test, docs …) of those of these files that are indexed."""
+        with self.open_index() as store:
             files = [store.file_at(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
     def text_of(self, path: str) -> str:
         """Returns the present content of a file; empty if it may not or cannot be read."""
-        if self.hides(path) or is_secret(path):
+        if self.hides(path) or is_text_hidden(self.root, path):
             return ""
         try:
             return (self.root / path).read_bytes()[:MAX_BYTES].decode("utf-8", "replace")
         except (OSError, ValueError):
             return ""
 
-    def present(self, store: IndexStore, file: IndexedFile) -> StoredOutline | None:
+    def current_outline(self, store: IndexStore, file: IndexedFile) -> StoredOutline | None:
         """Returns the current symbols of a file; None if it is gone, or hidden."""
         if self.hides(file.path):
             return None
-        if is_up_to_date(self.root, file):
-            return store.outline(file.id)
-        made = index_file(self.root, file.path)
-        return StoredOutline(made.lines, made.symbols) if made is not None else None
+        stored = store.outline(file.id) if is_up_to_date(self.root, file) else None
+        made = outline_file(self.root, file.path) if stored is None else None
+        return stored if made is None else StoredOutline(made.lines, made.symbols or ())
 
     @_recover_from_damage
     def state(self) -> IndexState:
-        with self.reading() as store:
-            return _index_state(store, self.upkeep.trouble)
+        with self.open_index() as store:
+            return _index_state(store, self.upkeep.problem_text)
 
     @contextlib.contextmanager
-    def reading(self) -> Generator[IndexStore | None]:
-        """Opens the index for reading; None if there is none, or it is unreadable."""
+    def open_index(self) -> Generator[IndexStore | None]:
+        """Opens the repository's index for reading; None if there is none, or it is unreadable."""
         try:
             store = IndexStore(self.index)
         except (IndexDamaged, sqlite3.Error):
@@ -424,12 +448,12 @@ def _candidates(
     ranking: Ranking,
     read: Callable[[str], str],
 ) -> Iterator[MapCandidate]:
-    """Yields the candidates; near copies of one file are one candidate."""
+    """Yields the files that the map may show; near copies of one file are one candidate."""
     named: dict[str, list[IndexedFile]] = {}
-    for place in ranking.places:
+    for place in ranking.ranked_files:
         named.setdefault(place.file.path.rpartition("/")[2], []).append(place.file)
     copies: set[int] = set()
-    for number, place in enumerate(ranking.places):
+    for number, place in enumerate(ranking.ranked_files):
         file = place.file
         outline = present(store, file) if file.id not in copies else None
         if outline is None:
@@ -448,8 +472,10 @@ def _candidates(
         yield MapCandidate(file.path, outline.lines, outline.symbols, scores, reason, note)
 
 
-def _is_near_copy(one: StoredOutline, other: StoredOutline) -> bool:
-    """Returns whether nine of ten symbols have the same names."""
+def _is_near_copy(one: StoredOutline, other: StoredOutline | None) -> bool:
+    """Returns whether two files are near copies: nine of ten symbols have the same names."""
+    if other is None:
+        return False
     names, others = ({symbol.name for symbol in outline.symbols} for outline in (one, other))
     return len(names & others) >= 0.9 * max(len(names), len(others), 1)
 
@@ -457,7 +483,7 @@ def _is_near_copy(one: StoredOutline, other: StoredOutline) -> bool:
 def _missing_paths(
     store: IndexStore, listing: FolderListing, hides: Callable[[str], bool], below: str
 ) -> list[str]:
-    """Returns files that are not indexed, not even by their path."""
+    """Returns files of the repository that are not indexed, not even by their path."""
     listed = int(store.meta("listed") or 0)
     if store.meta("finished") or (listed and store.count() >= listed):
         return []
@@ -474,19 +500,21 @@ def _map_by_paths(
     below: str,
     tokens: int,
 ) -> MapAnswer:
-    """Answers from file names only, before there is an index."""
+    """Answers a question from file names only, before there is an index."""
     paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
-    wanted = rank_paths(paths, question, _MAX_SHOWN) if question is not None else paths[:_MAX_SHOWN]
+    wanted = (
+        rank_paths(paths, question, _MAX_MAPPED_FILES) if question is not None else paths[:_MAX_MAPPED_FILES]
+    )
     words = tuple(question.words.values()) if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
     state = IndexState(0, len(paths), problem)
-    return MapAnswer(_render((), wanted, tokens, state), state, words)
+    return MapAnswer(_render_map((), wanted, tokens, state), state, words)
 
 
-def _render(
+def _render_map(
     candidates: Iterable[MapCandidate], paths: Iterable[str], tokens: int, state: IndexState
 ) -> RankedMap:
-    """`paths` are files with nothing but a path."""
+    """Renders the map that answers a question. `paths` are files of which only the path is known."""
     others = (MapCandidate(path, None, (), ()) for path in paths)
     return render_map(itertools.chain(candidates, others), tokens, behind=state.note_tokens)
 
@@ -503,7 +531,7 @@ def _index_state(store: IndexStore | None, problem: str, below: str = "") -> Ind
 
 
 def _relative_path(root: Path, folder: Path) -> str:
-    """Returns the path relative to the root; empty if it is outside."""
+    """Returns a path relative to the repository's root; empty if it is outside."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
     return "" if below == "." or below.startswith("..") else below
 

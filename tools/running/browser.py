@@ -7,14 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 
 _TIMEOUT = 20
 """Some launchers wait for the browser."""
 
 
 async def open_page(address: str, *, outside: Path) -> None:
-    """Opens a page; does nothing without a browser, because the caller shows the address too."""
+    """Opens a page in the user's browser; does nothing without a browser, because the caller shows the address too."""
     if not address.startswith(("http://", "https://")):
         return
     variables = child_variables()

@@ -1,4 +1,4 @@
-"""Draws a command of the agent for people: while it runs, and after its end."""
+"""Returns the card of a command of the agent: while it runs, and after its end."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,18 +10,18 @@ from tools.arguments import number_argument, text_argument, text_detail
 from tools.patterns import late
 from tools.results import Card, CommandBlock, ToolResult, text_result
 from tools.running.colours import stored_colours
-from tools.running.rolling import RollingOutput
-from tools.running.watching import files_summary
+from tools.running.file_watching import files_summary
+from tools.running.rolling_output import RollingOutput
 from tools.text import escape_controls, last_lines
 
-_COLOURS: Final = "colours"
-_EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
+_COLOURS_KEY: Final = "colours"
+_EXIT_LINE_PATTERN = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
 
 
 def progress_result(output: RollingOutput) -> ToolResult:
     """Returns the output so far of a running command, with its colours."""
-    text, colours = output.live()
-    return text_result(text, details={_COLOURS: msgspec.to_builtins(colours)} if colours else None)
+    text, colours = output.preview_with_colours()
+    return text_result(text, details={_COLOURS_KEY: msgspec.to_builtins(colours)} if colours else None)
 
 
 def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
@@ -35,7 +35,7 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
         return Card(title="bash", subject=subject, blocks=(CommandBlock(command=command),))
     output, note = result.text, ""
     code: int | None = None
-    ending = _EXIT_LINE.search(output)
+    ending = _EXIT_LINE_PATTERN.search(output)
     if ending:
         output, note = output[: ending.start()], ending[1]
         code = int(ending[2]) if ending[2] else None
@@ -57,6 +57,6 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
 
 
 def _is_finished(result: ToolResult) -> bool:
-    """Returns whether the command has ended: a progress result has no details but colours; sessions of pi have none
-    for a finished command either."""
-    return result.details is not None and set(result.details) != {_COLOURS}
+    """Returns whether the command of a result has ended: a progress result has no details but colours; sessions of pi
+    have none for a finished command either."""
+    return result.details is not None and set(result.details) != {_COLOURS_KEY}

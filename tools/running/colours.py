@@ -11,10 +11,10 @@ from tools.patterns import late
 from tools.results import ColouredSpan
 from tools.text import plain_output
 
-_SGR: Final = late(r"(?:\x1b\[|\x9b)([\d;:]*)m")
-_VERTICAL_MOVE: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
+_SGR_SEQUENCE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)([\d;:]*)m")
+_VERTICAL_MOVE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
 """Movements to other lines make it impossible to locate colours."""
-_ERASE_TO_LINE_END: Final = late(r"(?:\x1b\[|\x9b)0?K")
+_ERASE_TO_LINE_END_PATTERN: Final = late(r"(?:\x1b\[|\x9b)0?K")
 """grep and compilers write it behind each colour; it has no effect at a line's end."""
 MAX_COLOURED_LINES: Final = 200
 MAX_LIVE_LINES: Final = 24
@@ -26,10 +26,10 @@ _MAX_SGR_LENGTH: Final = 24
 def output_colours(
     written: str, shown: str, most_lines: int = MAX_COLOURED_LINES
 ) -> tuple[ColouredSpan, ...]:
-    """Returns the colours of the last lines of the output that are shown."""
+    """Returns the colours of a command's output in the last lines that are shown."""
     if "\x1b[" not in written and "\x9b" not in written:
         return ()
-    if _VERTICAL_MOVE.search(written):
+    if _VERTICAL_MOVE_PATTERN.search(written):
         return ()
     lines = written.rstrip("\n").split("\n")
     seen = shown.rstrip("\n").split("\n")
@@ -48,22 +48,22 @@ def output_colours(
 
 
 def _line_colours(line: str, seen: str, sgr: str) -> Iterator[tuple[int, int, str]]:
-    """Returns the colours of a line. For an overwritten line, those of its last version if nothing of the rest is
-    visible."""
+    """Returns the coloured spans of one line of output. For an overwritten line, those of its last version if nothing
+    of the rest is visible."""
     over, _, last = line.rstrip("\r").rpartition("\r")
-    last = _ERASE_TO_LINE_END.sub("", last)
-    if plain_output(_SGR.sub("", last)) == seen:
+    last = _ERASE_TO_LINE_END_PATTERN.sub("", last)
+    if plain_output(_SGR_SEQUENCE_PATTERN.sub("", last)) == seen:
         yield from _sgr_spans(last, _sgr_after_line(over, sgr))
 
 
 def _sgr_after_line(line: str, sgr: str) -> str:
-    for code in _SGR.finditer(line):
+    for code in _SGR_SEQUENCE_PATTERN.finditer(line):
         sgr = _apply_sgr(sgr, code[1])
     return sgr
 
 
 def _apply_sgr(before: str, code: str) -> str:
-    """Returns the style after a sequence."""
+    """Returns the text style after an SGR escape sequence."""
     if code in ("", "0"):
         return ""
     if code.startswith(("0;", ";")):
@@ -77,7 +77,7 @@ def _apply_sgr(before: str, code: str) -> str:
 
 def _sgr_spans(line: str, sgr: str) -> Iterator[tuple[int, int, str]]:
     at = column = 0
-    for code in (*_SGR.finditer(line), None):
+    for code in (*_SGR_SEQUENCE_PATTERN.finditer(line), None):
         end = code.start() if code is not None else len(line)
         size = len(plain_output(line[at:end]))
         if sgr and size:
@@ -89,7 +89,7 @@ def _sgr_spans(line: str, sgr: str) -> Iterator[tuple[int, int, str]]:
 
 
 def stored_colours(details: Mapping[str, Any] | None) -> tuple[ColouredSpan, ...]:
-    """Returns the colours in details; none if they are malformed."""
+    """Returns the coloured spans that the details of a command's result have; none if they are malformed."""
     try:
         return msgspec.convert((details or {}).get("colours") or (), tuple[ColouredSpan, ...])
     except msgspec.ValidationError:

@@ -12,24 +12,25 @@ import msgspec
 
 from tools.base import ToolError
 from tools.box.git_copies import RestoredFiles
-from tools.box.places import newly_hidden
+from tools.box.places import newly_hidden, with_shared_files
+from tools.box.policy import Box
 from tools.box.set_aside import BoxChanges, BoxSnapshot, SetAside, joined_changes
 from tools.operations import CommandLine, RunningProcess
+from tools.running.file_watching import CommandFiles, FilesAfterCommand
 from tools.running.pipelines import PipelineReport, failed_part, with_pipeline_report
-from tools.running.process import BoxFailed, pipe
-from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.running.process import BoxFailed, create_pipe
+from tools.running.rolling_output import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, shell_argv, with_prefix
 from tools.running.shell_session import SessionCommand, ShellSession
 from tools.running.user_shell.shell_snapshot import user_shell_snapshot, with_shell_snapshot
-from tools.running.watching import CommandFiles, FilesAfterCommand
 from tools.workspace import Workspace
 
-R = TypeVar("R")
+Result = TypeVar("Result")
 
 _DRAIN_TIMEOUT: Final = 30.0
 _SURVIVOR_GRACE: Final = 1.0
 """Seconds that processes left by a sandboxed command get to end by themselves."""
-_QUIET_INTERVAL: Final = 0.1
+_QUIET_OUTPUT_SECONDS: Final = 0.1
 """After the shell has ended, output of background children is awaited while it keeps coming within this interval."""
 
 
@@ -53,6 +54,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Autorun files that were moved out of the workspace."""
     put_back: tuple[RestoredFiles, ...] = ()
     """Parts of git folders that were destroyed and restored."""
+    written_through: tuple[str, ...] = ()
+    """Files that were written and have further names outside of the workspace."""
     limits: tuple[str, ...] = ()
     """Places where the check for new files stopped."""
     failed_part: str = ""
@@ -76,48 +79,59 @@ class RunningCommand:
     ) -> None:
         """`seen` is the snapshot of unprotected places before the command."""
         self._call_id = call_id
-        self._told_hidden: set[str] = set()
+        self._reported_hidden: set[str] = set()
         self._command = command
+        self._compared_box = command.box
         self._report = report
-        self._seen = seen
+        self._snapshot_before = seen
         self.output = output
-        self._watched = watched
+        self._file_watch = watched
         self._workspace = workspace
         self._process = process
         self._loop = asyncio.get_running_loop()
-        self._drained: asyncio.Future[None] = self._loop.create_future()
+        self._drained_future: asyncio.Future[None] = self._loop.create_future()
         self._aborted: asyncio.Future[None] = self._loop.create_future()
         self._timeout_removed: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
-        self._earlier = BoxChanges()
+        self._earlier_changes = BoxChanges()
         """The changes found while the command ran."""
         workspace.running.add(process)
 
-    def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
+    def read_output(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
         def ended() -> None:
             try:
-                self._loop.call_soon_threadsafe(_resolve_future, self._drained)
+                self._loop.call_soon_threadsafe(_resolve_future, self._drained_future)
             except RuntimeError:
                 pass  # The loop is closed.
 
-        self.output.drain(descriptor, on_data=on_data, on_end=ended)
+        self.output.read_pipe(descriptor, on_data=on_data, on_end=ended)
 
     async def changes_so_far(self) -> BoxChanges:
-        """Returns the changes since the last check that the sandbox could not prevent."""
-        changes, self._seen = await asyncio.to_thread(
-            self._workspace.guard.so_far, self._seen, self._command.box
+        """Returns the file changes by the command since the last check that the sandbox could not prevent."""
+        self._compared_box = await asyncio.to_thread(self._compared_policy)
+        changes, self._snapshot_before = await asyncio.to_thread(
+            self._workspace.guard.changes_so_far, self._snapshot_before, self._compared_box
         )
-        self._earlier = joined_changes(self._earlier, changes)
+        self._earlier_changes = joined_changes(self._earlier_changes, changes)
         return changes
 
-    async def newly_hidden(self) -> tuple[str, ...]:
-        """Returns places of keys that a new sandbox would hide and this one does not; each is reported once."""
+    def _compared_policy(self) -> Box | None:
+        """Returns the sandbox policy of the command, with the files that only a sandbox made now would protect."""
         box, call_id = self._command.box, self._call_id
-        now = await asyncio.to_thread(self._workspace.box_now, call_id) if box and call_id else None
+        now = self._workspace.current_box_of(call_id) if box is not None and call_id is not None else None
+        if box is None or now is None:
+            return box
+        return msgspec.structs.replace(box, shared=with_shared_files(now, box).shared)
+
+    async def newly_hidden(self) -> tuple[str, ...]:
+        """Returns the places of key files that a new sandbox would hide and this command's does not; each is reported
+        once."""
+        box, call_id = self._command.box, self._call_id
+        now = await asyncio.to_thread(self._workspace.current_box_of, call_id) if box and call_id else None
         if box is None or now is None:
             return ()
-        new = tuple(path for path in newly_hidden(now, box) if path not in self._told_hidden)
-        self._told_hidden.update(new)
+        new = tuple(path for path in newly_hidden(now, box) if path not in self._reported_hidden)
+        self._reported_hidden.update(new)
         return new
 
     @property
@@ -136,11 +150,11 @@ class RunningCommand:
         except RuntimeError:
             self._process.kill()  # The loop is closed: `finish` will not end it.
 
-    def let_go(self) -> None:
-        """Leaves the session's shell to this command, if it runs in it; other commands get a new shell."""
+    def release_shell(self) -> None:
+        """Leaves the session's persistent shell to this command, if it runs in it; other commands get a new shell."""
         session = self._workspace.shell_session
         if session is not None and session.is_running(self._process):
-            session.retire()
+            session.stop_accepting()
             self._workspace.shell_session = None
 
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
@@ -149,11 +163,12 @@ class RunningCommand:
         return await finish_despite_cancellation(finishing)
 
     def remove_timeout(self) -> None:
-        """Removes the time limit."""
+        """Removes the time limit of the running command."""
         _resolve_future(self._timeout_removed)
 
     async def finish(self, timeout: float | None) -> CommandOutcome:
-        """Waits for the end, which a time limit, `abort` or a cancellation cause early."""
+        """Waits for the end of the command, which a time limit, `abort` or a cancellation cause early; returns its
+        outcome."""
         exiting = asyncio.ensure_future(self._process.wait())
         is_timed_out = is_aborted = False
         try:
@@ -187,12 +202,14 @@ class RunningCommand:
         if not has_survivors:
             self._workspace.running.discard(self._process)
         changes = joined_changes(
-            self._earlier,
+            self._earlier_changes,
             await finish_despite_cancellation(
-                asyncio.to_thread(self._workspace.guard.after, self._seen, self._command.box)
+                asyncio.to_thread(
+                    self._workspace.guard.changes_after, self._snapshot_before, self._compared_box
+                )
             ),
         )
-        files = await finish_despite_cancellation(self._watched()) if self._watched else None
+        files = await finish_despite_cancellation(self._file_watch()) if self._file_watch else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
             is_timed_out=is_timed_out,
@@ -203,12 +220,13 @@ class RunningCommand:
             killed_survivors=ends_rest,
             files=files,
             command=self._command,
-            refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
+            refused_hosts=self._workspace.end_proxy_caller(self._command.box.caller)
             if self._command.box
             else (),
             planted=changes.planted,
             set_aside=changes.set_aside,
             put_back=changes.put_back,
+            written_through=changes.written_through,
             limits=changes.limits,
             failed_part=failed_part(self._command.argv[-1], parts) if code == 0 else "",
         )
@@ -224,23 +242,23 @@ class RunningCommand:
         while await self._process.has_survivors(is_output_open=False):
             if time.monotonic() > deadline:
                 await self._process.end()
-                await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
+                await asyncio.wait({self._drained_future}, timeout=_DRAIN_TIMEOUT)
                 return True
-        await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
+        await asyncio.wait({self._drained_future}, timeout=_DRAIN_TIMEOUT)
         return False
 
     async def _drain_output(self) -> bool:
-        """Reads the rest of the pipe. Returns whether a process of the command still runs."""
+        """Reads the rest of the command's output. Returns whether a process of the command still runs."""
         while True:
             before = self.output.arrived
-            done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_INTERVAL)
+            done, _ = await asyncio.wait({self._drained_future}, timeout=_QUIET_OUTPUT_SECONDS)
             is_quiet = self.output.arrived == before and not self.output.is_feeding
             if not done and not is_quiet:
                 continue
             if await self._process.has_survivors(is_output_open=not done):
                 return True
             # No process can write any more: the pipe ends soon, even with a slow disk.
-            await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
+            await asyncio.wait({self._drained_future}, timeout=_DRAIN_TIMEOUT)
             return False
 
 
@@ -249,8 +267,8 @@ def _resolve_future(future: "asyncio.Future[None]") -> None:
         future.set_result(None)
 
 
-async def finish_despite_cancellation(ending: Awaitable[R]) -> R:
-    """Awaits the result even if the caller is cancelled repeatedly, so that ending a command is never abandoned."""
+async def finish_despite_cancellation(ending: Awaitable[Result]) -> Result:
+    """Awaits a future even if the caller is cancelled repeatedly, so that ending a command is never abandoned."""
     running = asyncio.ensure_future(ending)
     while not running.done():
         try:
@@ -297,16 +315,17 @@ async def start_command(
 async def with_box(
     workspace: Workspace, command: CommandLine, call_id: str | None, *, lasts: bool = False
 ) -> CommandLine:
-    """Adds the sandbox policy of the call; a user's own command, which has no call, gets none."""
-    if workspace.confine is None or call_id is None:
+    """Adds the sandbox policy of a tool call to its command line; a user's own command, which has no call, gets
+    none."""
+    if workspace.box_for_call is None or call_id is None:
         return command
-    return msgspec.structs.replace(command, box=await workspace.confine(call_id, lasts=lasts))
+    return msgspec.structs.replace(command, box=await workspace.box_for_call(call_id, lasts=lasts))
 
 
 async def watch_files(
     workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
 ) -> FilesAfterCommand | None:
-    """Watches file changes, unless the command cannot write."""
+    """Starts watching the files that a command changes, unless its sandbox lets it write nothing."""
     if workspace.watch_command is None or call_id is None or (command.box and command.box.kind == "read"):
         return None
     return await workspace.watch_command(call_id, tool, command)
@@ -323,18 +342,19 @@ async def _start_watched(
     call_id: str | None,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(workspace.guard.before, command.box)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
-        if (
-            session is not None
-            and command.box is not None
-            and (session.box is None or newly_hidden(command.box, session.box))
-        ):
-            session.retire_when_free()
-            workspace.shell_session = None
+        if session is not None and command.box is not None:
+            if session.box is None or newly_hidden(command.box, session.box):
+                session.retire_when_free()
+                workspace.shell_session = None
+            else:
+                compared = with_shared_files(command.box, session.box)
+                command = msgspec.structs.replace(command, box=compared)
+    seen = await asyncio.to_thread(workspace.guard.snapshot_before, command.box)
+    if workspace.shell().is_persistent and not has_own_shell:
         if command.box is not None:
-            await asyncio.to_thread(workspace.guard.watch, command.box, "the shell")
+            await asyncio.to_thread(workspace.guard.watch_process, command.box, "the shell")
         if workspace.shell_session is None:
             workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
         process, reading = await workspace.shell_session.start(command, extra or {})
@@ -344,7 +364,7 @@ async def _start_watched(
         report = None
         if workspace.has_local_processes:
             command, report = await asyncio.to_thread(with_pipeline_report, command, workspace.private_folder)
-        reading, writing = pipe()
+        reading, writing = create_pipe()
         try:
             process = await start_process(workspace, command, writing)
         except BaseException:
@@ -357,12 +377,12 @@ async def _start_watched(
     running = RunningCommand(
         workspace, process, output, watched, command=command, seen=seen, call_id=call_id, report=report
     )
-    running.drain(reading)
+    running.read_output(reading)
     return running
 
 
 async def apply_shell_settings(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
-    """Returns the command line for a plan, after spawn hook, shell and prefix."""
+    """Returns the command line of a command after the spawn hook, shell and prefix of the settings."""
     settings = workspace.shell()
     if settings.may_use_shell is not None and not await settings.may_use_shell():
         settings = settings.fallback or ShellSettings()
@@ -383,8 +403,8 @@ async def start_process(
         return await workspace.processes.start(command, output, terminal=terminal)
     except BoxFailed as problem:
         raise ToolError(
-            f"The command was not run, for its sandbox could not be made: {problem.strerror}. "
-            "`bayou sandbox` tells what works here; the user can change sandbox.mode in /settings."
+            f"The command was not run, because its sandbox could not be created: {problem.strerror}. "
+            "`bayou sandbox` shows what works here; the user can change sandbox.mode in /settings."
         ) from None
     except OSError as problem:
         hint = " Put long texts into files." if problem.errno == errno.E2BIG else ""

@@ -46,9 +46,9 @@ INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Returns what is wrong with the pattern, or None."""
+    """Returns why the pattern of an intercept rule is invalid, or None."""
     try:
-        _compiled(pattern)
+        _compile_pattern(pattern)
     except regex_error() as problem:
         return str(problem)
     return None
@@ -57,15 +57,13 @@ def pattern_error(pattern: str) -> str | None:
 def better_tool(
     command: str, without_cd: str, tools: Collection[str], own: tuple[InterceptRule, ...] = ()
 ) -> str | None:
-    """Returns why `command` is refused, or None. A rule applies only if its tool is available; an invalid pattern
-    never applies.
-
-    `own` are the user's rules, which precede the built-in ones."""
+    """Returns why a shell command is refused in favour of a tool, or None. A rule applies only if its tool is
+    available; an invalid pattern never applies. `own` are the user's rules, which precede the built-in ones."""
     for rule in (*own, *INTERCEPT_RULES):
         if rule.tool not in tools:
             continue
         try:
-            pattern = _compiled(rule.pattern, ignores_case=rule.ignore_case)
+            pattern = _compile_pattern(rule.pattern, ignores_case=rule.ignore_case)
             matches = any(
                 pattern.match(text.strip(), timeout=MATCH_TIMEOUT) for text in (command, without_cd)
             )
@@ -76,8 +74,9 @@ def better_tool(
     return None
 
 
-def _compiled(pattern: str, *, ignores_case: bool = False) -> Any:
-    """Compiles with an engine that has a timeout, because a user's pattern may be slow."""
+def _compile_pattern(pattern: str, *, ignores_case: bool = False) -> Any:
+    """Compiles the pattern of an intercept rule with an engine that has a timeout, because a user's pattern may be
+    slow."""
     import regex  # noqa: PLC0415  (only where commands are intercepted)
 
     return regex.compile(pattern, regex.DOTALL | (regex.IGNORECASE if ignores_case else 0))

@@ -28,16 +28,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing `typing` takes longer than the rest of the start
     from types import ModuleType
 
-    from tools.box.confine import Confinement
+    from tools.box.confine import Confinement, MountRestorer
     from tools.box.connections import ConnectionBroker
 
 _SET_DEATH_SIGNAL, _SET_NAME, _SET_SUBREAPER = 1, 15, 36
 _IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-_SYSTEM = ctypes.CDLL(None)
+_LIBC = ctypes.CDLL(None)
 _TERMINATE_GRACE = 0.3
 _POLL_SECONDS = 0.01
 _MAX_KILL_ROUNDS = 100
+_MAX_CHILD_ROUNDS = 200
 _CHECK_INTERVAL = 1.0
+_LOOK_INTERVAL = 0.1
+"""How often to look for lost mounts where the system does not report changes."""
 _MAX_PLACES = 1 << 16
 _THREADS = 17
 """The field of `/proc/PID/stat`, behind the name, that counts threads."""
@@ -72,7 +75,7 @@ def main() -> None:
                 if kind == b"n":
                     _make_network(own)
                 else:
-                    _Watcher(own).run(descriptors[1:], has_terminal=kind == b"t")
+                    _CommandWatcher(own).run(descriptors[1:], has_terminal=kind == b"t")
             finally:
                 os._exit(0)
         for descriptor in descriptors:
@@ -83,13 +86,13 @@ def main() -> None:
 def _prctl(option: int, value: "int | bytes") -> bool:
     """Calls Linux's `prctl`. False where it does not exist."""
     try:
-        return _SYSTEM.prctl(option, value, 0, 0, 0) == 0
+        return _LIBC.prctl(option, value, 0, 0, 0) == 0
     except (AttributeError, OSError):
         return False
 
 
 def _load_box_module(module: str) -> "ModuleType":
-    """Loads a sandbox module by its file name from the folder beside."""
+    """Loads a module of the sandbox from the folder beside this program, by its file name."""
     folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "box")  # noqa: PTH118, PTH120  (no `pathlib`)
     if folder not in sys.path:
         sys.path.append(folder)
@@ -97,14 +100,14 @@ def _load_box_module(module: str) -> "ModuleType":
 
 
 def _confine(instructions: list[bytes], namespaces: list[int]) -> "Confinement":
-    """Runs the instructions and returns the confinement."""
+    """Confines this process by running sandbox instructions, and returns the confinement."""
     confinement = _load_box_module("confine").Confinement(namespaces)
     confinement.run_instructions(instructions)
     return confinement
 
 
 def _make_network(link: socket.socket) -> None:
-    """Creates a network with only a listening socket, which bayou serves."""
+    """Creates a network for sandboxed commands with only a listening socket, which bayou serves."""
     request = _receive_request(link)
     try:
         _confine((request or [])[2:], [])
@@ -118,12 +121,13 @@ def _make_network(link: socket.socket) -> None:
     socket.send_fds(link, [b"network %d\n" % port], [*opened, listening.fileno()])
 
 
-class _Watcher:
+class _CommandWatcher:
     def __init__(self, link: socket.socket) -> None:
         self._link = link
         self._command = 0
         self._has_exited = False
         self._connections: ConnectionBroker | None = None
+        self._mounts: MountRestorer | None = None
         self._adopts = _prctl(_SET_SUBREAPER, 1)
         self._waking, waker = os.pipe()
         os.set_blocking(self._waking, False)
@@ -136,19 +140,26 @@ class _Watcher:
         if request is None:
             return
         try:
-            self._command, self._connections = _start_command(request, descriptors, has_terminal=has_terminal)
+            self._command, self._connections, self._mounts = _start_command(
+                request, descriptors, has_terminal=has_terminal
+            )
         except OSError as problem:
             self._send(b"failed %d %s\n" % (problem.errno or 0, os.fsencode(problem.strerror or "")))
             return
         for descriptor in descriptors:
             os.close(descriptor)
         self._send(b"started %d\n" % self._command)
-        while not self._is_alone():
+        while not self._reap_and_report():
             connections = self._connections
             asked = [connections.asked] if connections is not None else []
-            ready, _, _ = select.select(
-                [self._link, self._waking, *asked], [], [], None if self._adopts else _CHECK_INTERVAL
-            )
+            mounts = self._mounts
+            changed = [mounts.changed] if mounts is not None and mounts.changed >= 0 else []
+            timeout = None if self._adopts else _CHECK_INTERVAL
+            if mounts is not None and not changed:
+                timeout = _LOOK_INTERVAL
+            ready, _, _ = select.select([self._link, self._waking, *asked, *changed], [], [], timeout)
+            if mounts is not None and (not changed or mounts.changed in ready):
+                mounts.restore_mounts()
             if connections is not None and connections.asked in ready and not connections.answer_next():
                 self._connections = None
             if self._waking in ready:
@@ -162,8 +173,8 @@ class _Watcher:
         except OSError:
             word = b""
         if word.startswith(b"end"):
-            _terminate_all(os.getpid(), self._command, self._is_alone)
-        _kill_all(os.getpid(), self._command, self._is_alone)
+            _terminate_all(os.getpid(), self._command, self._reap_and_report)
+        _kill_all(os.getpid(), self._command, self._reap_and_report)
         if not word:
             os._exit(0)
         if not self._has_exited:  # A process that cannot be killed: another user's, or stuck in the kernel.
@@ -171,7 +182,7 @@ class _Watcher:
             self._send(b"exit %d\n" % -signal.SIGKILL)
         self._send(b"ended\n")
 
-    def _is_alone(self) -> bool:
+    def _reap_and_report(self) -> bool:
         """Reaps ended processes; reports the end of the command, and of its last process."""
         news = b""
         has_children = True
@@ -199,8 +210,8 @@ class _Watcher:
 
 
 def _receive_request(link: socket.socket) -> "list[bytes] | None":
-    """Reads a request: its length, then folder, word and instruction counts, words, instructions, environment. None
-    if bayou is gone."""
+    """Reads a request to start a command: its length, then folder, word and instruction counts, words, instructions,
+    environment. Returns None if bayou is gone."""
     data = bytearray()
     while len(data) < 8 or len(data) < 8 + int.from_bytes(data[:8], "big"):
         piece = link.recv(1 << 16)
@@ -212,11 +223,13 @@ def _receive_request(link: socket.socket) -> "list[bytes] | None":
 
 def _start_command(
     request: list[bytes], descriptors: list[int], *, has_terminal: bool
-) -> "tuple[int, ConnectionBroker | None]":
-    """Starts the command; also returns the broker of its connections, if they are brokered."""
+) -> "tuple[int, ConnectionBroker | None, MountRestorer | None]":
+    """Starts the requested command; also returns the broker of its connections, if they are brokered, and what
+    restores its mounts, if it has some."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
     words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
+    mounts = _load_box_module("confine").MountRestorer(box) if b"mounts" in box else None
     problem, told = socket.socketpair()
     child = os.fork()
     if child == 0:
@@ -226,8 +239,7 @@ def _start_command(
             if box:
                 confinement = _confine(box, descriptors[3:])
                 is_boxed = True
-                if confinement.connections >= 0:
-                    _send_connection_broker(told, confinement)
+                _send_what_serves(told, confinement, has_mounts=mounts is not None)
             os.chdir(folder)
             os.execvpe(words[0], words, dict(entry.split(b"=", 1) for entry in environment if entry))
         except BaseException as failure:  # noqa: BLE001  (nothing but words comes out of here)
@@ -238,25 +250,35 @@ def _start_command(
     told.close()
     connections = None
     with problem:
-        news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES, 1)
+        news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES, 3)
         if received:
-            os.set_inheritable(received[0], False)
-            connections = _load_box_module("connections").ConnectionBroker(received[0], news.split(b"\0"))
+            for descriptor in received:
+                os.set_inheritable(descriptor, False)
+            if mounts is not None:
+                mounts.take_namespaces([received.pop(), received.pop()])
+            if received:
+                places = news[1:].split(b"\0")
+                connections = _load_box_module("connections").ConnectionBroker(received[0], places)
             news = problem.recv(512)
     if news:
         os.waitpid(child, 0)
         code, _, where = news.partition(b" ")
         raise OSError(int(code), os.fsdecode(where))
-    return child, connections
+    return child, connections, mounts
 
 
-def _send_connection_broker(told: socket.socket, confinement: "Confinement") -> None:
-    """Hands over the notification descriptor of this process, with the places that it may connect to."""
-    socket.send_fds(told, [b"\0".join(confinement.allowed_sockets)], [confinement.connections])
+def _send_what_serves(told: socket.socket, confinement: "Confinement", *, has_mounts: bool) -> None:
+    """Sends the descriptors by which the watcher serves this process: the notifications of its connections, with the
+    places that it may connect to, and its namespaces of mounts and users."""
+    descriptors = [confinement.connections] if confinement.connections >= 0 else []
+    if has_mounts:
+        descriptors += [os.open(f"/proc/self/ns/{name}", os.O_RDONLY) for name in ("mnt", "user")]
+    if descriptors:
+        socket.send_fds(told, [b" " + b"\0".join(confinement.allowed_sockets)], descriptors)
 
 
 def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
-    """Detaches a child before it becomes a command."""
+    """Prepares a child process before it becomes a command: its own session, signals and descriptors."""
     signal.set_wakeup_fd(-1)
     for number in (*_IGNORED_SIGNALS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -269,7 +291,7 @@ def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
 
 
 def _terminate_all(parent: int, command: int, is_alone: Callable[[], bool]) -> None:
-    """Sends SIGTERM first, so that servers can clean up."""
+    """Ends all processes of a command, with SIGTERM first, so that servers can clean up."""
     _signal_all(parent, command, signal.SIGTERM)
     _signal_all(parent, command, signal.SIGCONT)
     deadline = time.monotonic() + _TERMINATE_GRACE
@@ -278,15 +300,47 @@ def _terminate_all(parent: int, command: int, is_alone: Callable[[], bool]) -> N
 
 
 def _kill_all(parent: int, command: int, is_alone: Callable[[], bool] = lambda: False) -> None:
-    """Kills until no process is left: one that forks meanwhile is found in the next round."""
+    """Kills the processes of a command until none is left.
+
+    A process that forks and ends all the time is over before a list of all processes names it. Its children become
+    children of this process, which are listed at once, so they are killed in quick rounds."""
     for _ in range(_MAX_KILL_ROUNDS):
-        if is_alone() or not _signal_all(parent, command, signal.SIGKILL):
+        if is_alone():
+            return
+        is_found = _signal_all(parent, command, signal.SIGKILL)
+        for _ in range(_MAX_CHILD_ROUNDS):
+            if is_alone() or not _kill_children():
+                break
+        if not is_found and not _has_children():
             return
         time.sleep(_POLL_SECONDS)
 
 
+def _kill_children() -> bool:
+    """Kills this process's children; returns False if it has none, or if the system does not list them."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:  # noqa: PTH123  (quick to import)
+            children = [int(child) for child in file.read().split()]
+    except OSError:
+        return False
+    for child in children:
+        try:
+            os.kill(child, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
+    return bool(children)
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def _signal_all(parent: int, command: int, number: signal.Signals) -> bool:
-    """Returns False if no process was left."""
+    """Sends a signal to all processes of a command; returns False if none was left."""
     found = _descendants(parent, command)
     for process in found:
         try:
@@ -310,7 +364,7 @@ def _descendants(parent: int, command: int) -> set[int]:
 
 
 def _processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
-    """Yields process, parent, group and session."""
+    """Yields the id, parent, group and session of each process of the machine, from `/proc`."""
     for name in os.listdir("/proc"):  # noqa: PTH208  (as above)
         if not name.isdigit():
             continue

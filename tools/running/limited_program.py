@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from tools.operations import CommandLine, RunningProcess
-from tools.running.process import LocalProcesses, pipe
+from tools.running.process import LocalProcesses, create_pipe
 from tools.threads import await_uncancelled
 
 _DRAIN_TIMEOUT: Final = 2.0
@@ -23,9 +23,9 @@ class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     output: bytes
     errors: bytes
-    code: int
+    exit_code: int
     """The exit code, negative for a signal."""
-    is_late: bool
+    is_timed_out: bool
     """Whether it was ended because its time was over."""
     is_cut: bool
     """Whether it was ended because it wrote more than the limit."""
@@ -58,8 +58,8 @@ async def run_limited_program(
     return ProgramOutput(
         output=bytes(output.data),
         errors=bytes(errors.data),
-        code=code,
-        is_late=is_late,
+        exit_code=code,
+        is_timed_out=is_late,
         is_cut=output.full.is_set() or errors.full.is_set(),
     )
 
@@ -67,10 +67,11 @@ async def run_limited_program(
 async def _start(
     processes: LocalProcesses, command: CommandLine, text: bytes, max_bytes: int
 ) -> "tuple[RunningProcess, _LimitedReader, _LimitedReader]":
-    """Reads the output before the program starts: after the start, nothing is awaited that could be cancelled."""
+    """Connects the readers of a program's output, then starts it: after the start, nothing is awaited that could be
+    cancelled."""
     given = await asyncio.to_thread(_input_descriptor, text)
-    my_out, his_out = pipe()
-    my_errors, his_errors = pipe()
+    my_out, his_out = create_pipe()
+    my_errors, his_errors = create_pipe()
     ours = [os.fdopen(one, "rb", 0) for one in (my_out, my_errors)]
     heard: list[_LimitedReader] = []
     try:
@@ -91,7 +92,8 @@ async def _start(
 
 
 def _input_descriptor(text: bytes) -> int:
-    """Returns a descriptor of a file with the text, so that a large input needs no writer."""
+    """Returns a descriptor from which a program reads the text as its standard input, so that a large input needs no
+    writer."""
     if not text:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     with tempfile.TemporaryFile() as file:
@@ -107,7 +109,7 @@ async def _read_stream(stream: FileIO, max_bytes: int) -> "_LimitedReader":
 
 
 class _LimitedReader(asyncio.Protocol):
-    """Reads one stream up to a limit."""
+    """Reads one output stream of a program up to a limit of bytes."""
 
     def __init__(self, max_bytes: int) -> None:
         self.data = bytearray()

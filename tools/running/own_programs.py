@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 
 
 def find_own_program(name: str, *, outside: Path, env: Mapping[str, str] = os.environ) -> str | None:

@@ -1,7 +1,7 @@
 """Finds the part of a pipeline that failed although the last part succeeded, which the exit code does not say.
 
 The shell itself reports how the parts ended, in a trap that it runs at its end; the command's text stays as it is. Only
-bash does so, and only for the last pipeline that ran. A command that sets a trap of its own for the end reports
+bash does so, and only for the last pipeline that ran. A command that sets its own trap for the end reports
 nothing, nor does one whose last pipeline runs in a function's or a list's subshell.
 
 Two endings are no failure: SIGPIPE, by which `head` ends a writer, and 1 of programs that answer a question with it
@@ -20,17 +20,17 @@ from tools.box.policy import with_private_folder
 from tools.operations import CommandLine
 from tools.patterns import late
 
-REPORT: Final = """{ builtin printf '%%s ' "${PIPESTATUS[@]}" >|%s; } 2>/dev/null || :"""
+PIPE_STATUS_COMMAND: Final = """{ builtin printf '%%s ' "${PIPESTATUS[@]}" >|%s; } 2>/dev/null || :"""
 """Writes the statuses of the last pipeline's parts. Its own errors and traces are shown nowhere."""
 _FIFO_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-_START_FILE: Final = """\
+_START_FILE_TEMPLATE: Final = """\
 trap -- {trap} EXIT
 {before}
 : "$BASH"
 """
 """The last line leaves `$_` as it is without a start file."""
 _START_VARIABLE: Final = "BASH_ENV"
-_BROKEN_PIPE: Final = 128 + 13
+_SIGPIPE_EXIT_CODE: Final = 128 + 13
 _PROGRAMS_EXIT_1_MEANS_NO: Final = frozenset(
     (
         "grep",
@@ -51,8 +51,8 @@ _PROGRAMS_EXIT_1_MEANS_NO: Final = frozenset(
     )
 )
 _GIT_EXIT_1_MEANS_NO: Final = frozenset({"grep", "diff"})
-_PIPE: Final = late(r"(?<!\|)\|(?!\|)")
-_ASSIGNMENT: Final = late(r"[A-Za-z_]\w*=")
+_PIPE_PATTERN: Final = late(r"(?<!\|)\|(?!\|)")
+_ASSIGNMENT_PATTERN: Final = late(r"[A-Za-z_]\w*=")
 _MAX_REPORT: Final = 4_096
 _MAX_COMMAND: Final = 20_000
 _MAX_WORDS: Final = 3
@@ -60,7 +60,7 @@ _MAX_NAME: Final = 30
 
 
 def has_pipeline(command: str) -> bool:
-    return _PIPE.search(command) is not None
+    return _PIPE_PATTERN.search(command) is not None
 
 
 class PipelineReport:
@@ -75,7 +75,8 @@ class PipelineReport:
         self._descriptor = os.open(file, _FIFO_FLAGS)
 
     def statuses(self) -> tuple[int, ...]:
-        """Returns the exit codes of the parts; empty if the shell reported nothing. To be called once."""
+        """Returns the exit codes of the last pipeline's parts; empty if the shell reported nothing. To be called
+        once."""
         try:
             words = os.read(self._descriptor, _MAX_REPORT).split()
         except OSError:
@@ -93,7 +94,8 @@ class PipelineReport:
 def with_pipeline_report(
     command: CommandLine, private_folder: Callable[[str], Path]
 ) -> tuple[CommandLine, PipelineReport | None]:
-    """Returns the command with a start file that sets the trap; as it is, if its shell cannot report."""
+    """Returns a bash command with a start file that sets the trap which reports how its pipeline ended; other commands
+    are unchanged."""
     if Path(command.argv[0]).name != "bash" or not has_pipeline(command.argv[-1]):
         return command, None
     folder = private_folder("pipeline")
@@ -104,8 +106,8 @@ def with_pipeline_report(
     before = f"unset {_START_VARIABLE}"
     if own is not None:
         before = f'export {_START_VARIABLE}={shlex.quote(own)}\n[ -r "${_START_VARIABLE}" ] && . "${_START_VARIABLE}"'
-    trap = shlex.quote(REPORT % shlex.quote(str(statuses)))
-    start.write_text(_START_FILE.format(trap=trap, before=before), encoding="utf-8")
+    trap = shlex.quote(PIPE_STATUS_COMMAND % shlex.quote(str(statuses)))
+    start.write_text(_START_FILE_TEMPLATE.format(trap=trap, before=before), encoding="utf-8")
     return msgspec.structs.replace(
         command,
         environment={**command.environment, _START_VARIABLE: str(start)},
@@ -117,19 +119,19 @@ def failed_part(command: str, statuses: tuple[int, ...]) -> str:
     """Returns a note on the first part that failed in a pipeline that succeeded; empty if none did."""
     if len(statuses) < 2 or statuses[-1]:
         return ""
-    parts = _last_parts(command, len(statuses))
+    parts = _last_pipeline_parts(command, len(statuses))
     for number, status in enumerate(statuses):
         words = parts[number] if parts else []
-        if status in (0, _BROKEN_PIPE) or (status == 1 and _exit_1_means_no(words)):
+        if status in (0, _SIGPIPE_EXIT_CODE) or (status == 1 and _exit_1_means_no(words)):
             continue
-        name = _name(words)
+        name = _program_name(words)
         part = f"`{name}`" if name else f"part {number + 1} of {len(statuses)} of the pipeline"
         return f"exit 0, but {part} failed with {status}"
     return ""
 
 
-def _last_parts(command: str, count: int) -> list[list[str]]:
-    """Returns the words of each part of the last pipeline with that many parts; empty if none is found."""
+def _last_pipeline_parts(command: str, count: int) -> list[list[str]]:
+    """Returns the words of each part of a command's last pipeline with that many parts; empty if none is found."""
     lexer = shlex.shlex(command[-_MAX_COMMAND:], posix=False, punctuation_chars="();|&\n")
     lexer.whitespace = " \t\r"
     lexer.commenters = ""
@@ -149,9 +151,9 @@ def _last_parts(command: str, count: int) -> list[list[str]]:
     return parts if len(parts) == count else found
 
 
-def _program(words: list[str]) -> list[str]:
-    """Returns the words from the program's name on, without redirections."""
-    at = next((at for at, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
+def _program_words(words: list[str]) -> list[str]:
+    """Returns the words of a command from the program's name on, without variable assignments and redirections."""
+    at = next((at for at, word in enumerate(words) if not _ASSIGNMENT_PATTERN.match(word)), len(words))
     kept: list[str] = []
     for word in words[at:]:
         if "<" in word or ">" in word:
@@ -161,16 +163,16 @@ def _program(words: list[str]) -> list[str]:
 
 
 def _exit_1_means_no(words: list[str]) -> bool:
-    """Returns whether 1 is an answer of that program, and no failure."""
-    program = _program(words)
+    """Returns whether a program answers "no" by the exit code 1, which is then no failure."""
+    program = _program_words(words)
     name = program[0].strip("'\"").rpartition("/")[2] if program else ""
     return name in _PROGRAMS_EXIT_1_MEANS_NO or (
         name == "git" and not _GIT_EXIT_1_MEANS_NO.isdisjoint(program[1:3])
     )
 
 
-def _name(words: list[str]) -> str:
-    program = _program(words)
+def _program_name(words: list[str]) -> str:
+    program = _program_words(words)
     if (
         not program
         or not program[0].isprintable()

@@ -1,4 +1,4 @@
-"""Processes of this machine: started by the `keeper` beside this, which ends them with all their descendants."""
+"""Starts processes of this machine by the `keeper` beside this module, which ends them with all their descendants."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ from tools.box.plan import Abilities, confinement_plan, network_instructions, sc
 from tools.box.seatbelt import command_line
 from tools.operations import CommandLine
 
-_KEEPER: Final = Path(__file__).with_name("keeper.py")
+_KEEPER_PROGRAM: Final = Path(__file__).with_name("keeper.py")
 _CLOSE_TIMEOUT: Final = 5.0
 _EXIT_GRACE: Final = 0.05
 """Seconds between a process closing its output and its exit."""
@@ -37,7 +37,7 @@ class LocalProcess:
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._ended = asyncio.Event()
         self._is_alone = asyncio.Event()
-        self._loop.add_reader(link, self._read_reports)
+        self._loop.add_reader(link.fileno(), self._read_reports)
 
     @property
     def pid(self) -> int:
@@ -114,9 +114,9 @@ class LocalProcess:
                 pass
 
     def _close_link(self) -> None:
-        """Closes the link; may be called repeatedly."""
+        """Closes the link to the command's watcher; may be called repeatedly."""
         if self._link.fileno() >= 0:
-            self._loop.remove_reader(self._link)
+            self._loop.remove_reader(self._link.fileno())
             self._link.close()
         if not self._started.done():
             self._started.set_exception(OSError(errno.ECHILD, "The command's watcher was killed"))
@@ -124,7 +124,7 @@ class LocalProcess:
 
 
 class BoxFailed(OSError):
-    """The command was not started, because it could not be sandboxed."""
+    """Raised if a command was not started, because it could not be sandboxed."""
 
     def __init__(self, problem: OSError, where: Sequence[bytes]) -> None:
         words = b" ".join(where).decode(errors="replace").strip("b'\"")
@@ -132,11 +132,11 @@ class BoxFailed(OSError):
 
 
 class Keeper:
-    """The program that starts commands; it is restarted after it was killed."""
+    """The running keeper program, which starts commands; it is restarted after it was killed."""
 
     def __init__(self, words: Callable[[], Sequence[str]] = tuple) -> None:
         """`words` are its arguments."""
-        self._words = words
+        self._arguments = words
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
@@ -163,7 +163,7 @@ class Keeper:
         self._link, other = socket.socketpair()
         with other:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_KEEPER), *self._words()],
+                [sys.executable, "-I", "-S", str(_KEEPER_PROGRAM), *self._arguments()],
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -179,7 +179,7 @@ class LocalProcesses:
         """`abilities` returns the system's sandbox features."""
         self._abilities = abilities
         self._keeper = Keeper()
-        self._boxed = Keeper(lambda: ("box", *scope_instructions(self._abilities())))
+        self._boxed_keeper = Keeper(lambda: ("box", *scope_instructions(self._abilities())))
         self._network: BoxedNetwork | None = None
         self._network_lock = asyncio.Lock()
 
@@ -190,15 +190,17 @@ class LocalProcesses:
         try:
             stdin = nothing if terminal is None else terminal
             kind = b"p" if terminal is None else b"t"
-            return await self._started(command, kind, [stdin, output, output if errors is None else errors])
+            return await self._start_with_keeper(
+                command, kind, [stdin, output, output if errors is None else errors]
+            )
         finally:
             os.close(nothing)
 
     async def start_piped(self, command: CommandLine, stdin: int, output: int, errors: int) -> LocalProcess:
-        """Starts a process with stdin, connected by pipes or a socket."""
-        return await self._started(command, b"p", [stdin, output, errors])
+        """Starts a process whose standard input is open, connected by pipes or a socket."""
+        return await self._start_with_keeper(command, b"p", [stdin, output, errors])
 
-    async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
+    async def _start_with_keeper(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
         box = command.box
         abilities = self._abilities() if box is not None else None
         instructions = (
@@ -216,7 +218,7 @@ class LocalProcesses:
             descriptors = [other.fileno(), *streams]
             if network is not None:
                 descriptors += network.join_descriptors(has_users=self._abilities().needs_users)
-            keeper = self._boxed if instructions else self._keeper
+            keeper = self._boxed_keeper if instructions else self._keeper
             keeper.hand_over(kind, descriptors)
         except BaseException:
             own.close()
@@ -228,7 +230,7 @@ class LocalProcesses:
         return process
 
     async def network(self) -> "BoxedNetwork":
-        """Returns the network of sandboxed commands that must not see this machine's network."""
+        """Returns the separate network in which sandboxed commands run that must not see this machine's network."""
         async with self._network_lock:
             if self._network is None:
                 self._network = await self._made_network()
@@ -239,7 +241,7 @@ class LocalProcesses:
         own.setblocking(False)
         with own:
             with other:
-                self._boxed.hand_over(b"n", [other.fileno()])
+                self._boxed_keeper.hand_over(b"n", [other.fileno()])
             loop = asyncio.get_running_loop()
             await loop.sock_sendall(
                 own, _pack_request(["/", "0 0", *network_instructions(self._abilities())])
@@ -256,16 +258,16 @@ class LocalProcesses:
         return shutil.which(name)
 
     def close(self) -> None:
-        """Ends the keepers, which end all running commands first."""
+        """Ends the keeper programs, which end all running commands first."""
         self._keeper.close()
-        self._boxed.close()
+        self._boxed_keeper.close()
         if self._network is not None:
             self._network.close()
             self._network = None
 
 
 class BoxedNetwork:
-    """A network with only the processes started in it, and one socket by which they reach the proxy."""
+    """A separate network for sandboxed commands, with one socket by which they reach the proxy."""
 
     def __init__(self, users: int, network: int, listening: socket.socket, port: int) -> None:
         self._descriptors = (users, network)
@@ -297,7 +299,7 @@ def _pack_request(fields: Sequence[str]) -> bytes:
     return len(request).to_bytes(8, "big") + request
 
 
-def pipe() -> tuple[int, int]:
+def create_pipe() -> tuple[int, int]:
     """Creates a pipe with room for a megabyte where the system allows it, so that a fast writer seldom waits."""
     read_end, write_end = os.pipe()
     set_size = getattr(fcntl, "F_SETPIPE_SZ", None)

@@ -15,7 +15,7 @@ from typing import IO, Final
 
 _KILL_TIMEOUT: Final = 0.5
 """Seconds to wait for a killed program; one that hangs in the kernel is left to the system."""
-_LINE_LIMIT: Final = 64 * 1024
+_MAX_LINE_BYTES: Final = 64 * 1024
 
 
 class RunningProgram:
@@ -31,7 +31,7 @@ class RunningProgram:
         self._stdin: asyncio.StreamWriter | None = None
         self._stdout: asyncio.StreamReader | None = None
         self._stderr: asyncio.StreamReader | None = None
-        threading.Thread(target=self._reap, name=f"end of {process.pid}", daemon=True).start()
+        threading.Thread(target=self._reap_process, name=f"end of {process.pid}", daemon=True).start()
 
     @classmethod
     async def start(
@@ -43,10 +43,10 @@ class RunningProgram:
         is_fed: bool = False,
         keeps_errors: bool = False,
         is_apart: bool = True,
-        line_limit: int = _LINE_LIMIT,
+        line_limit: int = _MAX_LINE_BYTES,
     ) -> "RunningProgram":
-        """`is_fed` opens a standard input, which `stdin` or `feed` writes. `keeps_errors` opens `stderr`.
-        `is_apart` starts a separate session and group, which is ended with the program. Raises `OSError`."""
+        """Starts a program. `is_fed` opens a standard input, which `stdin` or `feed` writes. `keeps_errors` opens
+        `stderr`. `is_apart` starts a separate session and group, which is ended with the program. Raises `OSError`."""
         process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its pipes are read by the loop)
             list(argv),
             cwd=cwd,
@@ -77,7 +77,7 @@ class RunningProgram:
 
     @property
     def exit_code(self) -> int | None:
-        """None while the program runs."""
+        """The exit code of the program; None while it runs."""
         return self._exit.result() if self._exit.done() else None
 
     @property
@@ -105,7 +105,7 @@ class RunningProgram:
         self.stdin.close()
 
     async def wait(self) -> int:
-        """Waits for the exit code, negative for a signal."""
+        """Waits for the program's exit code, which is negative for a signal."""
         return await asyncio.shield(self._exit)
 
     def kill(self) -> None:
@@ -152,7 +152,7 @@ class RunningProgram:
         self._unconnected.remove(pipe)
         self._transports.append(transport)
 
-    def _reap(self) -> None:
+    def _reap_process(self) -> None:
         code = self._process.wait()
         try:
             self._loop.call_soon_threadsafe(self._exit.set_result, code)

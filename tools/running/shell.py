@@ -1,4 +1,4 @@
-"""Settings for running commands: shell, environment, prefix. `commands` runs them."""
+"""Defines the settings for running commands: shell, environment, prefix. `commands` runs them."""
 
 import os
 import re
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tools.base import ToolError
-from tools.files.presence import exists, is_file
+from tools.files.existence import exists, is_file
 from tools.patterns import late
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 
 if TYPE_CHECKING:
     from tools.running.interceptor import InterceptRule
     from tools.running.user_shell.shell_snapshot import UserShell
 
-NON_INTERACTIVE: Final[Mapping[str, str]] = {
+NON_INTERACTIVE_VARIABLES: Final[Mapping[str, str]] = {
     # Pagers show everything at once.
     "PAGER": "cat",
     "GIT_PAGER": "cat",
@@ -58,16 +58,18 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
     "PYTHONUNBUFFERED": "1",
 }
 
+VARIABLES_READ_BY_SHELL: Final = ("PWD", "OLDPWD", "CDPATH", "GLOBIGNORE", "BASHOPTS", "SHELLOPTS")
+"""Variables by which a shell takes `cd` or a pattern for something else than the permission check does."""
 POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
-_VARIABLE_NAME: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
-_LEADING_CD: Final = late(
+_VARIABLE_NAME_PATTERN: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
+_LEADING_CD_PATTERN: Final = late(
     r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
     re.DOTALL,
 )
 
 
 class SpawnPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The command that is about to run. A hook may return another."""
+    """The command that is about to run, with its folder and environment. A spawn hook may return another."""
 
     command: str
     cwd: str
@@ -109,36 +111,40 @@ def child_environment(
     extra: Mapping[str, str] | None = None,
     is_interactive: bool = False,
 ) -> dict[str, str]:
-    """Returns this process's variables without secrets, with prompts disabled unless a user can answer."""
+    """Returns the environment variables for commands: bayou's own without secrets, and such that disable prompts unless
+    a user can answer."""
     variables = child_variables(settings.passed_names)
+    for name in VARIABLES_READ_BY_SHELL:
+        variables.pop(name, None)
     if not is_interactive:
-        variables.update(NON_INTERACTIVE)
+        variables.update(NON_INTERACTIVE_VARIABLES)
     variables.update({"AI_AGENT": "bayou", "BAYOU": "1", "PI_CODING_AGENT": "true"})
     variables.update(extra or {})
     return variables
 
 
-def check_names(variables: Mapping[str, str]) -> None:
+def check_variables(variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
-        if not _VARIABLE_NAME.fullmatch(name):
+        if not _VARIABLE_NAME_PATTERN.fullmatch(name):
             raise ToolError(f"Invalid bash env name: {name}")
         if "\0" in value:
             raise ToolError(
-                f"The value of the env variable {name} holds a null byte, which no process can get."
+                f"The value of the env variable {name} contains a null byte, which no process accepts. "
+                f"Remove it."
             )
 
 
 def split_leading_cd(command: str) -> tuple[str | None, str]:
     """Splits `cd X && rest` into (X, rest), where X is a plain path; any other command is returned as (None,
     command)."""
-    match = _LEADING_CD.fullmatch(command)
+    match = _LEADING_CD_PATTERN.fullmatch(command)
     if not match:
         return None, command
     return match["double"] or match["single"] or match["bare"], match["rest"]
 
 
 def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None]) -> tuple[str, ...]:
-    """Returns the shell's arguments, to which a command is appended."""
+    """Returns the arguments that start the shell, to which a command is appended."""
     if settings.path:
         if not is_file(Path(settings.path)):
             raise ToolError(
@@ -150,7 +156,7 @@ def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None
         found = name if name.startswith("/") and exists(Path(name)) else find_program(name) if name else None
         if found:
             return (found, "-c")
-    raise ToolError("There is no shell: neither bash nor /bin/sh was found. Set shellPath to one.")
+    raise ToolError("No shell was found, neither bash nor /bin/sh. Set shellPath to one.")
 
 
 def with_prefix(settings: ShellSettings, command: str) -> str:

@@ -17,13 +17,13 @@ import msgspec
 
 from tools.box.policy import Box, with_private_folder
 from tools.operations import CommandLine, ProcessOperations, RunningProcess
-from tools.running.pipelines import REPORT, PipelineReport
+from tools.running.pipelines import PIPE_STATUS_COMMAND, PipelineReport
 
-_SHELL_LOOP: Final = (
+_SHELL_LOOP_SCRIPT: Final = (
     """
 exec 9<"$1/in"
 trap -- """
-    + shlex.quote(REPORT % '"$1/$__bayou_job.parts${BASH_SOURCE[0]:+-of-a-file-that-it-reads}"')
+    + shlex.quote(PIPE_STATUS_COMMAND % '"$1/$__bayou_job.parts${BASH_SOURCE[0]:+-of-a-file-that-it-reads}"')
     + """ RETURN 2>/dev/null
 while IFS= read -r __bayou_job <&9; do
   . "$1/$__bayou_job.sh" </dev/null >"$1/$__bayou_job.out" 2>&1 9<&-
@@ -55,8 +55,7 @@ class ShellSession:
         """The sandbox policy of the shell, that of the commands it was started for."""
 
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
-        """Runs `command` after the one before. Returns it and the descriptor of its output.
-
+        """Runs a command in the session's shell after the one before. Returns it and the descriptor of its output.
         Folder and environment apply to a new shell; `extra` is exported in it and lasts."""
         await self._is_busy.acquire()
         try:
@@ -64,7 +63,7 @@ class ShellSession:
             self._count += 1
             job = f"job{self._count}"
             exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in extra.items())
-            _write_new(folder / f"{job}.sh", exports + command.argv[-1] + "\n")
+            _write_new_file(folder / f"{job}.sh", exports + command.argv[-1] + "\n")
             reading = _make_fifo(folder / f"{job}.out", os.O_RDONLY)
             report = PipelineReport(folder / f"{job}.parts")
             os.write(self._jobs, f"{job}\n".encode())
@@ -75,7 +74,7 @@ class ShellSession:
         return SessionCommand(self, self._process, self._exit, folder / job, report), reading
 
     def status_of(self, job: str) -> int | None:
-        """Returns the exit status; None if the shell has not reported it. For the most recent job."""
+        """Returns the exit status of the shell's most recent command; None if the shell has not reported it."""
         if self._statuses < 0:
             return None
         try:
@@ -91,7 +90,7 @@ class ShellSession:
         return None
 
     def release(self) -> None:
-        """Marks the running command as done."""
+        """Marks the shell's running command as done, so that the next can start."""
         if self._is_busy.locked():
             self._is_busy.release()
         if self._is_retired:
@@ -100,13 +99,13 @@ class ShellSession:
     def is_running(self, process: object) -> bool:
         return isinstance(process, SessionCommand) and process.session is self
 
-    def retire(self) -> None:
-        """Accepts no further command: the shell ends with its current one."""
+    def stop_accepting(self) -> None:
+        """Makes the shell accept no further command: it ends with its current one."""
         self._is_retired = True
 
     def retire_when_free(self) -> None:
-        """Like `retire`, but ends an idle shell at once."""
-        self.retire()
+        """Makes the shell accept no further command, and ends an idle shell at once."""
+        self.stop_accepting()
         if not self._is_busy.locked():
             self.close()
 
@@ -126,7 +125,7 @@ class ShellSession:
         self._statuses = _make_fifo(folder / "status", os.O_RDWR)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            argv = (command.argv[0], "-c", _SHELL_LOOP, "bayou", str(folder))
+            argv = (command.argv[0], "-c", _SHELL_LOOP_SCRIPT, "bayou", str(folder))
             shell = msgspec.structs.replace(
                 command, argv=argv, box=command.box and with_private_folder(command.box, str(folder))
             )
@@ -151,7 +150,7 @@ class ShellSession:
 
 
 class SessionCommand(msgspec.Struct, frozen=True):
-    """One command in the session's shell; a `RunningProcess`."""
+    """A command that runs in the session's persistent shell; a `RunningProcess`."""
 
     session: ShellSession
     process: RunningProcess
@@ -209,8 +208,8 @@ def _make_fifo(path: Path, way: int) -> int:
     return descriptor
 
 
-def _write_new(path: Path, text: str) -> None:
-    """Fails if the file exists: a link would lead elsewhere."""
+def _write_new_file(path: Path, text: str) -> None:
+    """Writes a new file; fails if it exists, because a link would lead elsewhere."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -8,26 +8,27 @@ import msgspec
 
 from tools.patterns import late
 
-_SPECIAL: Final = late(r"[*?\[{]")
+_GLOB_CHARACTER_PATTERN: Final = late(r"[*?\[{]")
 
 
 def is_glob(pattern: str) -> bool:
-    return bool(_SPECIAL.search(pattern))
+    return bool(_GLOB_CHARACTER_PATTERN.search(pattern))
 
 
 def glob_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
-    """Supports `*`, `?`, `[...]` and `{a,b}` within a name; `**` across directories."""
+    """Converts a glob to a regular expression: `*`, `?`, `[...]` and `{a,b}` within a name; `**` across directories."""
     return re.compile(_glob_to_regex(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
 def path_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
-    """For relative paths: a pattern without a slash matches names anywhere, one with slashes may begin at any depth."""
+    """Converts a glob to a regular expression for relative paths: without a slash it matches names anywhere, with
+    slashes it may begin at any depth."""
     return glob_regex(f"**/{pattern}" if not pattern.startswith("**/") else pattern, ignore_case=ignore_case)
 
 
 def literal_glob(path: str) -> str:
-    """Returns a pattern that matches exactly this path."""
-    return _SPECIAL.sub(r"[\g<0>]", path.replace("\\", "\\\\"))
+    """Returns a glob that matches exactly this path, with its special characters escaped."""
+    return _GLOB_CHARACTER_PATTERN.sub(r"[\g<0>]", path.replace("\\", "\\\\"))
 
 
 class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +48,9 @@ class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
 def parse_globs(
     globs: str, folder: str, is_there: Callable[[str], bool], is_folder: Callable[[str], bool]
 ) -> FileFilter:
-    """Parses a list such as `*.ts,*.js,!*.test.ts` relative to `folder`.
-
-    A glob with a slash, such as `src/**/*.py`, begins at `folder`, as in ripgrep; `./src` and an absolute path do,
-    too. One without, such as `*.ts` or `docs/`, matches at any depth. `docs/` and the name of a folder match
-    everything below."""
+    """Parses a list of globs such as `*.ts,*.js,!*.test.ts` relative to `folder`. A glob with a slash, such as
+    `src/**/*.py`, begins at `folder`, as in ripgrep; `./src` and an absolute path do, too. One without, such as `*.ts`
+    or `docs/`, matches at any depth. `docs/` and the name of a folder match everything below."""
     only: list[str] = []
     without: list[str] = []
     for item in _split_list(globs):
@@ -76,7 +75,7 @@ def parse_globs(
 
 
 def absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
-    """Returns absolute patterns for the files that a list selects in `folder`, one per glob."""
+    """Returns an absolute glob for each glob of a list, for the files that it selects in `folder`."""
     asked = [
         _relative_to(item, folder).lstrip("/") for item in _split_list(globs) if not item.startswith("!")
     ]
@@ -84,7 +83,7 @@ def absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
 
 
 def _split_list(globs: str) -> Iterator[str]:
-    """Splits a list; commas within braces and brackets belong to a glob."""
+    """Splits a list of globs at commas; commas within braces and brackets belong to a glob."""
     depth = start = 0
     for index, char in enumerate(globs):
         if char in "{[":
@@ -105,7 +104,8 @@ def _relative_to(glob: str, folder: str) -> str:
 
 
 def basename_glob(pattern: str) -> str | None:
-    """Returns a pattern for the last part of the path, if it restricts the result and its braces are closed."""
+    """Returns the part of a glob for the last part of the path, if it restricts the result and its braces are
+    closed."""
     last = pattern.rsplit("/", 1)[-1]
     if (
         not last
@@ -157,7 +157,7 @@ def _glob_to_regex(pattern: str) -> str:
 
 
 def _class_end(pattern: str, start: int) -> int:
-    """Returns the index of the bracket that closes a character class, or 0."""
+    """Returns the index of the bracket that closes a character class of a glob, or 0."""
     first = start + (2 if pattern[start + 1 : start + 2] in ("!", "^") else 1)
     end = pattern.find("]", first + 1)
     return max(end, 0)

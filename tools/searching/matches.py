@@ -44,20 +44,20 @@ class _Submatch(msgspec.Struct):
     end: int
 
 
-class _RecordData(msgspec.Struct):
+class _RipgrepRecordData(msgspec.Struct):
     path: _RipgrepText | None = None
     lines: _RipgrepText | None = None
     line_number: int | None = None
     submatches: list[_Submatch] = msgspec.field(default_factory=list[_Submatch])
 
 
-class _Record(msgspec.Struct):
+class _RipgrepRecord(msgspec.Struct):
     type: str
-    data: _RecordData
+    data: _RipgrepRecordData
 
 
 class MatchCollector:
-    """Collects matches by file as they arrive, in any order of files."""
+    """Collects ripgrep's matches by file as they arrive, in any order of files."""
 
     def __init__(
         self,
@@ -72,10 +72,10 @@ class MatchCollector:
         self._wanted = wanted
         self._mask = mask
         self._is_kept_back = is_kept_back
-        self._decoder = msgspec.json.Decoder(_Record)
+        self._decoder = msgspec.json.Decoder(_RipgrepRecord)
         self._skipped = ""
 
-    def take(self, records: list[bytes]) -> bool:
+    def take_matches(self, records: list[bytes]) -> bool:
         for record in records:
             if record.startswith((b'{"type":"match"', b'{"type":"context"')):
                 self._add_record(record)
@@ -83,7 +83,7 @@ class MatchCollector:
                     return False
         return True
 
-    def forget(self, path: str) -> None:
+    def forget_file(self, path: str) -> None:
         self.matches -= sum(line.starts_match for line in self.files.pop(path, ()))
 
     def _add_record(self, record: bytes) -> None:
@@ -114,7 +114,7 @@ class MatchCollector:
 
 
 def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
-    """Returns the lines of a record in which matches begin, with the first character of each. Positions are in
+    """Returns the lines of a ripgrep record in which matches begin, with the first character of each. Positions are in
     bytes."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, int] = {}
@@ -126,7 +126,7 @@ def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
 
 
 def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
-    """Returns the matched spans in each line of a record, in characters."""
+    """Returns the matched spans in each line of a ripgrep record, in characters."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, list[tuple[int, int]]] = {}
     for match in matches:
@@ -144,7 +144,7 @@ def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[in
 
 
 def clip_around(line: str, at: int) -> tuple[str, bool]:
-    """Clips a line around position `at`; also returns whether it was clipped."""
+    """Clips a found line around the position `at` of its match; also returns whether it was clipped."""
     if len(line) <= MAX_LINE_CHARS:
         return line, False
     begin = at - _CHARS_BEFORE_MATCH if at + _CHARS_BEFORE_MATCH > MAX_LINE_CHARS else 0

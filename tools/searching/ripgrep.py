@@ -13,11 +13,11 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolError
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
 from tools.running.own_programs import find_own_program
-from tools.running.process import pipe
+from tools.running.process import create_pipe
 from tools.running.shell import child_environment
 from tools.text import escape_controls
 from tools.workspace import Workspace
@@ -25,12 +25,12 @@ from tools.workspace import Workspace
 DEFAULT_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
 _CHUNK: Final = 1 << 20
 _MAX_ERRORS: Final = 16 * 1024
-_MAX_RECORD: Final = 64 << 20
+_MAX_RECORD_BYTES: Final = 64 << 20
 """A longer record is a file with one enormous line; it is skipped."""
-_VERSION: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
+_VERSION_PATTERN: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
 
 
-class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):
+class SearchOutcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     errors: str
     is_stopped: bool
@@ -38,12 +38,12 @@ class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failure_message(self) -> str:
-        """Returns why the search failed; empty if at most some places could not be searched."""
+        """Returns why the ripgrep search failed; empty if at most some places could not be searched."""
         return "" if self.exit_code != 2 or "os error" in self.errors else _tidy_errors(self.errors)
 
     @property
     def unread_notice(self) -> str:
-        """Returns a notice on places that could not be searched."""
+        """Returns a notice on the places that ripgrep could not search."""
         lines = [_tidy_errors(line) for line in self.errors.splitlines() if "os error" in line]
         if not lines:
             return ""
@@ -78,7 +78,7 @@ async def _choose_program(workspace: Workspace) -> str:
 
 
 def bundled_ripgrep() -> str | None:
-    """Returns the program that was installed beside this Python."""
+    """Returns the path of the ripgrep that was installed beside this Python."""
     program = Path(sys.executable).parent / "rg"
     return str(program) if is_file(program) else None
 
@@ -91,7 +91,7 @@ async def _program_version(workspace: Workspace, program: str) -> tuple[int, ...
         return True
 
     await run_ripgrep(workspace, (program, "--version"), "/", b"\n", take)
-    match = _VERSION.search(b"\n".join(lines))
+    match = _VERSION_PATTERN.search(b"\n".join(lines))
     return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
@@ -103,11 +103,10 @@ async def run_ripgrep(
     take: Callable[[list[bytes]], bool],
     *,
     call_id: str | None = None,
-) -> SearchEnd:
-    """Passes the records of the output to `take` as they arrive, in a thread, until it returns False.
-
+) -> SearchOutcome:
+    """Runs ripgrep and passes the records of its output to `take` as they arrive, in a thread, until it returns False.
     `call_id` is the call whose sandbox applies."""
-    reading, writing = pipe()
+    reading, writing = create_pipe()
     # A file, because a full pipe would block the search.
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
@@ -129,7 +128,7 @@ async def run_ripgrep(
         if not is_complete:
             process.kill()
         code = await process.wait()
-        return SearchEnd(exit_code=code, errors=_read_errors(errors), is_stopped=not is_complete)
+        return SearchOutcome(exit_code=code, errors=_read_errors(errors), is_stopped=not is_complete)
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
@@ -140,7 +139,7 @@ async def run_ripgrep(
 
 
 async def _start_or_end(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
-    """Ends a process that was still starting when its caller was cancelled."""
+    """Starts a process, and ends it if the caller is cancelled while it is starting."""
     starting = asyncio.ensure_future(start)
     try:
         return await asyncio.shield(starting)
@@ -153,7 +152,7 @@ async def _start_or_end(start: Coroutine[Any, Any, RunningProcess]) -> RunningPr
 
 
 def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]], bool]) -> bool:
-    """Reads records; returns False if `take` stopped the search."""
+    """Reads the records of ripgrep's output; returns False if `take` stopped the search."""
     rest: list[bytes] = []
     held = 0
     try:
@@ -161,16 +160,16 @@ def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]
             first, found, tail = data.partition(separator)
             if not found:
                 held += len(data)
-                if held <= _MAX_RECORD:
+                if held <= _MAX_RECORD_BYTES:
                     rest.append(data)
                 continue
             *records, last = tail.split(separator)
-            if held <= _MAX_RECORD:
+            if held <= _MAX_RECORD_BYTES:
                 records.insert(0, b"".join([*rest, first]))
             if not take(records):
                 return False
             rest, held = [last], len(last)
-        return not (held and held <= _MAX_RECORD) or take([b"".join(rest)])
+        return not (held and held <= _MAX_RECORD_BYTES) or take([b"".join(rest)])
     finally:
         os.close(descriptor)
 

@@ -9,7 +9,7 @@ import msgspec
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import Match, rank
 
-Arguments = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion]]]
+ArgumentSource = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion]]]
 
 
 class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
     argument_hint: str = ""
     """A placeholder for the argument: `[level]`, `<path>`."""
     needs_argument: bool = False
-    arguments: Arguments | None = None
+    arguments: ArgumentSource | None = None
     """Suggests arguments that start with the typed text."""
 
 
@@ -42,7 +42,7 @@ class CommandCompletions:
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
         name, space, argument = request.before[1:].partition(" ")
         if space:
-            items = await self._of_argument(name, argument)
+            items = await self._argument_suggestions(name, argument)
             yield Completions(start=len(name) + 2, end=request.column, items=tuple(items), query=argument)
             return
         found = rank(name, self._commands(), lambda command: command.name)
@@ -50,10 +50,10 @@ class CommandCompletions:
             named = {command.name for command, _ in found}
             others = [command for command in self._commands() if command.name not in named]
             found += [(command, Match(0.0, ())) for command in others if _description_matches(command, name)]
-        items = [_suggestion(command, name) for command, _ in found]
+        items = [_command_suggestion(command, name) for command, _ in found]
         yield Completions(start=0, end=request.column, items=tuple(items), query=name)
 
-    async def _of_argument(self, name: str, argument: str) -> list[Suggestion]:
+    async def _argument_suggestions(self, name: str, argument: str) -> list[Suggestion]:
         command = next(command for command in self._commands() if command.name == name)
         if command.arguments is None:
             return []
@@ -81,7 +81,7 @@ def _name_matches(typed: str, name: str) -> bool:
     return name.startswith(typed) or name.rpartition(":")[2].startswith(typed)
 
 
-def _suggestion(command: CommandRow, typed: str) -> Suggestion:
+def _command_suggestion(command: CommandRow, typed: str) -> Suggestion:
     return Suggestion(
         text=f"/{command.name}",
         detail=command.description,

@@ -19,13 +19,13 @@ from tools.running.programs import RunningProgram
 from widgets.completion.frecency import Frecency
 
 BLOCK_SIZE = 1000
-TIME_SLICE = 0.004
+SEARCH_TIME_SLICE = 0.004
 """Seconds of work before the event loop gets control."""
 FIRST_RESULTS_SECONDS = 0.025
 """Seconds until the first results are shown, if there are any."""
 MAX_FILES = 1_000_000
 MAX_IGNORED_FILES = 200_000
-MAX_SCORED = 150
+MAX_SCORED_PATHS = 150
 """The number of matches per block that are scored exactly."""
 
 
@@ -38,7 +38,7 @@ class FoundFile(NamedTuple):
     is_ignored: bool = False
 
 
-class _Block:
+class _PathBlock:
     """Some paths as one text, separated by line feeds, so that a million paths fit into memory."""
 
     __slots__ = ("_ends", "_text", "folded", "is_ignored")
@@ -59,7 +59,7 @@ class _Block:
     def paths(self) -> list[str]:
         return self._text[:-1].split("\n")
 
-    def at(self, place: int) -> str:
+    def path_at(self, place: int) -> str:
         number = bisect_right(self._ends, place)
         if len(self._text) != len(self.folded):
             return self.paths[number]
@@ -81,15 +81,15 @@ class FileIndex:
         """`root`: the folder, or a function that returns the current one. `added`: returns further folders, whose files
         are listed with absolute paths."""
         self._root = root
-        self._added = added
-        self._listed = self._folders_now()
+        self._added_folders = added
+        self._listed_folders = self._indexed_folders()
         self._env = env
         self.frecency = frecency or Frecency(clock=time.time)
         self.problem = ""
         """Why the list is missing or incomplete."""
         self.is_loaded = False
         self._rg = rg
-        self._blocks: list[_Block] = []
+        self._blocks: list[_PathBlock] = []
         self._loading: asyncio.Task[None] | None = None
         self._loaded_at = 0.0
 
@@ -97,64 +97,64 @@ class FileIndex:
     def root(self) -> Path:
         return self._root if isinstance(self._root, Path) else self._root()
 
-    def _folders_now(self) -> tuple[Path, ...]:
-        return (self.root, *self._added())
+    def _indexed_folders(self) -> tuple[Path, ...]:
+        return (self.root, *self._added_folders())
 
     def __len__(self) -> int:
         return sum(map(len, self._blocks))
 
     def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
         """Lists the files again in the background, unless that is in progress or was done recently."""
-        if self._listed != self._folders_now():
+        if self._listed_folders != self._indexed_folders():
             self.close()
             self._loading, self._blocks, self.is_loaded = None, [], False
-            self._listed = self._folders_now()
+            self._listed_folders = self._indexed_folders()
         if self._loading is None or (
             self._loading.done() and time.monotonic() - self._loaded_at >= older_than
         ):
-            self._loading = asyncio.create_task(self._load())
+            self._loading = asyncio.create_task(self._load_blocks())
         return self._loading
 
     def close(self) -> None:
         if self._loading is not None:
             self._loading.cancel()
 
-    def knows(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         folded = "\n" + path.lower() + "\n"
         return any(folded in "\n" + block.folded for block in self._blocks)
 
     # -- loading -------------------------------------------------------------------------------------------
 
-    async def _load(self) -> None:
+    async def _load_blocks(self) -> None:
         self.problem = ""
-        blocks: list[_Block] = []
+        blocks: list[_PathBlock] = []
         try:
             options = ("--files", "--hidden", "--glob", "!.git")
-            seen = await self._read(blocks, options, set())
-            folders = await self._folders(seen)
-            for added in self._listed[1:]:
-                found = await self._read(blocks, (*options, str(added)), seen)
-                folders += await self._folders(found, below=len(str(added)))
+            seen = await self._read_paths(blocks, options, set())
+            folders = await self._folders_of(seen)
+            for added in self._listed_folders[1:]:
+                found = await self._read_paths(blocks, (*options, str(added)), seen)
+                folders += await self._folders_of(found, below=len(str(added)))
                 seen |= found
-            blocks += [_Block(folders[at : at + BLOCK_SIZE]) for at in range(0, len(folders), BLOCK_SIZE)]
+            blocks += [_PathBlock(folders[at : at + BLOCK_SIZE]) for at in range(0, len(folders), BLOCK_SIZE)]
             self._blocks = list(blocks)
             self.is_loaded = True
             options = ("--files", "--hidden", "--no-ignore", "--glob", "!.git")
-            await self._read(blocks, options, seen, is_ignored=True)
+            await self._read_paths(blocks, options, seen, is_ignored=True)
             self._blocks = blocks
         except OSError as error:
             self.problem = f"{self._rg} cannot be run, so file names are not completed: {error}"
         self.is_loaded = True
         self._loaded_at = time.monotonic()
 
-    async def _read(
-        self, blocks: list[_Block], options: Sequence[str], known: set[str], *, is_ignored: bool = False
+    async def _read_paths(
+        self, blocks: list[_PathBlock], options: Sequence[str], known: set[str], *, is_ignored: bool = False
     ) -> set[str]:
         seen: set[str] = set()
         waiting: list[str] = []
         rest = b""
         argv = (self._rg, "--no-config", *options)
-        async with await RunningProgram.start(argv, cwd=self._listed[0], env=self._env) as lister:
+        async with await RunningProgram.start(argv, cwd=self._listed_folders[0], env=self._env) as lister:
             while chunk := await lister.stdout.read(32 * 1024):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
@@ -163,7 +163,7 @@ class FileIndex:
                         waiting.append(path)
                         seen.add(path)
                 while len(waiting) >= BLOCK_SIZE:
-                    blocks.append(_Block(waiting[:BLOCK_SIZE], is_ignored=is_ignored))
+                    blocks.append(_PathBlock(waiting[:BLOCK_SIZE], is_ignored=is_ignored))
                     del waiting[:BLOCK_SIZE]
                     if not self.is_loaded:
                         self._blocks = list(
@@ -175,10 +175,10 @@ class FileIndex:
                     self.problem = f"only the first {which} files are listed"
                     break
         if waiting:
-            blocks.append(_Block(waiting, is_ignored=is_ignored))
+            blocks.append(_PathBlock(waiting, is_ignored=is_ignored))
         return seen
 
-    async def _folders(self, paths: Iterable[str], *, below: int = 0) -> list[str]:
+    async def _folders_of(self, paths: Iterable[str], *, below: int = 0) -> list[str]:
         """Returns the folders of the paths. `below`: the length of the path above which there are none."""
         found: set[str] = set()
         begun = time.monotonic()
@@ -187,7 +187,7 @@ class FileIndex:
             while at > below and (folder := path[: at + 1]) not in found:
                 found.add(folder)
                 at = path.rfind("/", 0, at)
-            if time.monotonic() - begun > TIME_SLICE:
+            if time.monotonic() - begun > SEARCH_TIME_SLICE:
                 await asyncio.sleep(0)
                 begun = time.monotonic()
         return sorted(found)
@@ -196,9 +196,9 @@ class FileIndex:
 
     async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
         """Yields the best matches: first from the files known so far, then from all. The last result counts."""
-        search = _Search(query, limit, self.frecency)
+        search = _FileSearch(query, limit, self.frecency)
         if not query:
-            yield search.without_query(self._blocks)
+            yield search.files_without_query(self._blocks)
             return
         begun = turn = time.monotonic()
         has_answered = False
@@ -206,24 +206,24 @@ class FileIndex:
             for block in self._blocks:
                 phase(block)
                 now = time.monotonic()
-                if now - turn > TIME_SLICE:
+                if now - turn > SEARCH_TIME_SLICE:
                     if not has_answered and now - begun > FIRST_RESULTS_SECONDS and search.best:
                         has_answered = True
-                        yield search.hits()
+                        yield search.best_files()
                     await asyncio.sleep(0)
                     turn = time.monotonic()
             if search.best and (not has_answered or phase == search.scan_subsequences):
                 has_answered = True
-                yield search.hits()
+                yield search.best_files()
                 await asyncio.sleep(0)
                 turn = time.monotonic()
-            if search.is_full:
+            if search.has_enough_matches:
                 break
         if not has_answered or search.has_more:
-            yield search.hits()
+            yield search.best_files()
 
 
-class _Search:
+class _FileSearch:
     """A search of the file index that collects the best matches."""
 
     def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
@@ -233,60 +233,60 @@ class _Search:
         self._frecency = frecency
         self._query = query.lower()
         apart = "".join(f"[^\n{re.escape(char)}]*+{re.escape(char)}" for char in self._query)
-        self._scattered = re.compile("^" + apart + ".*$", re.MULTILINE)
+        self._subsequence_pattern = re.compile("^" + apart + ".*$", re.MULTILINE)
 
     @property
-    def is_full(self) -> bool:
+    def has_enough_matches(self) -> bool:
         """Whether there are enough substring matches, so that matches with gaps need not be searched."""
         return len(self.best) >= self.limit * 3
 
-    def without_query(self, blocks: Sequence[_Block]) -> list[FoundFile]:
+    def files_without_query(self, blocks: Sequence[_PathBlock]) -> list[FoundFile]:
         """Returns recently chosen files, then those at the top of the folder."""
         found = {
             path: FoundFile(path, 1000 + weight)
             for path in self._frecency.marks
-            if (weight := self._weight(path))
+            if (weight := self._frecency_weight(path))
         }
         for block in blocks[:20]:
             if not block.is_ignored:
                 for path in block.paths:
                     found.setdefault(path, FoundFile(path, -path.count("/") * 10 - len(path) * 0.01))
-        return heapq.nsmallest(self.limit, found.values(), key=_order)
+        return heapq.nsmallest(self.limit, found.values(), key=_sort_key)
 
-    def scan_substrings(self, block: _Block) -> None:
+    def scan_substrings(self, block: _PathBlock) -> None:
         """Adds paths that contain the query as a substring."""
         at = block.folded.find(self._query)
-        for _ in range(MAX_SCORED):
+        for _ in range(MAX_SCORED_PATHS):
             if at < 0:
                 return
-            path = block.at(at)
+            path = block.path_at(at)
             self._add_result(path, block)
             end = block.folded.find("\n", at)
             at = block.folded.find(self._query, end)
 
-    def scan_subsequences(self, block: _Block) -> None:
+    def scan_subsequences(self, block: _PathBlock) -> None:
         """Adds paths that contain the query's characters in order."""
-        for number, match in enumerate(self._scattered.finditer(block.folded)):
-            if number >= MAX_SCORED:
+        for number, match in enumerate(self._subsequence_pattern.finditer(block.folded)):
+            if number >= MAX_SCORED_PATHS:
                 return
-            self._add_result(block.at(match.start()), block)
+            self._add_result(block.path_at(match.start()), block)
 
-    def hits(self) -> list[FoundFile]:
+    def best_files(self) -> list[FoundFile]:
         self.has_more = False
-        return heapq.nsmallest(self.limit, self.best.values(), key=_order)
+        return heapq.nsmallest(self.limit, self.best.values(), key=_sort_key)
 
-    def _add_result(self, path: str, block: _Block) -> None:
+    def _add_result(self, path: str, block: _PathBlock) -> None:
         if path in self.best:
             return
         score = (
             self._score(path.lower())
-            + min(90.0, self._weight(path) * 30)
+            + min(90.0, self._frecency_weight(path) * 30)
             - (300.0 if block.is_ignored else 0.0)
         )
         self.best[path] = FoundFile(path, score, block.is_ignored)
         self.has_more = True
         if len(self.best) > self.limit * 40:
-            kept = heapq.nsmallest(self.limit * 4, self.best.values(), key=_order)
+            kept = heapq.nsmallest(self.limit * 4, self.best.values(), key=_sort_key)
             self.best = {hit.path: hit for hit in kept}
 
     def _score(self, path: str) -> float:
@@ -305,11 +305,11 @@ class _Search:
             base = 15.0 if _has_subsequence(query, name) else 5.0
         return base + (5.0 if path.endswith("/") else 0.0) - len(path) * 0.05 - path.count("/") * 0.5
 
-    def _weight(self, path: str) -> float:
+    def _frecency_weight(self, path: str) -> float:
         return self._frecency.weight(path) if path in self._frecency.marks else 0.0
 
 
-def _order(hit: FoundFile) -> tuple[float, int, str]:
+def _sort_key(hit: FoundFile) -> tuple[float, int, str]:
     """The sort key: best first, equal ones by name, because `rg` lists files in a different order each time."""
     return -hit.score, len(hit.path), hit.path
 

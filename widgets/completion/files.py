@@ -12,10 +12,10 @@ from widgets.completion.file_index import FileIndex, FoundFile
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import rank
 
-_AT = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
-_COLON_AFTER_FILE = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
+_FILE_MENTION = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
+_SYMBOL_MENTION = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
 """Matches a symbol of the file that was just completed; the completion's trailing space is tolerated."""
-_WORD = late(r"[^\s\"'=:(]*$")
+_LAST_WORD = late(r"[^\s\"'=:(]*$")
 REFRESH_SECONDS = 10.0
 
 
@@ -27,13 +27,13 @@ class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
     first_line: int = 0
 
 
-Symbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
-RepositorySymbols = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
+FindSymbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
+SearchSymbols = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
 """Finds symbols by a part of their name, each with its file, best match first; yields again when
 more are known."""
 
 
-def reference(path: str) -> str:
+def file_reference(path: str) -> str:
     """Returns how a prompt refers to the file."""
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"
 
@@ -42,22 +42,23 @@ class FileCompletions(msgspec.Struct, frozen=True):
     """Completes `@` and a part of a path; frequently and recently chosen files come first."""
 
     index: FileIndex
-    symbols: Symbols | None = None
-    repository_symbols: RepositorySymbols | None = None
+    symbols: FindSymbols | None = None
+    repository_symbols: SearchSymbols | None = None
 
     def accepts(self, request: CompletionRequest) -> bool:
         return "@" in request.before and (
-            _AT.search(request.before) is not None or _COLON_AFTER_FILE.search(request.before) is not None
+            _FILE_MENTION.search(request.before) is not None
+            or _SYMBOL_MENTION.search(request.before) is not None
         )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        behind = _COLON_AFTER_FILE.search(request.before)
+        behind = _SYMBOL_MENTION.search(request.before)
         if behind is not None:
             path, name = behind[1] or behind[2], behind[3]
-            if self.symbols is not None and self.index.knows(path):
-                yield await self._of_symbols(path, name, behind.start(), request.column)
+            if self.symbols is not None and self.index.contains(path):
+                yield await self._symbol_completions(path, name, behind.start(), request.column)
             return
-        match = _AT.search(request.before)
+        match = _FILE_MENTION.search(request.before)
         if match is None:
             return
         start, query = match.start(), match[1] or match[2] or ""
@@ -67,38 +68,42 @@ class FileCompletions(msgspec.Struct, frozen=True):
         path, colon, name = query.rpartition(":")
         if colon and not path and self.repository_symbols is not None:
             if not name:
-                yield self._of_all((), name, start, end)
+                yield self._repository_completions((), name, start, end)
                 return
             async for found in self.repository_symbols(name):
-                yield self._of_all(found, name, start, end)
+                yield self._repository_completions(found, name, start, end)
             return
         if colon and self.symbols is not None and await self._is_file(path):
-            yield await self._of_symbols(path, name, start, end)
+            yield await self._symbol_completions(path, name, start, end)
             return
         loading = self.index.refresh(older_than=REFRESH_SECONDS)
         async for hits in self.index.search(query):
             if hits or self.index.is_loaded:
-                yield self._answer(hits, query, start, end)
+                yield self._file_completions(hits, query, start, end)
         if not loading.done():  # the list was incomplete when it was searched
             await asyncio.shield(loading)
             async for hits in self.index.search(query):
-                yield self._answer(hits, query, start, end)
+                yield self._file_completions(hits, query, start, end)
 
     async def _is_file(self, path: str) -> bool:
         """Returns whether the path is a file. The index may not know it, because it is still loading
         or the file is new."""
-        return self.index.knows(path) or await asyncio.to_thread((self.index.root / path).is_file)
+        return self.index.contains(path) or await asyncio.to_thread((self.index.root / path).is_file)
 
-    def _answer(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
-        return Completions(start=start, end=end, items=tuple(_suggestion(hit) for hit in hits), query=query)
+    def _file_completions(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
+        return Completions(
+            start=start, end=end, items=tuple(_file_suggestion(hit) for hit in hits), query=query
+        )
 
-    async def _of_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
+    async def _symbol_completions(self, path: str, name: str, start: int, end: int) -> Completions:
         assert self.symbols is not None
         found = rank(name, list(await self.symbols(path)), lambda row: row.name, 200)
-        items = tuple(_symbol(path, row, row.kind) for row, _ in found)
+        items = tuple(_symbol_suggestion(path, row, row.kind) for row, _ in found)
         return Completions(start=start, end=end, items=items, query=name)
 
-    def _of_all(self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int) -> Completions:
+    def _repository_completions(
+        self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int
+    ) -> Completions:
         """Completes `@:Name` with symbols of the whole repository."""
         marks = self.index.frecency.marks
         wanted = name.lower()
@@ -106,13 +111,13 @@ class FileCompletions(msgspec.Struct, frozen=True):
         found = sorted(
             rows, key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks)
         )
-        items = tuple(_symbol(path, row, f"{row.kind}  {path}") for path, row in found)
+        items = tuple(_symbol_suggestion(path, row, f"{row.kind}  {path}") for path, row in found)
         return Completions(start=start, end=end, items=items, query=name)
 
 
-def _symbol(path: str, row: SymbolRow, detail: str) -> Suggestion:
+def _symbol_suggestion(path: str, row: SymbolRow, detail: str) -> Suggestion:
     return Suggestion(
-        text=reference(f"{path}:{row.name}"),
+        text=file_reference(f"{path}:{row.name}"),
         label=row.name,
         detail=detail,
         right=f"line {row.first_line}" if row.first_line else "",
@@ -120,10 +125,10 @@ def _symbol(path: str, row: SymbolRow, detail: str) -> Suggestion:
     )
 
 
-def _suggestion(hit: FoundFile) -> Suggestion:
+def _file_suggestion(hit: FoundFile) -> Suggestion:
     is_folder = hit.path.endswith("/")
     return Suggestion(
-        text=reference(hit.path),
+        text=file_reference(hit.path),
         label=hit.path,
         detail="ignored" if hit.is_ignored else "",
         kind="folder" if is_folder else "file",
@@ -141,10 +146,10 @@ class PathCompletions:
         return request.is_forced
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        match = _WORD.search(request.before)
+        match = _LAST_WORD.search(request.before)
         word = match[0] if match else ""
         at = "@" if word.startswith("@") else ""
-        found = await asyncio.to_thread(self._list, word.removeprefix("@"))
+        found = await asyncio.to_thread(self._list_folder, word.removeprefix("@"))
         start = request.column - len(word)
         items = tuple(
             Suggestion(
@@ -157,7 +162,7 @@ class PathCompletions:
         )
         yield Completions(start=start, end=request.column, items=items, query="")
 
-    def _list(self, word: str) -> list[str]:
+    def _list_folder(self, word: str) -> list[str]:
         head, slash, name = word.rpartition("/")
         folder = Path(head + slash).expanduser() if slash else Path()
         try:

@@ -16,7 +16,8 @@ _MAX_TITLE_CELLS = 24
 
 
 class CompletionPopup(RowList):
-    """A sibling in front of the editor; it is drawn as an overlay and takes no space."""
+    """The list of completions, a sibling in front of the editor; it is drawn as an overlay and takes no
+    space."""
 
     DEFAULT_CSS: ClassVar[str] = """
     CompletionPopup {
@@ -42,24 +43,24 @@ class CompletionPopup(RowList):
         self._on_chosen = on_chosen
         self.problem = ""
         """Why the last source failed."""
-        self._answer: Completions | None = None
-        self._answered: tuple[str, int, int] = ("", 0, 0)
+        self._completions: Completions | None = None
+        self._answered_for: tuple[str, int, int] = ("", 0, 0)
         """Line, row and column that the answer belongs to."""
-        self._asking: asyncio.Task[None] | None = None
-        self._dismissed: tuple[int, int] | None = None
+        self._ask_task: asyncio.Task[None] | None = None
+        self._dismissed_at: tuple[int, int] | None = None
 
     def on_mount(self) -> None:
         super().on_mount()
         self.editor.popup = self
 
     def on_unmount(self) -> None:
-        self._stop()
+        self._stop_query()
 
     # -- editor keys ---------------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
-        return self._answer is not None
+        return self._completions is not None
 
     def move(self, delta: int) -> None:
         self.action_move(delta)
@@ -71,15 +72,16 @@ class CompletionPopup(RowList):
         """`accepts_prefix_answer`: a suggestion made for a shorter prefix counts if it begins with the new text."""
         if accepts_prefix_answer and self.current is None:
             self.move_to(0)
-        chosen, answer = self.chosen, self._answer
-        is_late = self._answered != self._place()
+        chosen, answer = self.chosen, self._completions
+        is_late = self._answered_for != self._cursor_place()
         if (
             chosen is None
             or answer is None
             or (
                 is_late
                 and not (
-                    accepts_prefix_answer and _is_still_valid(chosen, answer, self._answered, self._place())
+                    accepts_prefix_answer
+                    and _is_still_valid(chosen, answer, self._answered_for, self._cursor_place())
                 )
             )
         ):
@@ -92,76 +94,78 @@ class CompletionPopup(RowList):
         tail = "" if rest[:1] == chosen.tail else chosen.tail
         self._hide()
         if is_late:
-            self._stop()  # a pending answer would open the list again
+            self._stop_query()  # a pending answer would open the list again
         if typed != chosen.text or tail:
             self.editor.replace(answer.start, end, chosen.text + tail)
         self._on_chosen(chosen)
         return chosen.sends
 
-    def _place(self) -> tuple[str, int, int]:
+    def _cursor_place(self) -> tuple[str, int, int]:
         row, column = self.editor.model.cursor
-        return self.editor.model.line, row, column
+        return self.editor.model.current_line, row, column
 
     def close(self) -> None:
-        """Hides the list until the next word begins."""
-        if self._answer is not None:
-            self._dismissed = (self.editor.model.cursor[0], self._answer.start)
+        """Hides the completion list until the next word begins."""
+        if self._completions is not None:
+            self._dismissed_at = (self.editor.model.cursor[0], self._completions.start)
         self._hide()
 
     def force(self) -> None:
-        self._dismissed = None
-        self._ask(is_forced=True)
+        self._dismissed_at = None
+        self._query_sources(is_forced=True)
 
     def update(self) -> None:
-        self._ask(is_forced=False)
+        self._query_sources(is_forced=False)
 
     @property
     def chosen(self) -> Suggestion | None:
-        if self._answer is None or self.current is None:
+        if self._completions is None or self.current is None:
             return None
-        return self._answer.items[int(self.current.id)]
+        return self._completions.items[int(self.current.id)]
 
     # -- requests ------------------------------------------------------------------------------------------
 
-    def _ask(self, *, is_forced: bool) -> None:
+    def _query_sources(self, *, is_forced: bool) -> None:
         row, column = self.editor.model.cursor
-        request = CompletionRequest(line=self.editor.model.line, column=column, row=row, is_forced=is_forced)
+        request = CompletionRequest(
+            line=self.editor.model.current_line, column=column, row=row, is_forced=is_forced
+        )
         source = next((source for source in self.sources if source.accepts(request)), None)
-        self._stop()
+        self._stop_query()
         if source is None:
             self._hide()
-            self._dismissed = None
+            self._dismissed_at = None
             return
-        self._asking = asyncio.create_task(self._listen(source, request))
+        self._ask_task = asyncio.create_task(self._show_answers_of(source, request))
 
-    async def _listen(self, source: CompletionSource, request: CompletionRequest) -> None:
+    async def _show_answers_of(self, source: CompletionSource, request: CompletionRequest) -> None:
         got_any = False
         try:
             async for answer in source.complete(request):
                 got_any = True
-                self._show(answer, request)
+                self._show_completions(answer, request)
         except Exception as error:  # noqa: BLE001 (a source may be an extension's; typing must go on)
             self.problem = f"{type(error).__name__}: {error}"
         if not got_any:
             self._hide()
 
-    def _show(self, answer: Completions, request: CompletionRequest) -> None:
-        self._answered = (request.line, request.row, request.column)
-        if not answer.items or (not request.is_forced and self._dismissed == (request.row, answer.start)):
+    def _show_completions(self, answer: Completions, request: CompletionRequest) -> None:
+        self._answered_for = (request.line, request.row, request.column)
+        if not answer.items or (not request.is_forced and self._dismissed_at == (request.row, answer.start)):
             self._hide()
             return
         if request.is_forced and len(answer.items) == 1 and answer.items[0].kind in ("path", "folder"):
-            self._answer = answer
-            self.show([VisibleRow(_row(0, answer.items[0]))])
+            self._completions = answer
+            self.show([VisibleRow(_suggestion_row(0, answer.items[0]))])
             self.accept()
             return
         keep = self.chosen
-        self._answer = answer
+        self._completions = answer
         is_kept = self.index > 0 and keep in answer.items
         at = answer.items.index(keep) if is_kept and keep is not None else 0
         self._place_above_editor(len(answer.items))
         self.display = True
-        rows = [_row(number, item) for number, item in enumerate(answer.items)]
+        rows = [_suggestion_row(number, item) for number, item in enumerate(answer.items)]
         self.title_cells = min(_MAX_TITLE_CELLS, max(cells(row.title) for row in rows))
         self.show(
             [VisibleRow(row) for row in rows],
@@ -177,16 +181,16 @@ class CompletionPopup(RowList):
 
     def on_resize(self) -> None:
         super().on_resize()
-        if self._answer is not None:  # until then the editor has its new position
-            self.call_after_refresh(self._place_above_editor, len(self._answer.items))
+        if self._completions is not None:  # until then the editor has its new position
+            self.call_after_refresh(self._place_above_editor, len(self._completions.items))
 
-    def _stop(self) -> None:
-        if self._asking is not None and not self._asking.done():
-            self._asking.cancel()
-        self._asking = None
+    def _stop_query(self) -> None:
+        if self._ask_task is not None and not self._ask_task.done():
+            self._ask_task.cancel()
+        self._ask_task = None
 
     def _hide(self) -> None:
-        self._answer = None
+        self._completions = None
         if self.display:
             self.display = False
 
@@ -204,5 +208,5 @@ def _is_still_valid(
     )
 
 
-def _row(number: int, item: Suggestion) -> ListRow:
+def _suggestion_row(number: int, item: Suggestion) -> ListRow:
     return ListRow(id=str(number), title=item.label or item.text, detail=item.detail, right=item.right)

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-Kind = Literal["command", "argument", "file", "folder", "symbol", "path", "other"]
+SuggestionKind = Literal["command", "argument", "file", "folder", "symbol", "path", "other"]
 
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     """The text that is shown; `text` if empty."""
     detail: str = ""
     right: str = ""
-    kind: Kind = "other"
+    kind: SuggestionKind = "other"
     tail: str = " "
     """Inserted after the text; empty for folders, so that typing continues in the path."""
     sends: bool = False

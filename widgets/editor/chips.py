@@ -61,7 +61,8 @@ def text_with_labels(draft: UnsentPrompt) -> str:
 
 
 class Chips:
-    """The chips of a text. Deleted chips are kept, because undo may bring them back."""
+    """Maps the chips of an editor's text to their contents. Deleted chips are kept, because undo may
+    restore them."""
 
     def __init__(self) -> None:
         self.known: dict[str, Chip] = {}
@@ -74,7 +75,7 @@ class Chips:
         self.known[char] = chip
         return char
 
-    def adopt(self, text: str, chips: dict[str, Chip]) -> str:
+    def adopt_chips(self, text: str, chips: dict[str, Chip]) -> str:
         """Takes over text with chips of an earlier session; characters that are already in use are replaced."""
         renamed: dict[int, str] = {}
         for char, chip in chips.items():
@@ -87,11 +88,11 @@ class Chips:
             return text
         return "".join(char for char in text if not is_chip(char) or char in self.known)
 
-    def keep_only(self, text: str) -> None:
+    def keep_only_in(self, text: str) -> None:
         """Forgets all chips that do not occur in the text."""
-        self.known = self.used(text)
+        self.known = self.chips_in(text)
 
-    def used(self, text: str) -> dict[str, Chip]:
+    def chips_in(self, text: str) -> dict[str, Chip]:
         """Returns the chips in a text, in order and without duplicates."""
         if text.isascii():
             return {}
@@ -101,7 +102,7 @@ class Chips:
         """Returns the label of each chip in a text, numbered by kind."""
         labels: dict[str, str] = {}
         pastes = images = 0
-        for char, chip in self.used(text).items():
+        for char, chip in self.chips_in(text).items():
             match chip:
                 case PasteChip():
                     pastes += 1
@@ -115,7 +116,7 @@ class Chips:
 
     def expand(self, text: str) -> str:
         """Returns the full text: pastes in full, images as their number."""
-        used = self.used(text)
+        used = self.chips_in(text)
         if not used:
             return text
         images = 0
@@ -128,7 +129,7 @@ class Chips:
         return text
 
     def images(self, text: str) -> tuple[Attachment, ...]:
-        return tuple(chip.image for chip in self.used(text).values() if isinstance(chip, ImageChip))
+        return tuple(chip.image for chip in self.chips_in(text).values() if isinstance(chip, ImageChip))
 
 
 def strip_chips(text: str) -> str:

@@ -5,26 +5,26 @@ from collections.abc import Callable
 
 from widgets.editor.chips import Chip, PasteChip
 from widgets.editor.graphemes import boundary_after, boundary_before
-from widgets.editor.model import EditorModel, Position, selected
+from widgets.editor.model import EditorModel, Position, selection_range
 from widgets.editor.words import word_end, word_start
 
 # -- moving ------------------------------------------------------------------------------------------------
 
 
 def move_left(model: EditorModel) -> None:
-    model.move_to(_left(model))
+    model.move_to(_position_left(model))
 
 
 def move_right(model: EditorModel) -> None:
-    model.move_to(_right(model))
+    model.move_to(_position_right(model))
 
 
 def move_word_left(model: EditorModel) -> None:
-    model.move_to(_word_left(model))
+    model.move_to(_previous_word_start(model))
 
 
 def move_word_right(model: EditorModel) -> None:
-    model.move_to(_word_right(model))
+    model.move_to(_next_word_end(model))
 
 
 def move_line_start(model: EditorModel) -> None:
@@ -32,10 +32,10 @@ def move_line_start(model: EditorModel) -> None:
 
 
 def move_line_end(model: EditorModel) -> None:
-    model.move_to((model.cursor[0], len(model.line)))
+    model.move_to((model.cursor[0], len(model.current_line)))
 
 
-def jump(model: EditorModel, char: str, *, is_forward: bool) -> bool:
+def jump_to_character(model: EditorModel, char: str, *, is_forward: bool) -> bool:
     """Moves the cursor to the next or previous occurrence of a character, across lines."""
     row, column = model.cursor
     rows = range(row, len(model.lines)) if is_forward else range(row, -1, -1)
@@ -51,7 +51,7 @@ def jump(model: EditorModel, char: str, *, is_forward: bool) -> bool:
     return False
 
 
-def select(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
+def selecting(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
     """Turns a motion into a command that selects the text it passes."""
 
     def selecting(model: EditorModel) -> None:
@@ -65,7 +65,7 @@ def select(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], obj
 def transpose(model: EditorModel) -> None:
     """Swaps the characters around the cursor; at the end of a line, the last two."""
     row, column = model.cursor
-    line = model.line
+    line = model.current_line
     middle = column if column < len(line) else boundary_before(line, column)
     start, end = boundary_before(line, middle), boundary_after(line, middle)
     if start < middle < end:
@@ -74,7 +74,7 @@ def transpose(model: EditorModel) -> None:
 
 def transpose_words(model: EditorModel) -> None:
     """Swaps the word before the cursor with the one at or after it."""
-    row, line = model.cursor[0], model.line
+    row, line = model.cursor[0], model.current_line
     end = word_end(line, model.cursor[1])
     start = word_start(line, end)
     before = word_start(line, start)
@@ -87,34 +87,34 @@ def transpose_words(model: EditorModel) -> None:
 
 
 def delete_backward(model: EditorModel) -> None:
-    model.erase(*(selected(model) or (_left(model), model.cursor)))
+    model.erase(*(selection_range(model) or (_position_left(model), model.cursor)))
 
 
 def delete_forward(model: EditorModel) -> None:
-    model.erase(*(selected(model) or (model.cursor, _right(model))))
+    model.erase(*(selection_range(model) or (model.cursor, _position_right(model))))
 
 
 def kill_word_backward(model: EditorModel) -> None:
     """Kills the selection, else the word before the cursor."""
-    if (on := selected(model)) is not None:
+    if (on := selection_range(model)) is not None:
         model.kill(*on, is_forward=True)
         return
-    model.kill(_word_left(model), model.cursor, is_forward=False)
+    model.kill(_previous_word_start(model), model.cursor, is_forward=False)
 
 
 def kill_word_forward(model: EditorModel) -> None:
-    model.kill(model.cursor, _word_right(model), is_forward=True)
+    model.kill(model.cursor, _next_word_end(model), is_forward=True)
 
 
 def kill_to_line_start(model: EditorModel) -> None:
     """Kills to the start of the line; at the start, the line break before it."""
     row, column = model.cursor
-    model.kill((row, 0) if column else _left(model), model.cursor, is_forward=False)
+    model.kill((row, 0) if column else _position_left(model), model.cursor, is_forward=False)
 
 
 def kill_to_line_end(model: EditorModel) -> None:
     row, column = model.cursor
-    end = (row, len(model.line)) if column < len(model.line) else _right(model)
+    end = (row, len(model.current_line)) if column < len(model.current_line) else _position_right(model)
     model.kill(model.cursor, end, is_forward=True)
 
 
@@ -129,7 +129,7 @@ def expand_chip(model: EditorModel) -> bool:
     """Replaces the paste chip at or before the cursor by its text."""
     row, column = model.cursor
     for at in (column, column - 1):
-        char = model.line[at : at + 1]
+        char = model.current_line[at : at + 1]
         chip = model.chips.known.get(char) if char else None
         if isinstance(chip, PasteChip):
             model.replace((row, at), (row, at + 1), chip.text)
@@ -140,25 +140,29 @@ def expand_chip(model: EditorModel) -> bool:
 # -- places ------------------------------------------------------------------------------------------------
 
 
-def _left(model: EditorModel) -> Position:
+def _position_left(model: EditorModel) -> Position:
     row, column = model.cursor
     if column:
         return row, boundary_before(model.lines[row], column)
     return (row - 1, len(model.lines[row - 1])) if row else (0, 0)
 
 
-def _right(model: EditorModel) -> Position:
+def _position_right(model: EditorModel) -> Position:
     row, column = model.cursor
     if column < len(model.lines[row]):
         return row, boundary_after(model.lines[row], column)
     return (row + 1, 0) if row + 1 < len(model.lines) else (row, column)
 
 
-def _word_left(model: EditorModel) -> Position:
+def _previous_word_start(model: EditorModel) -> Position:
     row, column = model.cursor
-    return (row, word_start(model.line, column)) if column else _left(model)
+    return (row, word_start(model.current_line, column)) if column else _position_left(model)
 
 
-def _word_right(model: EditorModel) -> Position:
+def _next_word_end(model: EditorModel) -> Position:
     row, column = model.cursor
-    return (row, word_end(model.line, column)) if column < len(model.line) else _right(model)
+    return (
+        (row, word_end(model.current_line, column))
+        if column < len(model.current_line)
+        else _position_right(model)
+    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rich.cells import split_graphemes
 
-TAB = 4
+TAB_CELLS = 4
 CHIP_FIRST = 0x100000
 CHIP_LAST = 0x10FFFD
 
@@ -25,11 +25,11 @@ def is_chip(char: str) -> bool:
     return CHIP_FIRST <= ord(char) <= CHIP_LAST
 
 
-def _is_regional(char: str) -> bool:
+def _is_regional_indicator(char: str) -> bool:
     return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-def _is_tone(char: str) -> bool:
+def _is_skin_tone(char: str) -> bool:
     return "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
@@ -41,14 +41,14 @@ def graphemes(line: str) -> list[Grapheme]:
     start = 0
     for at, char in enumerate(line):
         if char == "\t" or is_chip(char):
-            _split(line, start, at, found)
+            _add_graphemes(line, start, at, found)
             found.append(Grapheme(at, at + 1, 0))
             start = at + 1
-    _split(line, start, len(line), found)
+    _add_graphemes(line, start, len(line), found)
     return found
 
 
-def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
+def _add_graphemes(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
     """Adds the graphemes of a part without chips and tabs, which never combine with neighbours."""
     if begin == stop:
         return
@@ -56,13 +56,15 @@ def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
     first_of_part = len(found)
     for start, end, cells in split_graphemes(line[begin:stop])[0]:
         first = line[begin + start]
-        if len(found) > first_of_part and ((flag_is_open and _is_regional(first)) or _is_tone(first)):
+        if len(found) > first_of_part and (
+            (flag_is_open and _is_regional_indicator(first)) or _is_skin_tone(first)
+        ):
             last = found[-1]
             found[-1] = Grapheme(last.start, begin + end, last.cells + cells)
             flag_is_open = False
         else:
             found.append(Grapheme(begin + start, begin + end, cells))
-            flag_is_open = _is_regional(first)
+            flag_is_open = _is_regional_indicator(first)
 
 
 def boundary_before(line: str, at: int) -> int:
@@ -91,21 +93,21 @@ def boundary_after(line: str, at: int) -> int:
     return len(line)
 
 
-def snap(line: str, at: int) -> int:
+def snap_to_boundary(line: str, at: int) -> int:
     """Returns the first grapheme boundary at or after `at`."""
     if at >= len(line):  # at the end, where most typing happens, nothing needs to be checked
         return len(line)
     return boundary_after(line, at - 1) if at > 0 else 0
 
 
-def measured(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
+def measure_graphemes(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
     """Returns the graphemes with their actual widths, if the row begins at column 0."""
     found: list[Grapheme] = []
     column = 0
     for start, end, cells in graphemes(line):
         char = line[start]
         if char == "\t":
-            cells = TAB - column % TAB
+            cells = TAB_CELLS - column % TAB_CELLS
         elif is_chip(char):
             cells = chip_cells(char)
         found.append(Grapheme(start, end, cells))
@@ -116,4 +118,4 @@ def measured(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
 def width(text: str, chip_cells: Callable[[str], int]) -> int:
     if text.isascii() and "\t" not in text:
         return len(text)
-    return sum(grapheme.cells for grapheme in measured(text, chip_cells))
+    return sum(grapheme.cells for grapheme in measure_graphemes(text, chip_cells))

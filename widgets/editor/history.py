@@ -8,7 +8,8 @@ MAX_PROMPTS = 1000
 
 
 class History:
-    """Going back keeps the current draft; going forward past the newest prompt restores it."""
+    """The prompts that were sent, with a position. Going back saves the current draft; going forward past
+    the newest restores it."""
 
     def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_PROMPTS) -> None:
         self.size = size
@@ -18,18 +19,18 @@ class History:
     def replace(self, entries: Iterable[UnsentPrompt]) -> None:
         """Replaces all prompts, newest last, and moves to the end."""
         self.entries: list[UnsentPrompt] = []
-        self._unsent = UnsentPrompt()
-        self._at: int | None = None
+        self._unsent_prompt = UnsentPrompt()
+        self._position: int | None = None
         for entry in entries:
             self.add(entry)
 
     @property
     def is_browsing(self) -> bool:
-        return self._at is not None
+        return self._position is not None
 
     def add(self, entry: UnsentPrompt) -> None:
         """Adds a sent prompt as the newest; blank prompts and repetitions of the newest are left out."""
-        self._at = None
+        self._position = None
         if entry.is_empty or (self.entries and self.entries[-1].text == entry.text):
             return
         self.entries.append(entry)
@@ -37,26 +38,26 @@ class History:
 
     def previous(self, draft: UnsentPrompt) -> UnsentPrompt | None:
         """Returns the next older prompt; `draft` is the editor's current content, which is kept."""
-        if self._at is None:
+        if self._position is None:
             if not self.entries:
                 return None
-            self._unsent = draft
-            self._at = len(self.entries)
-        if self._at == 0:
+            self._unsent_prompt = draft
+            self._position = len(self.entries)
+        if self._position == 0:
             return None
-        self._at -= 1
-        return self.entries[self._at]
+        self._position -= 1
+        return self.entries[self._position]
 
     def next(self) -> UnsentPrompt | None:
         """Returns the next newer prompt, or the kept draft after the newest."""
-        if self._at is None:
+        if self._position is None:
             return None
-        self._at += 1
-        if self._at < len(self.entries):
-            return self.entries[self._at]
-        self._at = None
-        return self._unsent
+        self._position += 1
+        if self._position < len(self.entries):
+            return self.entries[self._position]
+        self._position = None
+        return self._unsent_prompt
 
-    def leave(self) -> None:
+    def end_browsing(self) -> None:
         """Ends browsing because the shown prompt was edited: it becomes the draft."""
-        self._at = None
+        self._position = None

@@ -8,10 +8,10 @@ from widgets.editor.chips import Attachment
 MAX_HEADER_BYTES = 256 * 1024
 """Bytes read to find the size; a JPEG may have a large preview before it."""
 MAX_BYTES = 50_000_000
-_ORIENTATION = 0x112
+_ORIENTATION_TAG = 0x112
 
 
-def image_file(path: Path) -> Attachment | None:
+def read_image_file(path: Path) -> Attachment | None:
     """Returns the image file at a path; None if it is none. Reads from disk, so call it in a thread."""
     try:
         if not path.is_file():
@@ -21,24 +21,24 @@ def image_file(path: Path) -> Attachment | None:
             header = file.read(MAX_HEADER_BYTES)
     except OSError:
         return None
-    kind = _kind(header)
+    kind = _mime_type(header)
     if not kind or byte_count > MAX_BYTES:
         return None
-    width, height = _size(kind, header)
+    width, height = _pixel_size(kind, header)
     return Attachment(
         name=path.name, mime_type=kind, byte_count=byte_count, width=width, height=height, path=path
     )
 
 
-def image_bytes(data: bytes, name: str) -> Attachment | None:
-    kind = _kind(data)
+def image_from_bytes(data: bytes, name: str) -> Attachment | None:
+    kind = _mime_type(data)
     if not kind or len(data) > MAX_BYTES:
         return None
-    width, height = _size(kind, data)
+    width, height = _pixel_size(kind, data)
     return Attachment(name=name, mime_type=kind, byte_count=len(data), width=width, height=height, data=data)
 
 
-def _kind(header: bytes) -> str:
+def _mime_type(header: bytes) -> str:
     if header.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if header.startswith(b"\xff\xd8\xff"):
@@ -52,7 +52,7 @@ def _kind(header: bytes) -> str:
     return ""
 
 
-def _size(kind: str, header: bytes) -> tuple[int, int]:
+def _pixel_size(kind: str, header: bytes) -> tuple[int, int]:
     try:
         match kind:
             case "image/png":
@@ -94,7 +94,7 @@ def is_rotated(header: bytes) -> bool:
         count = struct.unpack_from(f"{order}H", header, first)[0]
         for entry in range(first + 2, first + 2 + 12 * min(count, 100), 12):
             tag, value = struct.unpack_from(f"{order}H6xH", header, entry)
-            if tag == _ORIENTATION:
+            if tag == _ORIENTATION_TAG:
                 return 5 <= value <= 8
     except struct.error:
         pass

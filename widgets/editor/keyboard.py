@@ -36,7 +36,7 @@ class Popup(Protocol):
         ...
 
     def update(self) -> None:
-        """Called when the text or the cursor changed."""
+        """Updates the completions after the text or the cursor changed."""
         ...
 
 
@@ -53,40 +53,42 @@ class PromptKeyboard:
 
     # -- text ----------------------------------------------------------------------------------------------
 
-    def write(self, character: str) -> None:
+    def type_character(self, character: str) -> None:
         """Types a character, or jumps to it if a jump is pending."""
         if self._jump is None:
-            self._editor.history.leave()
-            self._model.type(character)
+            self._editor.history.end_browsing()
+            self._model.type_text(character)
         else:
             is_forward = self._jump
             self.cancel_jump()
-            commands.jump(self._model, character, is_forward=is_forward)
-        self._editor.changed()
+            commands.jump_to_character(self._model, character, is_forward=is_forward)
+        self._editor.update_after_command()
 
-    def do(self, command: Callable[[EditorModel], object]) -> None:
+    def run_motion(self, command: Callable[[EditorModel], object]) -> None:
         """Runs a motion; it ends a selection, except in vi mode, where it extends the selection."""
         if not self.vi.is_visual:
             self._model.mark = None
         command(self._model)
-        self._editor.changed()
+        self._editor.update_after_command()
 
-    def select(self, move: Callable[[EditorModel], object] | None = None, *, rows: int = 0) -> None:
+    def run_selecting_motion(
+        self, move: Callable[[EditorModel], object] | None = None, *, rows: int = 0
+    ) -> None:
         """Runs a motion that selects the text it passes; not in vi mode, which has visual modes for
         that."""
-        if not self.vi.is_commanding:
-            commands.select(move or (lambda _: self._surface.move_rows(rows)))(self._model)
-            self._editor.changed(keeps_goal=move is None)
+        if not self.vi.has_letter_commands:
+            commands.selecting(move or (lambda _: self._surface.move_rows(rows)))(self._model)
+            self._editor.update_after_command(keeps_goal=move is None)
 
-    def edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
+    def run_edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
         """Runs an edit. `needs_text`: in an empty editor the key does what the page binds to it."""
         if needs_text and self._model.lines == [""]:
             raise SkipAction
-        self._editor.history.leave()
+        self._editor.history.end_browsing()
         command(self._model)
-        self._editor.changed()
+        self._editor.update_after_command()
 
-    def jump(self, is_forward: bool) -> None:
+    def begin_jump(self, is_forward: bool) -> None:
         """Waits for the character to jump to."""
         self._jump = is_forward
         self._surface.hint = JUMP_PROMPT
@@ -106,23 +108,23 @@ class PromptKeyboard:
         popup, model = self.open_popup, self._model
         if popup is not None and not popup.accept():
             return
-        if model.before_cursor.endswith("\\") and model.cursor[1] == len(model.line):
+        if model.before_cursor.endswith("\\") and model.cursor[1] == len(model.current_line):
             row, column = model.cursor
             model.replace((row, column - 1), (row, column), "\n")
-            self._editor.changed()
+            self._editor.update_after_command()
             return
-        self._send(messages.Submitted)
+        self._post_prompt(messages.Submitted)
 
-    def follow_up(self) -> None:
+    def submit_follow_up(self) -> None:
         if self._editor.follows_up():
-            self._send(messages.FollowUp)
+            self._post_prompt(messages.FollowUp)
         else:
             self.new_line()
 
     def new_line(self) -> None:
-        self.edit(lambda model: model.insert("\n"))
+        self.run_edit(lambda model: model.insert("\n"))
 
-    def _send(self, kind: type[messages.Sent]) -> None:
+    def _post_prompt(self, kind: type[messages.PromptMessage]) -> None:
         editor, model = self._editor, self._model
         if model.is_blank:
             return
@@ -130,15 +132,15 @@ class PromptKeyboard:
         message = kind(editor.text.strip(), editor.attachments, draft)
         editor.history.add(draft)
         model.reset()
-        self.vi.begin()
-        self._surface.go_to_top()
-        editor.changed()
+        self.vi.start_new_prompt()
+        self._surface.scroll_to_top()
+        editor.update_after_command()
         editor.post_message(message)
 
-    def edit_elsewhere(self) -> None:
+    def request_external_editor(self) -> None:
         self._editor.post_message(messages.ExternalEditorRequested(self._editor.text))
 
-    def paste_clipboard(self) -> None:
+    def request_clipboard(self) -> None:
         self._editor.post_message(messages.ClipboardRequested())
 
     # -- rows and history ----------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ class PromptKeyboard:
         elif self._model.cursor[1] == 0 or self._editor.history.is_browsing:
             self.show_older()
         else:
-            self.do(commands.move_line_start)
+            self.run_motion(commands.move_line_start)
 
     def down(self) -> None:
         if (popup := self.open_popup) is not None:
@@ -161,7 +163,7 @@ class PromptKeyboard:
         elif self._editor.history.is_browsing:
             self.show_newer()
         else:
-            self.do(commands.move_line_end)
+            self.run_motion(commands.move_line_end)
 
     def page(self, direction: int) -> None:
         if (popup := self.open_popup) is not None:
@@ -173,23 +175,23 @@ class PromptKeyboard:
         if not self.vi.is_visual:
             self._model.mark = None
         self._surface.move_rows(delta)
-        self._editor.changed(keeps_goal=True)
+        self._editor.update_after_command(keeps_goal=True)
 
     def show_older(self) -> None:
-        self._show(self._editor.history.previous(self._model.draft()), at_start=True)
+        self._show_draft(self._editor.history.previous(self._model.draft()), at_start=True)
 
     def show_newer(self) -> None:
-        self._show(self._editor.history.next(), at_start=False)
+        self._show_draft(self._editor.history.next(), at_start=False)
 
-    def _show(self, draft: UnsentPrompt | None, *, at_start: bool) -> None:
+    def _show_draft(self, draft: UnsentPrompt | None, *, at_start: bool) -> None:
         if draft is None:
             return
         self._model.restore(draft)
         if at_start:
             self._model.move_to((0, len(self._model.lines[0])))
-        self._editor.changed()
+        self._editor.update_after_command()
 
-    def search_history(self) -> None:
+    def request_history_search(self) -> None:
         entries = tuple(reversed(self._editor.history.entries))
         if entries:
             self._editor.post_message(messages.HistoryRequested(entries))

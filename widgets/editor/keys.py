@@ -9,7 +9,7 @@ from widgets.editor.keyboard import PromptKeyboard
 from widgets.editor.model import EditorModel
 from widgets.key_table import Key, KeyTable
 
-Command = Callable[[EditorModel], object]
+EditCommand = Callable[[EditorModel], object]
 
 
 class TextKey(Key[PromptKeyboard]):
@@ -20,7 +20,7 @@ class TextKey(Key[PromptKeyboard]):
         id: str,
         keys: str,
         words: str,
-        command: Command,
+        command: EditCommand,
         *,
         moves: bool = False,
         needs_text: bool = False,
@@ -29,20 +29,20 @@ class TextKey(Key[PromptKeyboard]):
         """`needs_text`: in an empty editor the key keeps the meaning that the surrounding screen gives it."""
         self.command = command
         self.needs_text_in_line = needs_text or needs_text_in_line
-        do = _moving(command) if moves else _editing(command, needs_text=needs_text)
+        do = _motion_runner(command) if moves else _edit_runner(command, needs_text=needs_text)
         super().__init__(id, keys, words, do)
 
 
-def _moving(command: Command) -> Callable[[PromptKeyboard], object]:
-    return lambda keyboard: keyboard.do(command)
+def _motion_runner(command: EditCommand) -> Callable[[PromptKeyboard], object]:
+    return lambda keyboard: keyboard.run_motion(command)
 
 
-def _editing(command: Command, *, needs_text: bool) -> Callable[[PromptKeyboard], object]:
-    return lambda keyboard: keyboard.edit(command, needs_text=needs_text)
+def _edit_runner(command: EditCommand, *, needs_text: bool) -> Callable[[PromptKeyboard], object]:
+    return lambda keyboard: keyboard.run_edit(command, needs_text=needs_text)
 
 
-def _selecting(move: Command) -> Callable[[PromptKeyboard], object]:
-    return lambda keyboard: keyboard.select(move)
+def _selection_runner(move: EditCommand) -> Callable[[PromptKeyboard], object]:
+    return lambda keyboard: keyboard.run_selecting_motion(move)
 
 
 KEYS: KeyTable[PromptKeyboard] = KeyTable(
@@ -51,7 +51,7 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "app.message.followUp",
         "alt+enter",
         "Send after the agent is done; a new line while idle",
-        PromptKeyboard.follow_up,
+        PromptKeyboard.submit_follow_up,
     ),
     Key(
         "tui.input.newLine",
@@ -65,7 +65,7 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
     Key("tui.editor.cursorDown", "down", "Row down, then newer prompts", PromptKeyboard.down),
     Key("tui.editor.historyPrevious", "alt+p", "Older prompt", PromptKeyboard.show_older),
     Key("tui.editor.historyNext", "alt+n", "Newer prompt", PromptKeyboard.show_newer),
-    Key("tui.editor.historySearch", "ctrl+r", "Search older prompts", PromptKeyboard.search_history),
+    Key("tui.editor.historySearch", "ctrl+r", "Search older prompts", PromptKeyboard.request_history_search),
     TextKey(
         "tui.editor.cursorLeft",
         "left",
@@ -112,33 +112,42 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         moves=True,
         needs_text_in_line=True,
     ),
-    Key("tui.editor.selectLeft", "shift+left", "Select to the left", _selecting(commands.move_left)),
-    Key("tui.editor.selectRight", "shift+right", "Select to the right", _selecting(commands.move_right)),
-    Key("tui.editor.selectUp", "shift+up", "Select a row up", lambda keys: keys.select(rows=-1)),
-    Key("tui.editor.selectDown", "shift+down", "Select a row down", lambda keys: keys.select(rows=1)),
+    Key("tui.editor.selectLeft", "shift+left", "Select to the left", _selection_runner(commands.move_left)),
+    Key(
+        "tui.editor.selectRight", "shift+right", "Select to the right", _selection_runner(commands.move_right)
+    ),
+    Key(
+        "tui.editor.selectUp", "shift+up", "Select a row up", lambda keys: keys.run_selecting_motion(rows=-1)
+    ),
+    Key(
+        "tui.editor.selectDown",
+        "shift+down",
+        "Select a row down",
+        lambda keys: keys.run_selecting_motion(rows=1),
+    ),
     Key(
         "tui.editor.selectWordLeft",
         "ctrl+shift+left,alt+shift+left",
         "Select a word to the left",
-        _selecting(commands.move_word_left),
+        _selection_runner(commands.move_word_left),
     ),
     Key(
         "tui.editor.selectWordRight",
         "ctrl+shift+right,alt+shift+right",
         "Select a word to the right",
-        _selecting(commands.move_word_right),
+        _selection_runner(commands.move_word_right),
     ),
     Key(
         "tui.editor.selectLineStart",
         "shift+home",
         "Select to the line's start",
-        _selecting(commands.move_line_start),
+        _selection_runner(commands.move_line_start),
     ),
     Key(
         "tui.editor.selectLineEnd",
         "shift+end",
         "Select to the line's end",
-        _selecting(commands.move_line_end),
+        _selection_runner(commands.move_line_end),
     ),
     TextKey("tui.editor.transpose", "alt+comma", "Swap the characters around the cursor", commands.transpose),
     TextKey(
@@ -151,13 +160,13 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "tui.editor.jumpForward",
         "ctrl+right_square_bracket",
         "Jump forward to a character (type it next)",
-        lambda keyboard: keyboard.jump(True),
+        lambda keyboard: keyboard.begin_jump(True),
     ),
     Key(
         "tui.editor.jumpBackward",
         "alt+ctrl+right_square_bracket,alt+right_square_bracket",
         "Jump back to a character (type it next)",
-        lambda keyboard: keyboard.jump(False),
+        lambda keyboard: keyboard.begin_jump(False),
     ),
     Key("tui.editor.pageUp", "ctrl+pageup", "Page up in the text", lambda keyboard: keyboard.page(-1)),
     Key("tui.editor.pageDown", "ctrl+pagedown", "Page down in the text", lambda keyboard: keyboard.page(1)),
@@ -212,9 +221,9 @@ KEYS: KeyTable[PromptKeyboard] = KeyTable(
         "tui.editor.expandPaste",
         "alt+e",
         "Expand the paste at the cursor",
-        lambda keyboard: keyboard.edit(commands.expand_chip),
+        lambda keyboard: keyboard.run_edit(commands.expand_chip),
     ),
-    Key("app.editor.external", "ctrl+g", "Edit in your own editor", PromptKeyboard.edit_elsewhere),
-    Key("app.clipboard.paste", "ctrl+v", "Paste text or an image", PromptKeyboard.paste_clipboard),
+    Key("app.editor.external", "ctrl+g", "Edit in your editor", PromptKeyboard.request_external_editor),
+    Key("app.clipboard.paste", "ctrl+v", "Paste text or an image", PromptKeyboard.request_clipboard),
 )
 TEXT_KEYS = tuple(key for key in KEYS if isinstance(key, TextKey))

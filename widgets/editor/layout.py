@@ -10,13 +10,13 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from widgets.editor.graphemes import TAB, Grapheme, boundary_before, graphemes, is_chip, width
+from widgets.editor.graphemes import TAB_CELLS, Grapheme, boundary_before, graphemes, is_chip, width
 
 Span = tuple[int, int]
-_START = attrgetter("start")
+_get_start = attrgetter("start")
 
 
-class LaidRow(NamedTuple):
+class LayoutRow(NamedTuple):
     """A row on the screen: a range of a line."""
 
     line: int
@@ -25,7 +25,7 @@ class LaidRow(NamedTuple):
 
 
 @lru_cache(64)
-def _ascii_rows(room: int) -> re.Pattern[str]:
+def _ascii_row_pattern(room: int) -> re.Pattern[str]:
     return re.compile(f".{{1,{room}}}$|.{{0,{room}}} |.{{1,{room}}}")
 
 
@@ -35,7 +35,7 @@ def wrap(line: str, room: int, chip_cells: Callable[[str], int]) -> list[Span]:
     if line.isascii() and "\t" not in line:
         if len(line) <= room:
             return [(0, len(line))]
-        spans = [match.span() for match in _ascii_rows(room).finditer(line)]
+        spans = [match.span() for match in _ascii_row_pattern(room).finditer(line)]
         if (
             spans[-1][1] - spans[-1][0] > room
         ):  # it ends in a space that hangs into the last column, so the caret needs another row
@@ -50,7 +50,7 @@ def _wrap_slowly(line: str, room: int, chip_cells: Callable[[str], int]) -> list
     start = index = column = 0
     after_blank = -1
     while index < len(cells):
-        size = _size(cells[index], line, column, room, chip_cells)
+        size = _grapheme_cells(cells[index], line, column, room, chip_cells)
         first, last, _ = cells[index]
         if column + size <= room:
             column += size
@@ -63,18 +63,20 @@ def _wrap_slowly(line: str, room: int, chip_cells: Callable[[str], int]) -> list
         elif after_blank > start:
             cut = after_blank
         else:
-            cut = max(first, cells[bisect_left(cells, start, key=_START)].end)
+            cut = max(first, cells[bisect_left(cells, start, key=_get_start)].end)
         spans.append((start, cut))
         start, column, after_blank = cut, 0, -1
-        index = bisect_left(cells, start, key=_START)
+        index = bisect_left(cells, start, key=_get_start)
     spans.append((start, len(line)))
     return spans
 
 
-def _size(grapheme: Grapheme, line: str, column: int, room: int, chip_cells: Callable[[str], int]) -> int:
+def _grapheme_cells(
+    grapheme: Grapheme, line: str, column: int, room: int, chip_cells: Callable[[str], int]
+) -> int:
     char = line[grapheme.start]
     if char == "\t":
-        return TAB - column % TAB
+        return TAB_CELLS - column % TAB_CELLS
     if is_chip(char):
         return min(room, chip_cells(char))
     return grapheme.cells
@@ -87,17 +89,17 @@ class Layout:
         self.row_count = 1
         self._lines: list[str] = [""]
         self._spans: list[list[Span]] = [[(0, 0)]]
-        self._firsts: list[int] = [0]
+        self._first_rows: list[int] = [0]
         """The first row of each line."""
-        self._labels: dict[str, str] = {}
-        self._room = 1
+        self._chip_labels: dict[str, str] = {}
+        self._text_width = 1
 
     def update(self, lines: Sequence[str], total: int, labels: dict[str, str]) -> None:
         """Wraps the lines for a width of `total` cells, including the column of the caret."""
         room = max(1, total - 1)
         old = self._lines
-        if (room, labels) != (self._room, self._labels):
-            self._room, self._labels = room, labels
+        if (room, labels) != (self._text_width, self._chip_labels):
+            self._text_width, self._chip_labels = room, labels
             old = []
         least = min(len(old), len(lines))
         head = 0
@@ -108,34 +110,34 @@ class Layout:
             tail += 1
         changed = [wrap(line, room, self.chip_cells) for line in lines[head : len(lines) - tail]]
         self._spans[head : len(self._spans) - tail if old else len(self._spans)] = changed
-        self._firsts = list(accumulate(map(len, self._spans), initial=0))
-        self.row_count = self._firsts.pop()
+        self._first_rows = list(accumulate(map(len, self._spans), initial=0))
+        self.row_count = self._first_rows.pop()
         self._lines = list(lines)
 
-    def row(self, number: int) -> LaidRow:
+    def row(self, number: int) -> LayoutRow:
         """Returns the range of text in a row."""
-        line = bisect_right(self._firsts, number) - 1
-        start, end = self._spans[line][number - self._firsts[line]]
-        return LaidRow(line, start, end)
+        line = bisect_right(self._first_rows, number) - 1
+        start, end = self._spans[line][number - self._first_rows[line]]
+        return LayoutRow(line, start, end)
 
     @property
-    def rows(self) -> list[LaidRow]:
+    def rows(self) -> list[LayoutRow]:
         return [self.row(number) for number in range(self.row_count)]
 
     def chip_cells(self, char: str) -> int:
-        return min(self._room, len(self._labels.get(char, "?")))
+        return min(self._text_width, len(self._chip_labels.get(char, "?")))
 
     def label(self, char: str) -> str:
-        label = self._labels.get(char, "?")
-        return label if len(label) <= self._room else label[: max(0, self._room - 1)] + "…"
+        label = self._chip_labels.get(char, "?")
+        return label if len(label) <= self._text_width else label[: max(0, self._text_width - 1)] + "…"
 
-    def place(self, position: tuple[int, int]) -> tuple[int, int]:
+    def row_and_cell_of(self, position: tuple[int, int]) -> tuple[int, int]:
         """Returns the screen row and cell of a text position."""
         line, at = position
         spans = self._spans[line]
         within = max(0, bisect_right(spans, at, key=lambda span: span[0]) - 1)
         start = spans[within][0]
-        return self._firsts[line] + within, width(self._lines[line][start:at], self.chip_cells)
+        return self._first_rows[line] + within, width(self._lines[line][start:at], self.chip_cells)
 
     def position(self, row: int, cell: int) -> tuple[int, int]:
         """Returns the text position at a screen row and cell, or the nearest one in that row."""
@@ -144,11 +146,11 @@ class Layout:
         text = self._lines[line][start:end]
         column = 0
         for grapheme in graphemes(text):
-            size = _size(grapheme, text, column, self._room, self.chip_cells)
+            size = _grapheme_cells(grapheme, text, column, self._text_width, self.chip_cells)
             if column + size > cell:
                 return line, start + grapheme.start
             column += size
-        is_last = row + 1 >= self._firsts[line] + len(self._spans[line])
+        is_last = row + 1 >= self._first_rows[line] + len(self._spans[line])
         if is_last or end == start:
             return line, end
         return line, boundary_before(self._lines[line], end)

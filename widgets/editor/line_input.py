@@ -15,11 +15,11 @@ from textual.widget import Widget
 from widgets.editor.key_dispatch import consume, run_widget_binding
 from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.paste import clean
+from widgets.editor.paste import clean_pasted_text
 from widgets.line import RowBuilder, cells
 from widgets.terminal import caret
 
-_KEYS = {key.id: key for key in TEXT_KEYS}
+_KEY_BY_ID = {key.id: key for key in TEXT_KEYS}
 
 
 class LineInput(Widget, can_focus=True):
@@ -49,20 +49,20 @@ class LineInput(Widget, can_focus=True):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
-        self.model = EditorModel(clean(text).replace("\n", " "))
+        self.model = EditorModel(clean_pasted_text(text).replace("\n", " "))
         self.mark = mark
         self.placeholder = placeholder
         self.is_secret = is_secret
-        self._seen = self.model.version
-        self._left = 0
+        self._drawn_version = self.model.version
+        self._first_visible_cell = 0
 
     @property
     def text(self) -> str:
         return self.model.text
 
     def set_text(self, text: str) -> None:
-        self.model.set_text(clean(text).replace("\n", " "))
-        self._changed()
+        self.model.set_text(clean_pasted_text(text).replace("\n", " "))
+        self._post_change()
 
     def clear(self) -> bool:
         """Clears the text; returns False if it was empty."""
@@ -83,32 +83,32 @@ class LineInput(Widget, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.has_focus:
-            caret.place(self, cells(self.mark) + self._scrolled()[1], 0)
+            caret.place(self, cells(self.mark) + self._visible_part()[1], 0)
         return super().render_lines(crop)
 
-    def _shown(self) -> str:
+    def _shown_text(self) -> str:
         text = self.model.text.replace("\t", " ")
         return "•" * len(text) if self.is_secret else text
 
-    def _scrolled(self) -> tuple[str, int]:
+    def _visible_part(self) -> tuple[str, int]:
         """Returns the part of the text that fits, and the caret's cell in it."""
         room = max(1, self.size.width - cells(self.mark) - 1)
-        text, at = self._shown(), self.model.cursor[1]
-        self._left = min(self._left, at)
-        while cells(text[self._left : at]) > room:
-            self._left += 1
-        return text[self._left :], cells(text[self._left : at])
+        text, at = self._shown_text(), self.model.cursor[1]
+        self._first_visible_cell = min(self._first_visible_cell, at)
+        while cells(text[self._first_visible_cell : at]) > room:
+            self._first_visible_cell += 1
+        return text[self._first_visible_cell :], cells(text[self._first_visible_cell : at])
 
     def render_line(self, y: int) -> Strip:
         line = RowBuilder(self.size.width, self.rich_style)
         line.add(self.mark, self.get_component_rich_style("line-input--mark"))
-        text, at = self._scrolled()
+        text, at = self._visible_part()
         if self.model.text:
             line.add(text)
         else:
             line.add(self.placeholder, self.get_component_rich_style("line-input--placeholder"))
         strip = line.strip()
-        if self.has_focus and caret.is_drawn(self):
+        if self.has_focus and caret.must_draw_caret(self):
             place = min(cells(self.mark) + at, self.size.width - 1)
             before, under, after = strip.divide([place, place + 1, self.size.width])
             style = self.get_component_rich_style("line-input--caret")
@@ -124,40 +124,40 @@ class LineInput(Widget, can_focus=True):
     async def on_key(self, event: events.Key) -> None:
         if event.character is not None and event.is_printable:
             consume(event)
-            self.model.type(clean(event.character))
-            self._changed()
+            self.model.type_text(clean_pasted_text(event.character))
+            self._post_change()
         else:
             await run_widget_binding(self, event)
 
     def on_paste(self, event: events.Paste) -> None:
         consume(event)
-        self.model.insert(" ".join(clean(event.text[:20_000]).split("\n")).strip())
-        self._changed()
+        self.model.insert(" ".join(clean_pasted_text(event.text[:20_000]).split("\n")).strip())
+        self._post_change()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         offset = event.get_content_offset(self)
         if offset is None:
             return
         target = offset.x - cells(self.mark)
-        text = self._shown()
-        at = self._left
-        while at < len(text) and cells(text[self._left : at + 1]) <= target:
+        text = self._shown_text()
+        at = self._first_visible_cell
+        while at < len(text) and cells(text[self._first_visible_cell : at + 1]) <= target:
             at += 1
         self.model.move_to((0, at))
-        self._changed()
+        self._post_change()
 
-    def _changed(self) -> None:
+    def _post_change(self) -> None:
         self.refresh()
-        if self._seen != self.model.version:
-            self._seen = self.model.version
+        if self._drawn_version != self.model.version:
+            self._drawn_version = self.model.version
             self.post_message(self.Changed(self, self.model.text))
 
     def action_do(self, id: str) -> None:
         """Runs a text key of the editor."""
-        key = _KEYS[id]
+        key = _KEY_BY_ID[id]
         if key.needs_text_in_line and not self.model.text:
             raise SkipAction  # the key keeps the meaning that the surrounding screen gives it
         if key.id == "tui.editor.deleteCharForward" and self.model.cursor[1] == len(self.model.text):
             raise SkipAction  # there is nothing to delete at the end, so the screen handles the key
         key.command(self.model)
-        self._changed()
+        self._post_change()

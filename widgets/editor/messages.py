@@ -5,7 +5,7 @@ from textual.message import Message
 from widgets.editor.chips import Attachment, UnsentPrompt
 
 
-class Sent(Message, namespace="prompt_editor"):
+class PromptMessage(Message, namespace="prompt_editor"):
     """Base of submitted prompts: `text` has pastes in full; `draft` is the editor's content, given back by
     `restore`."""
 
@@ -16,11 +16,11 @@ class Sent(Message, namespace="prompt_editor"):
         self.draft = draft
 
 
-class Submitted(Sent, namespace="prompt_editor"):
+class Submitted(PromptMessage, namespace="prompt_editor"):
     """Enter was pressed: send the text, or steer the running agent with it."""
 
 
-class FollowUp(Sent, namespace="prompt_editor"):
+class FollowUp(PromptMessage, namespace="prompt_editor"):
     """Alt+Enter was pressed while the agent works: send the text when the agent is done."""
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from widgets.editor.chips import Chips, UnsentPrompt
-from widgets.editor.graphemes import boundary_after, snap
-from widgets.editor.register import Register
+from widgets.editor.graphemes import boundary_after, snap_to_boundary
+from widgets.editor.vi_register import ViRegister
 
 Position = tuple[int, int]
 MarkKind = Literal["char", "inclusive", "line"]
@@ -53,7 +53,7 @@ class _Edit(NamedTuple):
     inserted: str
 
 
-class _Unit:
+class _UndoUnit:
     """Edits that one undo reverts together."""
 
     def __init__(self, before: Position) -> None:
@@ -62,7 +62,7 @@ class _Unit:
         self.after = before
 
 
-def end_of(start: Position, text: str) -> Position:
+def position_after_text(start: Position, text: str) -> Position:
     """Returns the end position of a text inserted at `start`."""
     breaks = text.count("\n")
     if not breaks:
@@ -85,20 +85,20 @@ class EditorModel:
         self.cursor: Position = (len(self.lines) - 1, len(self.lines[-1]))
         self.chips = Chips()
         self.kills = KillRing()
-        self.register = Register()
+        self.register = ViRegister()
         self.mark: Position | None = None
         """The other end of the selection, if there is one."""
         self.mark_kind: MarkKind = "char"
         self.version = 0
         """A number that changes with every change of the text."""
-        self._undo: list[_Unit] = []
-        self._redo: list[_Unit] = []
-        self._last = ""
+        self._undo: list[_UndoUnit] = []
+        self._redo: list[_UndoUnit] = []
+        self._last_command_kind = ""
         """The kind of the last command, if it affects the next: type, space, rub, kill or yank."""
-        self._yanked: tuple[Position, Position] | None = None
-        self._group: _Unit | None = None
+        self._yanked_range: tuple[Position, Position] | None = None
+        self._undo_group: _UndoUnit | None = None
         self._is_grouping = False
-        """Whether changes are grouped to one undo unit, which is `_group` once it has begun."""
+        """Whether changes are grouped to one undo unit, which is `_undo_group` once it has begun."""
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -107,11 +107,11 @@ class EditorModel:
         return "\n".join(self.lines)
 
     @property
-    def line(self) -> str:
+    def current_line(self) -> str:
         return self.lines[self.cursor[0]]
 
     @property
-    def end(self) -> Position:
+    def end_position(self) -> Position:
         return len(self.lines) - 1, len(self.lines[-1])
 
     @property
@@ -121,27 +121,29 @@ class EditorModel:
     @property
     def before_cursor(self) -> str:
         """The cursor's line up to the cursor."""
-        return self.line[: self.cursor[1]]
+        return self.current_line[: self.cursor[1]]
 
     def draft(self) -> UnsentPrompt:
         text = self.text
-        return UnsentPrompt(text=text, chips=self.chips.used(text), row=self.cursor[0], column=self.cursor[1])
+        return UnsentPrompt(
+            text=text, chips=self.chips.chips_in(text), row=self.cursor[0], column=self.cursor[1]
+        )
 
     # -- changing ------------------------------------------------------------------------------------------
 
-    def type(self, text: str) -> None:
+    def type_text(self, text: str) -> None:
         """Inserts typed text. A typed word is one undo unit; white space begins the next."""
         is_space = text.isspace()
-        joins = self._last == "space" or (self._last == "type" and not is_space)
-        start, end = selected(self) or (self.cursor, self.cursor)
+        joins = self._last_command_kind == "space" or (self._last_command_kind == "type" and not is_space)
+        start, end = selection_range(self) or (self.cursor, self.cursor)
         self._replace(start, end, text, joins=joins and start == end)
-        self._last = "space" if is_space else "type"
+        self._last_command_kind = "space" if is_space else "type"
 
     def insert(self, text: str) -> None:
         """Inserts a text as one undo unit."""
         if text:
             self.end_undo_run()
-            start, end = selected(self) or (self.cursor, self.cursor)
+            start, end = selection_range(self) or (self.cursor, self.cursor)
             self._replace(start, end, text)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
@@ -151,62 +153,64 @@ class EditorModel:
 
     def set_text(self, text: str) -> None:
         """Replaces the whole text as one undo unit; the cursor moves to its end."""
-        self.replace((0, 0), self.end, text)
+        self.replace((0, 0), self.end_position, text)
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Replaces the text and clears the undo history: after sending, or for a restored draft."""
         draft = draft or UnsentPrompt()
-        self.chips.keep_only("".join((*self.kills.entries, *self.register.text)))
-        self.lines = self.chips.adopt(draft.text, draft.chips).split("\n")
+        self.chips.keep_only_in("".join((*self.kills.entries, *self.register.text)))
+        self.lines = self.chips.adopt_chips(draft.text, draft.chips).split("\n")
         row = min(max(0, draft.row), len(self.lines) - 1)
-        self.cursor = (row, snap(self.lines[row], draft.column))
+        self.cursor = (row, snap_to_boundary(self.lines[row], draft.column))
         self._undo.clear()
         self._redo.clear()
         self.end_undo_run()
-        self.mark = self._group = None
+        self.mark = self._undo_group = None
         self.version += 1
 
     def restore(self, draft: UnsentPrompt) -> None:
         """Replaces the text by another draft, as one undo unit."""
-        self.set_text(self.chips.adopt(draft.text, draft.chips))
+        self.set_text(self.chips.adopt_chips(draft.text, draft.chips))
 
     def erase(self, start: Position, end: Position) -> None:
         """Deletes a range. Consecutive deletions form one undo unit."""
         if start != end:
-            self._replace(start, end, "", joins=self._last == "rub")
-            self._last = "rub"
+            self._replace(start, end, "", joins=self._last_command_kind == "rub")
+            self._last_command_kind = "rub"
 
     def kill(self, start: Position, end: Position, *, is_forward: bool) -> None:
         """Deletes a range into the kill ring. Consecutive kills are joined."""
         if start == end:
             return
         self.kills.kill(
-            text_between(self.lines, start, end), is_forward=is_forward, joins=self._last == "kill"
+            text_between(self.lines, start, end),
+            is_forward=is_forward,
+            joins=self._last_command_kind == "kill",
         )
         self._replace(start, end, "")
-        self._last = "kill"
+        self._last_command_kind = "kill"
 
     def yank(self) -> None:
         if self.kills.newest:
             start = self.cursor
             self.insert(self.kills.newest)
-            self._yanked = (start, end_of(start, self.kills.newest))
-            self._last = "yank"
+            self._yanked_range = (start, position_after_text(start, self.kills.newest))
+            self._last_command_kind = "yank"
 
     def yank_pop(self) -> None:
         """Replaces the text yanked just before by the next older kill."""
-        if self._last != "yank" or self._yanked is None:
+        if self._last_command_kind != "yank" or self._yanked_range is None:
             return
-        start, end = self._yanked
+        start, end = self._yanked_range
         self._replace(start, end, self.kills.rotate())
-        self._yanked = (start, end_of(start, self.kills.newest))
-        self._last = "yank"
+        self._yanked_range = (start, position_after_text(start, self.kills.newest))
+        self._last_command_kind = "yank"
 
     # -- undo ----------------------------------------------------------------------------------------------
 
-    def group(self, is_open: bool) -> None:
+    def set_undo_group(self, is_open: bool) -> None:
         """Begins or ends a group of changes that one undo reverts together."""
-        self._is_grouping, self._group = is_open, None
+        self._is_grouping, self._undo_group = is_open, None
         self.end_undo_run()
 
     def undo(self) -> None:
@@ -214,9 +218,9 @@ class EditorModel:
             return
         unit = self._undo.pop()
         for edit in reversed(unit.edits):
-            self._apply(edit.start, end_of(edit.start, edit.inserted), edit.removed)
+            self._replace_range(edit.start, position_after_text(edit.start, edit.inserted), edit.removed)
         self._redo.append(unit)
-        self.cursor, self.mark, self._group = unit.before, None, None
+        self.cursor, self.mark, self._undo_group = unit.before, None, None
         self.end_undo_run()
 
     def redo(self) -> None:
@@ -224,22 +228,22 @@ class EditorModel:
             return
         unit = self._redo.pop()
         for edit in unit.edits:
-            self._apply(edit.start, end_of(edit.start, edit.removed), edit.inserted)
+            self._replace_range(edit.start, position_after_text(edit.start, edit.removed), edit.inserted)
         self._undo.append(unit)
-        self.cursor, self.mark, self._group = unit.after, None, None
+        self.cursor, self.mark, self._undo_group = unit.after, None, None
         self.end_undo_run()
 
     # -- moving --------------------------------------------------------------------------------------------
 
     def move_to(self, position: Position) -> None:
         row = min(max(0, position[0]), len(self.lines) - 1)
-        self.cursor = (row, snap(self.lines[row], position[1]))
+        self.cursor = (row, snap_to_boundary(self.lines[row], position[1]))
         self.end_undo_run()
 
     def end_undo_run(self) -> None:
         """Ends the current run of typing, killing or yanking: the next change is a separate undo unit."""
-        self._last = ""
-        self._yanked = None
+        self._last_command_kind = ""
+        self._yanked_range = None
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -249,30 +253,30 @@ class EditorModel:
         if removed == text:  # nothing changes, so there is nothing to undo
             self._place_cursor_after(start, text)
             return
-        if not ((joins or self._group is not None) and self._undo):
-            self._undo.append(_Unit(self.cursor))
+        if not ((joins or self._undo_group is not None) and self._undo):
+            self._undo.append(_UndoUnit(self.cursor))
             del self._undo[:-UNDO_LIMIT]
         if self._is_grouping:
-            self._group = self._undo[-1]
+            self._undo_group = self._undo[-1]
         self._redo.clear()
         unit = self._undo[-1]
         unit.edits.append(_Edit(start, removed, text))
-        self._apply(start, end, text)
+        self._replace_range(start, end, text)
         self._place_cursor_after(start, text)
         unit.after = self.cursor
 
     def _place_cursor_after(self, start: Position, text: str) -> None:
-        row, column = end_of(start, text)
-        self.cursor = (row, snap(self.lines[row], column))
+        row, column = position_after_text(start, text)
+        self.cursor = (row, snap_to_boundary(self.lines[row], column))
 
-    def _apply(self, start: Position, end: Position, text: str) -> None:
+    def _replace_range(self, start: Position, end: Position, text: str) -> None:
         head = self.lines[start[0]][: start[1]]
         tail = self.lines[end[0]][end[1] :]
         self.lines[start[0] : end[0] + 1] = (head + text + tail).split("\n")
         self.version += 1
 
 
-def selected(model: EditorModel) -> tuple[Position, Position] | None:
+def selection_range(model: EditorModel) -> tuple[Position, Position] | None:
     """Returns the start and end of the selection; None without one."""
     if model.mark is None:
         return None

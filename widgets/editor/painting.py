@@ -7,21 +7,22 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.editor.graphemes import TAB, graphemes, is_chip
+from widgets.editor.graphemes import TAB_CELLS, graphemes, is_chip
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position
-from widgets.key_labels import hint_parts
-from widgets.line import RowBuilder, cells, fit_cells
-from widgets.readable_styles import has_background
-from widgets.transcript.leaves.safe_text import crop
+from widgets.key_labels import split_hints
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, fit_cells
+from widgets.readable_styles import has_background, readable_style
+from widgets.status.segments import SEGMENT_GAP, Segment, fitting_segments
+from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
 MARK_CELLS = 2
 """The width of the mark column and a space, after which text begins on the whole page."""
 
-LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-PREFIX = "prompt--"
-COMPONENTS = frozenset(
-    PREFIX + name
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+STYLE_PREFIX = "prompt--"
+COMPONENT_NAMES = frozenset(
+    STYLE_PREFIX + name
     for name in (
         "text",
         "chip",
@@ -36,7 +37,11 @@ COMPONENTS = frozenset(
         "caret",
         "selected",
         "shell",
-        *(f"thinking-{level}" for level in LEVELS),
+        "pill",
+        "pill-accent",
+        "pill-warning",
+        "warning",
+        *(f"thinking-{level}" for level in THINKING_LEVELS),
     )
 )
 
@@ -48,16 +53,19 @@ class EditorStyles:
         self._widget = widget
         self._styles: dict[str, Style] = {}
         self.base = widget.rich_style
+        self.rule = " " if has_background(self.base) else "─"
+        """What fills the first and the last row: the editor's ground, and rules where grounds are invisible."""
 
     def __getitem__(self, name: str) -> Style:
         found = self._styles.get(name)
         if found is None:
-            key = PREFIX + name
-            if key not in COMPONENTS:
-                key = PREFIX + "thinking-off"
+            key = STYLE_PREFIX + name
+            if key not in COMPONENT_NAMES:
+                key = STYLE_PREFIX + "thinking-off"
             found = self._widget.get_component_rich_style(key)
             if name in ("selected", "caret") and not has_background(found):
                 found += Style(reverse=True)
+            found = readable_style(found)
             self._styles[name] = found
         return found
 
@@ -77,13 +85,21 @@ class RuleText(NamedTuple):
 
 
 def draw_rule(
-    look: EditorStyles, key: str, width: int, told: RuleText, *, hidden: int, arrow: str, char: str = "─"
+    look: EditorStyles,
+    key: str,
+    width: int,
+    told: RuleText,
+    *,
+    hidden: int,
+    arrow: str,
+    char: str,
+    status: Sequence[Segment] = (),
 ) -> Strip:
-    """Draws a rule with text in it and the number of rows hidden beyond it."""
+    """Draws the row above or below the text: words, the status and the number of rows hidden beyond it."""
     rule = look[key]
     line = RowBuilder(width, look.base)
     right = f" {arrow} {hidden} more " if hidden else ""
-    hints = hint_parts(told.hints)
+    hints = split_hints(told.hints)
     size = cells(right) + sum(cells(text) for text, _ in hints) + (2 if hints else 0)
     if size + 16 > width and hints:
         hints, size = [], cells(right)
@@ -91,16 +107,21 @@ def draw_rule(
     if told.words and room > 2:
         line.add(told.mark or char, look["alive"] if told.mark else rule).add(" ")
         if told.is_hints:
-            _add_hints(line, look, hint_parts(told.words), room)
+            _add_key_hints(line, look, split_hints(told.words), room)
         else:
             figures = f" · {told.figures}" if told.figures else ""
-            line.add(fit_to(told.words, room - cells(figures)), look["status"])
-            line.add(fit_to(figures, line.room), look["detail"])
+            line.add(fit_text(told.words, room - cells(figures)), look["status"])
+            line.add(fit_text(figures, line.remaining_cells), look["detail"])
+        line.add(" ")
+    if status:
+        if not line.used:
+            line.add(char, rule).add(" ")
+        _add_status(line, look, key, status, width - size - RIGHT_MARGIN)
         line.add(" ")
     line.fill_to(width - size - (1 if size else 0), char, rule)
     if hints:
         line.add(" ")
-        _add_hints(line, look, hints, line.room)
+        _add_key_hints(line, look, hints, line.remaining_cells)
         line.add(" ")
     if right:
         line.add(right, look["hidden"])
@@ -108,14 +129,31 @@ def draw_rule(
     return line.strip()
 
 
-def _add_hints(line: RowBuilder, look: EditorStyles, hints: Sequence[tuple[str, bool]], room: int) -> None:
+def _add_key_hints(
+    line: RowBuilder, look: EditorStyles, hints: Sequence[tuple[str, bool]], room: int
+) -> None:
     for text, is_key in hints:
-        text = fit_to(text, room)
+        text = fit_text(text, room)
         line.add(text, look["key" if is_key else "detail"])
         room -= cells(text)
 
 
-def fit_to(text: str, room: int) -> str:
+def _add_status(
+    line: RowBuilder, look: EditorStyles, key: str, status: Sequence[Segment], width: int
+) -> None:
+    """Adds the mode as a pill, the model, and the thinking level in its colour."""
+    for number, segment in enumerate(fitting_segments(status, width - line.used - 2)):
+        line.add(SEGMENT_GAP if number or line.used > MARK_CELLS else "")
+        if segment.id == "permissions":
+            mode, _, rest = segment.text.partition(", ")
+            pill = f"pill-{segment.tone}" if segment.tone in ("accent", "warning") else "pill"
+            line.add(f" {mode.upper()} ", look[pill]).add(f" {rest}" if rest else "", look["warning"])
+        else:
+            name = {"thinking": key, "model": "status"}.get(segment.id, "detail")
+            line.add(segment.text, look["warning" if segment.tone == "warning" else name])
+
+
+def fit_text(text: str, room: int) -> str:
     return text if cells(text) <= room else fit_cells(text, max(0, room)).rstrip()
 
 
@@ -139,7 +177,11 @@ def draw_row(
     is_empty = model.lines == [""]
     if 0 <= row < layout.row_count:
         number, start, end = layout.row(row)
-        text = crop(placeholder, max(1, line.room - 1)) if is_empty else model.lines[number][start:end]
+        text = (
+            cut_end_to_fit(placeholder, max(1, line.remaining_cells - RIGHT_MARGIN))
+            if is_empty
+            else model.lines[number][start:end]
+        )
         style = look["placeholder" if is_empty else "text"]
         caret = place[1] if place is not None and place[0] == row else -1
         inside = range(0)
@@ -168,7 +210,7 @@ def _draw_text(
             shown, look_of = layout.label(shown[0]), look["chip"]
             size = cells(shown)
         elif shown[0] == "\t":
-            size = TAB - column % TAB
+            size = TAB_CELLS - column % TAB_CELLS
             shown = " " * size
         is_caret = column <= caret < column + max(1, size)
         if start in inside:

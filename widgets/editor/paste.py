@@ -10,26 +10,26 @@ from urllib.parse import unquote, urlsplit
 from tools.patterns import late
 from widgets.editor.chips import strip_chips
 
-CHIP_LINES = 10
-CHIP_CHARS = 1000
+MIN_CHIP_LINES = 10
+MIN_CHIP_CHARS = 1000
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
-_SEQUENCES = late(
+_ESCAPE_SEQUENCES = late(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]"  # CSI
     "|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC, DCS and other strings
     "|[ -/]*[0-~])?"
 )
-_CONTROLS = late(
+_CONTROL_CHARACTERS = late(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_BREAKS = late("\r\n?|\u2028|\u2029")
+_LINE_BREAKS = late("\r\n?|\u2028|\u2029")
 
 
-def clean(text: str) -> str:
+def clean_pasted_text(text: str) -> str:
     """Returns text as a user could type it. Tabs are kept, because they matter in pasted code."""
     if "\x1b" in text:
-        text = _SEQUENCES.sub("", text)
-    return strip_chips(_CONTROLS.sub("", _BREAKS.sub("\n", text)))
+        text = _ESCAPE_SEQUENCES.sub("", text)
+    return strip_chips(_CONTROL_CHARACTERS.sub("", _LINE_BREAKS.sub("\n", text)))
 
 
 async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
@@ -41,15 +41,15 @@ async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
         end = len(text) if end < 0 or end - start > 4 * piece else end + 1
         if end - start > 8 * piece:  # a single endless line
             end = start + piece
-        cleaned.append(clean(text[start:end]))
+        cleaned.append(clean_pasted_text(text[start:end]))
         start = end
         await asyncio.sleep(0)
     return "".join(cleaned)
 
 
-def is_long(text: str, *, lines: int = CHIP_LINES) -> bool:
+def is_long_paste(text: str, *, lines: int = MIN_CHIP_LINES) -> bool:
     """Whether a paste is shown as a chip."""
-    return len(text) > CHIP_CHARS or text.count("\n") >= lines
+    return len(text) > MIN_CHIP_CHARS or text.count("\n") >= lines
 
 
 def dropped_images(text: str) -> tuple[Path, ...]:
@@ -59,27 +59,27 @@ def dropped_images(text: str) -> tuple[Path, ...]:
         return ()
     paths: list[Path] = []
     for line in text.split("\n"):
-        whole = _path(line.strip())
+        whole = _image_path(line.strip())
         if whole is not None and " " in line and "\\" not in line and line.strip()[0] not in "'\"":
-            words = [line.strip()] if line.lower().count(".") == 1 else _words(line)
+            words = [line.strip()] if line.lower().count(".") == 1 else _split_words(line)
         else:
-            words = _words(line)
+            words = _split_words(line)
         for word in words:
-            path = _path(word)
+            path = _image_path(word)
             if path is None:
                 return ()
             paths.append(path)
     return tuple(paths)
 
 
-def _words(line: str) -> list[str]:
+def _split_words(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:
         return [line]
 
 
-def _path(word: str) -> Path | None:
+def _image_path(word: str) -> Path | None:
     if word.startswith("file://"):
         word = unquote(urlsplit(word).path)
     if not word.startswith(("/", "~/", "./", "../")) or not word.lower().endswith(IMAGE_SUFFIXES):

@@ -16,18 +16,18 @@ from textual.widget import Widget
 from widgets.editor import commands, messages
 from widgets.editor.chips import Attachment, ImageChip, PasteChip, UnsentPrompt
 from widgets.editor.history import History
-from widgets.editor.images import image_file
+from widgets.editor.images import read_image_file
 from widgets.editor.key_dispatch import consume, run_widget_binding
 from widgets.editor.keyboard import Popup, PromptKeyboard
 from widgets.editor.keys import KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.painting import COMPONENTS
+from widgets.editor.painting import COMPONENT_NAMES
 from widgets.editor.paste import (
-    CHIP_LINES,
-    clean,
+    MIN_CHIP_LINES,
     clean_in_chunks,
+    clean_pasted_text,
     dropped_images,
-    is_long,
+    is_long_paste,
     needs_space_before,
 )
 from widgets.editor.surface import Surface
@@ -40,7 +40,7 @@ class PromptEditor(Widget, can_focus=True):
     """The multi-line editor for prompts."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENT_NAMES)
     DEFAULT_CSS = "PromptEditor { height: 3; }"
 
     Submitted = messages.Submitted
@@ -66,7 +66,7 @@ class PromptEditor(Widget, can_focus=True):
         self.follows_up: Callable[[], bool] = lambda: False
         """Returns whether Alt+Enter sends a follow-up, as while the agent works, instead of inserting a line
         break."""
-        self.paste_chip_lines = CHIP_LINES
+        self.paste_chip_lines = MIN_CHIP_LINES
         """A paste with more lines becomes a chip."""
         self._seen_version = self.model.version
 
@@ -83,23 +83,23 @@ class PromptEditor(Widget, can_focus=True):
 
     def set_text(self, text: str) -> None:
         """Replaces the text; undo restores the old one."""
-        self.model.set_text(clean(text))
-        self.changed()
+        self.model.set_text(clean_pasted_text(text))
+        self.update_after_command()
 
     def restore(self, draft: UnsentPrompt) -> None:
         """Shows a draft with its chips: a saved one, an older prompt, or a queued message."""
         self.model.restore(draft)
-        self.changed()
+        self.update_after_command()
 
     def insert(self, text: str) -> None:
-        self.model.insert(clean(text))
-        self.changed()
+        self.model.insert(clean_pasted_text(text))
+        self.update_after_command()
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Replaces a part of the cursor's line, as one undo unit."""
         row = self.model.cursor[0]
         self.model.replace((row, start), (row, end), text)
-        self.changed()
+        self.update_after_command()
 
     def clear(self) -> bool:
         """Clears the editor; returns False if it was empty. Undo and the history can restore the
@@ -108,42 +108,42 @@ class PromptEditor(Widget, can_focus=True):
             return False
         self.history.add(self.model.draft())
         self.model.set_text("")
-        self.changed()
+        self.update_after_command()
         return True
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
         """Replaces the content without undo history, optionally by a saved draft."""
         self.model.reset(draft)
-        self.keyboard.vi.begin()
-        self.changed()
+        self.keyboard.vi.start_new_prompt()
+        self.update_after_command()
 
     def paste(self, text: str) -> None:
         """Inserts foreign text: cleaned, and as a chip if it is long."""
-        self._insert_paste(clean(text))
+        self._insert_paste(clean_pasted_text(text))
 
     def _insert_paste(self, text: str) -> None:
-        if is_long(text, lines=self.paste_chip_lines):
+        if is_long_paste(text, lines=self.paste_chip_lines):
             commands.insert_chip(self.model, PasteChip(text=text))
         else:
             if needs_space_before(text, self.model.before_cursor):
                 text = " " + text
             self.model.insert(text)
-        self.changed()
+        self.update_after_command()
 
     def attach(self, image: Attachment) -> None:
         """Inserts an image as a chip."""
         commands.insert_chip(self.model, ImageChip(image=image))
-        self.changed()
+        self.update_after_command()
 
-    def changed(self, *, keeps_goal: bool = False) -> None:
+    def update_after_command(self, *, keeps_goal: bool = False) -> None:
         """Called after each command: redraws, and posts a message if the text changed."""
         if not keeps_goal:
-            self.surface.forget_goal()
+            self.surface.reset_goal_column()
         if self.model.version == self._seen_version:
-            self.surface.show_cursor()
+            self.surface.scroll_to_cursor()
         else:
             self._seen_version = self.model.version
-            self.surface.lay_out()
+            self.surface.update_layout()
             self.post_message(self.Changed(self.model.draft()))
         if self.popup is not None:
             self.popup.update()
@@ -158,7 +158,7 @@ class PromptEditor(Widget, can_focus=True):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        return self.surface.line(y)
+        return self.surface.draw_line(y)
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         return character is not None and character.isprintable()
@@ -182,16 +182,16 @@ class PromptEditor(Widget, can_focus=True):
 
     def action_do(self, id: str) -> object:
         """Runs a key of the table by its id."""
-        return KEYS.do(id, self.keyboard)
+        return KEYS.run_key(id, self.keyboard)
 
     async def on_key(self, event: events.Key) -> None:
         character = event.character
-        if self.keyboard.vi.hears(event):
+        if self.keyboard.vi.handle_key(event):
             consume(event)
             return
         if character is not None and event.is_printable:
             consume(event)
-            self.keyboard.write(clean(character))
+            self.keyboard.type_character(clean_pasted_text(character))
             return
         if self.keyboard.is_jumping:
             self.keyboard.cancel_jump()
@@ -201,13 +201,13 @@ class PromptEditor(Widget, can_focus=True):
                 return
         await run_widget_binding(self, event)
         if self.keyboard.vi.status:
-            self.keyboard.vi.show()
+            self.keyboard.vi.update_display()
 
     async def on_paste(self, event: events.Paste) -> None:
         consume(event)
         paths = dropped_images(event.text)
         if paths:
-            self.run_worker(_attach_dropped(self, paths, event.text), exit_on_error=False)
+            self.run_worker(_attach_dropped_images(self, paths, event.text), exit_on_error=False)
         elif len(event.text) > LARGE_PASTE_CHARS:
             self._insert_paste(await clean_in_chunks(event.text))
         else:
@@ -222,12 +222,12 @@ class PromptEditor(Widget, can_focus=True):
         self.model.mark = None
         self.model.move_to(place)
         if is_same and commands.expand_chip(self.model):
-            self.history.leave()
-        self.changed()
+            self.history.end_browsing()
+        self.update_after_command()
 
 
-async def _attach_dropped(editor: PromptEditor, paths: Sequence[Path], text: str) -> None:
-    found = [await asyncio.to_thread(image_file, path) for path in paths]
+async def _attach_dropped_images(editor: PromptEditor, paths: Sequence[Path], text: str) -> None:
+    found = [await asyncio.to_thread(read_image_file, path) for path in paths]
     images = [image for image in found if image is not None]
     if len(images) < len(found):
         editor.paste(text)

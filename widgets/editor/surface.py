@@ -1,13 +1,16 @@
 """Draws the editor's visible rows between its two rules, and the caret."""
 
+from collections.abc import Sequence
+
 from textual import events
 from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.editor.layout import Layout
-from widgets.editor.model import EditorModel, Position, selected
+from widgets.editor.model import EditorModel, Position, selection_range
 from widgets.editor.painting import MARK_CELLS, EditorStyles, RuleText, draw_row, draw_rule
+from widgets.status.segments import Segment
 from widgets.terminal import caret
 
 
@@ -28,12 +31,14 @@ class Surface:
         self._blinks = False
         self._is_bar = False
         self._layout = Layout()
-        self._top = 0
-        self._goal: int | None = None
+        self._first_visible_row = 0
+        self._goal_column: int | None = None
         """The column to keep while moving between rows."""
         self._thinking = "off"
         self._rule_text = RuleText()
-        self._look: EditorStyles | None = None
+        self.status: tuple[Segment, ...] = ()
+        """The mode and the model, shown below the text."""
+        self._editor_styles: EditorStyles | None = None
 
     # -- appearance ----------------------------------------------------------------------------------------
 
@@ -41,6 +46,12 @@ class Surface:
         """Sets the thinking level, which the rules show by their colour."""
         self._thinking = level
         self._widget.refresh()
+
+    def show_status(self, status: Sequence[Segment]) -> None:
+        """Shows the mode and the model below the text."""
+        if tuple(status) != self.status:
+            self.status = tuple(status)
+            self._widget.refresh(Region(0, self._widget.size.height - 1, self._widget.size.width, 1))
 
     def show_rule_text(self, told: RuleText) -> None:
         """Redraws only the upper rule with another text."""
@@ -54,15 +65,15 @@ class Surface:
         self._widget.refresh(Region(0, 0, width, 1))
 
     @property
-    def _indent(self) -> int:
+    def _text_indent(self) -> int:
         return MARK_CELLS + self._padding_x
 
-    def set_padding(self, columns: int) -> None:
+    def set_side_padding(self, columns: int) -> None:
         """Sets the number of blank columns on both sides."""
         if columns != self._padding_x:
             self._padding_x = columns
             if self._widget.is_attached:
-                self.lay_out()
+                self.update_layout()
 
     def set_blinking(self, blinks: bool) -> None:
         """Whether the terminal's cursor blinks at the caret."""
@@ -71,7 +82,7 @@ class Surface:
             if self._widget.has_focus:
                 caret.show(self._widget, blinks=blinks, is_bar=self._is_bar)
 
-    def set_bar(self, is_bar: bool) -> None:
+    def set_bar_caret(self, is_bar: bool) -> None:
         """Sets the caret's shape: a bar between characters, or a block on one."""
         if is_bar != self._is_bar:
             self._is_bar = is_bar
@@ -85,7 +96,7 @@ class Surface:
                     self._widget, blinks=lambda: self._blinks, is_bar=lambda: self._is_bar
                 )
             case events.Resize():
-                self.lay_out()
+                self.update_layout()
             case events.Focus():
                 caret.show(self._widget, blinks=self._blinks, is_bar=self._is_bar)
             case events.Blur():
@@ -96,7 +107,7 @@ class Surface:
                 self._scroll(1, event)
 
     def forget_styles(self) -> None:
-        self._look = None
+        self._editor_styles = None
 
     # -- places --------------------------------------------------------------------------------------------
 
@@ -107,54 +118,56 @@ class Surface:
 
     @property
     def is_first_row(self) -> bool:
-        return self._layout.place(self._model.cursor)[0] == 0
+        return self._layout.row_and_cell_of(self._model.cursor)[0] == 0
 
     @property
     def is_last_row(self) -> bool:
-        return self._layout.place(self._model.cursor)[0] + 1 >= self._layout.row_count
+        return self._layout.row_and_cell_of(self._model.cursor)[0] + 1 >= self._layout.row_count
 
     def position_at(self, offset: Offset) -> Position:
         """Returns the text position under a cell of the widget."""
-        return self._layout.position(self._top + offset.y - 1, max(0, offset.x - self._indent))
+        return self._layout.position(
+            self._first_visible_row + offset.y - 1, max(0, offset.x - self._text_indent)
+        )
 
     def move_rows(self, delta: int) -> None:
         """Moves the cursor up or down; it returns to its column in rows that are long enough."""
-        row, cell = self._layout.place(self._model.cursor)
-        goal = cell if self._goal is None else self._goal
+        row, cell = self._layout.row_and_cell_of(self._model.cursor)
+        goal = cell if self._goal_column is None else self._goal_column
         self._model.move_to(self._layout.position(row + delta, goal))
-        self._goal = goal
+        self._goal_column = goal
 
-    def forget_goal(self) -> None:
-        self._goal = None
+    def reset_goal_column(self) -> None:
+        self._goal_column = None
 
     # -- visible rows --------------------------------------------------------------------------------------
 
-    def lay_out(self) -> None:
+    def update_layout(self) -> None:
         """Lays out again after the text or the size changed."""
         widget, chips = self._widget, self._model.chips
         labels = chips.labels(self._model.text) if chips.known else {}
-        width = (widget.size.width or widget.app.size.width) - self._indent - self._padding_x
+        width = (widget.size.width or widget.app.size.width) - self._text_indent - self._padding_x - 1
         self._layout.update(self._model.lines, width, labels)
         height = self.visible_rows + 2
         if widget.styles.height is None or widget.styles.height.value != height:
             widget.styles.height = height
-        self.show_cursor()
+        self.scroll_to_cursor()
 
-    def show_cursor(self) -> None:
-        row = self._layout.place(self._model.cursor)[0]
+    def scroll_to_cursor(self) -> None:
+        row = self._layout.row_and_cell_of(self._model.cursor)[0]
         rows = self.visible_rows
-        self._top = max(0, min(self._top, row, self._layout.row_count - rows))
-        if row >= self._top + rows:
-            self._top = row - rows + 1
+        self._first_visible_row = max(0, min(self._first_visible_row, row, self._layout.row_count - rows))
+        if row >= self._first_visible_row + rows:
+            self._first_visible_row = row - rows + 1
         self._widget.refresh()
 
-    def go_to_top(self) -> None:
-        self._top = 0
+    def scroll_to_top(self) -> None:
+        self._first_visible_row = 0
 
     def _scroll(self, delta: int, event: events.MouseEvent) -> None:
-        top = min(max(0, self._top + delta), self._layout.row_count - self.visible_rows)
-        if top != self._top:
-            self._top = top
+        top = min(max(0, self._first_visible_row + delta), self._layout.row_count - self.visible_rows)
+        if top != self._first_visible_row:
+            self._first_visible_row = top
             self._widget.refresh()
             event.stop()
 
@@ -162,40 +175,51 @@ class Surface:
 
     def place_caret(self) -> None:
         """Places the terminal's cursor at the caret."""
-        row, cell = self._layout.place(self._model.cursor)
+        row, cell = self._layout.row_and_cell_of(self._model.cursor)
         if self._widget.has_focus:
-            caret.place(self._widget, self._indent + cell, 1 + row - self._top)
+            caret.place(self._widget, self._text_indent + cell, 1 + row - self._first_visible_row)
 
-    def line(self, y: int) -> Strip:
-        widget, look = self._widget, self._look
+    def draw_line(self, y: int) -> Strip:
+        widget, look = self._widget, self._editor_styles
         if look is None:
-            look = self._look = EditorStyles(widget)
+            look = self._editor_styles = EditorStyles(widget)
         width = widget.size.width
         last = widget.size.height - 1
-        key = self._rule_key
+        key = self._rule_style_name
         if y == 0:
-            char = " " if self.is_below_rule else "─"
-            return draw_rule(look, key, width, self._rule_text, hidden=self._top, arrow="↑", char=char)
+            char = " " if self.is_below_rule else look.rule
+            return draw_rule(
+                look, key, width, self._rule_text, hidden=self._first_visible_row, arrow="↑", char=char
+            )
         if y == last:
             mode, _, begun = self.hint.partition(" · ")
-            below = self._layout.row_count - self._top - self.visible_rows
-            return draw_rule(look, key, width, RuleText(mode, begun), hidden=max(0, below), arrow="↓")
-        is_drawn = widget.has_focus and caret.is_drawn(widget)
+            below = self._layout.row_count - self._first_visible_row - self.visible_rows
+            return draw_rule(
+                look,
+                key,
+                width,
+                RuleText(mode, begun),
+                hidden=max(0, below),
+                arrow="↓",
+                char=look.rule,
+                status=self.status,
+            )
+        is_drawn = widget.has_focus and caret.must_draw_caret(widget)
         return draw_row(
             look,
             self._model,
             self._layout,
-            self._top + y - 1,
+            self._first_visible_row + y - 1,
             width=width,
             padding=self._padding_x,
-            place=self._layout.place(self._model.cursor) if is_drawn else None,
+            place=self._layout.row_and_cell_of(self._model.cursor) if is_drawn else None,
             placeholder=self.placeholder,
             is_focused=widget.has_focus,
-            selected=selected(self._model),
+            selected=selection_range(self._model),
         )
 
     @property
-    def _rule_key(self) -> str:
+    def _rule_style_name(self) -> str:
         if not self._widget.has_focus:
             return "resting"
         if self._model.lines[0].startswith(("!", "$ ", "$$ ")):

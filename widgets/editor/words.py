@@ -13,7 +13,7 @@ def is_word(char: str) -> bool:
 
 def word_start(line: str, at: int) -> int:
     """Returns the start of the word before a position; 0 if there is none."""
-    starts = _starts(line[:at])
+    starts = _word_starts(line[:at])
     place = len(starts)
     while place and not is_word(line[starts[place - 1]]):
         place -= 1
@@ -27,7 +27,7 @@ def word_start(line: str, at: int) -> int:
 def word_end(line: str, at: int) -> int:
     """Returns the end of the word after a position; the end of the line if there is none."""
     rest = line[at:]
-    starts = _starts(rest)
+    starts = _word_starts(rest)
     place = 0
     while place < len(starts) and not is_word(rest[starts[place]]):
         place += 1
@@ -38,5 +38,5 @@ def word_end(line: str, at: int) -> int:
     return at + starts[place] if place < len(starts) else len(line)
 
 
-def _starts(text: str) -> Sequence[int]:
+def _word_starts(text: str) -> Sequence[int]:
     return range(len(text)) if text.isascii() else [grapheme.start for grapheme in graphemes(text)]

@@ -15,13 +15,13 @@ from rich.style import Style
 from widgets.emulator.grid import Grid, GridRow
 from widgets.emulator.pen import Pen
 
-_MAX_HISTORY: Final = 5_000
-_MAX_SEQUENCE: Final = 65_536
+_MAX_HISTORY_LINES: Final = 5_000
+_MAX_SEQUENCE_CHARS: Final = 65_536
 _MAX_DIGITS: Final = 9
 """The maximum length of a number; longer ones are ignored."""
 _MAX_PARAMETER: Final = 9_999
-_TAB: Final = 8
-_TOKEN: Final = re.compile(
+_TAB_COLUMNS: Final = 8
+_TOKEN_PATTERN: Final = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
     r"|\x1b\[(?P<parameters>[0-?]*)(?P<between>[ -/]*)(?P<final>[@-~])"
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
@@ -31,7 +31,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<control>[\x00-\x1f\x7f-\x9f])",
     re.DOTALL,
 )
-_UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
+_UNFINISHED_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
 _CURSOR_COMMANDS: Final = frozenset("ABCDEFGHIZadef`")
 _EDIT_COMMANDS: Final = frozenset("JKLM@PXbST")
 _LINE_DRAWING: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
@@ -45,20 +45,20 @@ class Emulator:
         self._reply = reply
         self._lock = threading.RLock()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held_back = ""
-        self._history: deque[GridRow] = deque(maxlen=_MAX_HISTORY)
+        self._unfinished_sequence = ""
+        self._history: deque[GridRow] = deque(maxlen=_MAX_HISTORY_LINES)
         self._size = (columns, lines)
         self._reset()
 
     def _reset(self) -> None:
         columns, lines = self._size
-        self._main = Grid(columns, lines, self._history.append)
-        self._other = Grid(columns, lines)
+        self._main_grid = Grid(columns, lines, self._history.append)
+        self._alternate_grid = Grid(columns, lines)
         """The alternate screen, which full-screen programs use and which has no scroll-back."""
-        self._grid = self._main
+        self._grid = self._main_grid
         self._pen = Pen()
         self._saved: tuple[int, int, Pen] = (0, 0, Pen())
-        self._wraps, self._inserts = True, False
+        self._is_autowrap_on, self._is_insert_mode_on = True, False
         self._charsets, self._charset = ["B", "B"], 0
         self._last_char = " "
         self.has_cursor = True
@@ -69,27 +69,27 @@ class Emulator:
 
     @property
     def is_full_screen(self) -> bool:
-        return self._grid is self._other
+        return self._grid is self._alternate_grid
 
     @property
     def cursor(self) -> tuple[int, int]:
         with self._lock:
             return min(self._grid.x, self._grid.columns - 1), self._grid.y
 
-    def row(self, y: int) -> list[tuple[str, Style | None]]:
+    def row_pieces(self, y: int) -> list[tuple[str, Style | None]]:
         """Returns a row as pieces of one style each."""
         with self._lock:
             if y >= self._grid.lines:
                 return []
             row = self._grid.rows[y]
-            return list(_pieces(row))
+            return list(_styled_pieces(row))
 
-    def text(self) -> str:
+    def full_text(self) -> str:
         """Returns all text including the scroll-back; wrapped lines are joined."""
         with self._lock:
-            rows = [*self._history, *self._main.rows]
+            rows = [*self._history, *self._main_grid.rows]
             if self.is_full_screen:
-                rows += self._other.rows
+                rows += self._alternate_grid.rows
             lines = [""]
             for row in rows:
                 lines[-1] += "".join(row.chars)
@@ -100,20 +100,20 @@ class Emulator:
     def resize(self, columns: int, lines: int) -> None:
         with self._lock:
             self._size = (columns, lines)
-            for grid in (self._main, self._other):
+            for grid in (self._main_grid, self._alternate_grid):
                 grid.resize(columns, lines)
 
     # Output of the program
 
     def feed(self, data: bytes) -> None:
         with self._lock:
-            text = self._held_back + self._decoder.decode(data)
-            self._held_back = ""
-            unfinished = _UNFINISHED.search(text)
-            if unfinished and len(text) - unfinished.start() <= _MAX_SEQUENCE:
-                self._held_back = text[unfinished.start() :]
+            text = self._unfinished_sequence + self._decoder.decode(data)
+            self._unfinished_sequence = ""
+            unfinished = _UNFINISHED_SEQUENCE.search(text)
+            if unfinished and len(text) - unfinished.start() <= _MAX_SEQUENCE_CHARS:
+                self._unfinished_sequence = text[unfinished.start() :]
                 text = text[: unfinished.start()]
-            for token in _TOKEN.finditer(text):
+            for token in _TOKEN_PATTERN.finditer(text):
                 self._run_token(token)
 
     def _run_token(self, token: "re.Match[str]") -> None:
@@ -123,25 +123,27 @@ class Emulator:
                 if self._charsets[self._charset] == "0":
                     text = text.translate(_LINE_DRAWING)
                 self._last_char = text[-1]
-                self._grid.put(text, self._pen.style, wraps=self._wraps, inserts=self._inserts)
+                self._grid.write_text(
+                    text, self._pen.style, wraps=self._is_autowrap_on, inserts=self._is_insert_mode_on
+                )
             case "final":
-                self._sequence(token["parameters"], token["between"], token["final"])
+                self._run_csi(token["parameters"], token["between"], token["final"])
             case "set":
                 self._charsets["()".index(token["charset"])] = token["set"]
             case "escape":
-                self._escape(token["escape"])
+                self._run_escape(token["escape"])
             case "control":
-                self._control(token["control"])
+                self._run_control(token["control"])
             case _:
                 pass  # titles, clipboard and pictures are ignored
 
-    def _control(self, char: str) -> None:
+    def _run_control(self, char: str) -> None:
         grid = self._grid
         match char:
             case "\b":
                 grid.x = max(0, min(grid.x, grid.columns - 1) - 1)
             case "\t":
-                grid.move_to((grid.x // _TAB + 1) * _TAB, grid.y)
+                grid.move_to((grid.x // _TAB_COLUMNS + 1) * _TAB_COLUMNS, grid.y)
             case "\n" | "\v" | "\f":
                 grid.line_feed()
             case "\r":
@@ -149,13 +151,13 @@ class Emulator:
             case "\x0e" | "\x0f":
                 self._charset = 1 if char == "\x0e" else 0
 
-    def _escape(self, char: str) -> None:
+    def _run_escape(self, char: str) -> None:
         grid = self._grid
         match char:
             case "7":
-                self._save()
+                self._save_cursor()
             case "8":
-                self._restore()
+                self._restore_cursor()
             case "D":
                 grid.line_feed()
             case "E":
@@ -166,17 +168,17 @@ class Emulator:
             case "c":
                 self._reset()
 
-    def _sequence(self, parameters: str, between: str, final: str) -> None:
+    def _run_csi(self, parameters: str, between: str, final: str) -> None:
         sign = parameters[:1] if parameters[:1] in ("<", "=", ">", "?") else ""
         if between:
             return
         if final == "m":
             if not sign:
-                self._pen.apply(parameters)
+                self._pen.apply_sgr(parameters)
             return
         numbers = [
             min(int(part[:_MAX_DIGITS]), _MAX_PARAMETER) if part.isdigit() else 0
-            for part in parameters.removeprefix(sign)[:_MAX_SEQUENCE].split(";")
+            for part in parameters.removeprefix(sign)[:_MAX_SEQUENCE_CHARS].split(";")
         ]
         if sign == "?" and final in "hl":
             for number in numbers:
@@ -188,13 +190,13 @@ class Emulator:
 
     def _run_command(self, final: str, numbers: list[int]) -> None:
         if final in _CURSOR_COMMANDS:
-            self._move(final, numbers)
+            self._move_cursor(final, numbers)
         elif final in _EDIT_COMMANDS:
-            self._change(final, numbers[0])
+            self._change_content(final, numbers[0])
         else:
             self._set_mode(final, numbers)
 
-    def _move(self, final: str, numbers: list[int]) -> None:
+    def _move_cursor(self, final: str, numbers: list[int]) -> None:
         """Moves the cursor; a missing number counts as 1."""
         grid, count = self._grid, max(1, numbers[0])
         match final:
@@ -214,14 +216,14 @@ class Emulator:
                 grid.move_to(grid.x, count - 1)
             case "I" | "Z":
                 steps = count if final == "I" else -count
-                grid.move_to((grid.x // _TAB + steps) * _TAB, grid.y)
+                grid.move_to((grid.x // _TAB_COLUMNS + steps) * _TAB_COLUMNS, grid.y)
             case _:
                 column = max(1, numbers[1]) if len(numbers) > 1 else 1
                 grid.move_to(column - 1, count - 1)
 
-    def _change(self, final: str, how: int) -> None:
-        """Changes the screen's content."""
-        grid, blank, count = self._grid, self._pen.blank, max(1, how)
+    def _change_content(self, final: str, how: int) -> None:
+        """Runs a terminal command that inserts, deletes, erases or scrolls."""
+        grid, blank, count = self._grid, self._pen.blank_style, max(1, how)
         match final:
             case "J":
                 if how < 3:
@@ -240,7 +242,9 @@ class Emulator:
                 grid.erase_chars(count, blank)
             case "b":
                 again = self._last_char * min(count, grid.columns * grid.lines)
-                grid.put(again, self._pen.style, wraps=self._wraps, inserts=self._inserts)
+                grid.write_text(
+                    again, self._pen.style, wraps=self._is_autowrap_on, inserts=self._is_insert_mode_on
+                )
             case _:
                 grid.scroll(count if final == "S" else -count, blank)
 
@@ -248,27 +252,27 @@ class Emulator:
         """Sets modes and answers queries."""
         match final:
             case "s":
-                self._save()
+                self._save_cursor()
             case "u":
-                self._restore()
+                self._restore_cursor()
             case "r":
                 bottom = numbers[1] if len(numbers) > 1 and numbers[1] else self._grid.lines
-                self._grid.set_region(max(1, numbers[0]) - 1, bottom - 1)
+                self._grid.set_scroll_region(max(1, numbers[0]) - 1, bottom - 1)
             case "h" | "l":
-                self._inserts = final == "h" if 4 in numbers else self._inserts
+                self._is_insert_mode_on = final == "h" if 4 in numbers else self._is_insert_mode_on
             case "n":
-                self._report(numbers[0])
+                self._answer_query(numbers[0])
 
     def _set_private_mode(self, mode: int, *, is_on: bool) -> None:
         match mode:
             case 1:
                 self.has_application_keys = is_on
             case 7:
-                self._wraps = is_on
+                self._is_autowrap_on = is_on
             case 25:
                 self.has_cursor = is_on
             case 1048:
-                self._save() if is_on else self._restore()
+                self._save_cursor() if is_on else self._restore_cursor()
             case 47 | 1047 | 1049:
                 self._switch_screen(is_on=is_on, saves=mode == 1049)
             case 2004:
@@ -279,24 +283,24 @@ class Emulator:
             return
         if is_on:
             if saves:
-                self._save()
-            self._other = Grid(*self._size)
-            self._other.move_to(self._main.x, self._main.y)
-            self._grid = self._other
+                self._save_cursor()
+            self._alternate_grid = Grid(*self._size)
+            self._alternate_grid.move_to(self._main_grid.x, self._main_grid.y)
+            self._grid = self._alternate_grid
         else:
-            self._grid = self._main
+            self._grid = self._main_grid
             if saves:
-                self._restore()
+                self._restore_cursor()
 
-    def _save(self) -> None:
+    def _save_cursor(self) -> None:
         self._saved = (self._grid.x, self._grid.y, self._pen.copy())
 
-    def _restore(self) -> None:
+    def _restore_cursor(self) -> None:
         x, y, pen = self._saved
         self._grid.move_to(x, y)
         self._pen = pen.copy()
 
-    def _report(self, what: int) -> None:
+    def _answer_query(self, what: int) -> None:
         if what == 5:
             self._reply(b"\x1b[0n")
         elif what == 6:
@@ -304,7 +308,7 @@ class Emulator:
             self._reply(b"\x1b[%d;%dR" % (y + 1, x + 1))
 
 
-def _pieces(row: GridRow) -> Iterator[tuple[str, Style | None]]:
+def _styled_pieces(row: GridRow) -> Iterator[tuple[str, Style | None]]:
     start, styles = 0, row.styles
     for at in range(1, len(styles) + 1):
         if at == len(styles) or styles[at] is not styles[start]:

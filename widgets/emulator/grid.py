@@ -7,9 +7,9 @@ from rich.style import Style
 
 from widgets.transcript.leaves.safe_text import clean
 
-_MAX_CLUSTER = 16
+_MAX_CLUSTER_CHARS = 16
 """The maximum number of characters in one cell: a letter with combining marks."""
-_JOINING = "\u200d\ufe0e\ufe0f"
+_JOINERS = "\u200d\ufe0e\ufe0f"
 """Characters that change the width of their neighbours in some terminals, which would misalign columns."""
 
 
@@ -29,18 +29,18 @@ class GridRow:
         missing = columns - len(self.chars)
         self.chars[columns:] = [" "] * max(0, missing)
         self.styles[columns:] = [None] * max(0, missing)
-        self.mend(columns)
+        self.erase_cut_wide_character(columns)
 
-    def blank(self, start: int, end: int, style: Style | None) -> None:
+    def erase_cells(self, start: int, end: int, style: Style | None) -> None:
         size = max(0, end - start)
         self.chars[start:end] = [" "] * size
         self.styles[start:end] = [style] * size
-        self.mend(start)
-        self.mend(end)
+        self.erase_cut_wide_character(start)
+        self.erase_cut_wide_character(end)
         if end >= len(self.chars):
             self.wraps = False
 
-    def mend(self, column: int) -> None:
+    def erase_cut_wide_character(self, column: int) -> None:
         """Removes half of a wide character that a change up to or from `column` left behind."""
         chars = self.chars
         if 0 < column < len(chars) and chars[column] == "" and not _is_wide(chars[column - 1]):
@@ -70,14 +70,14 @@ class Grid:
 
     # Writing
 
-    def put(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
+    def write_text(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
         if not text.isascii():
             self._put_wide(text, style, wraps=wraps, inserts=inserts)
             return
         while text:
-            room = self._room(wraps=wraps)
+            room = self._remaining_columns(wraps=wraps)
             piece, text = text[:room], text[room:]
-            self._place(list(piece), style, inserts=inserts)
+            self._place_cells(list(piece), style, inserts=inserts)
             if not wraps and text:
                 text = text[-1]  # all but the last would be overwritten in the last column
 
@@ -85,46 +85,46 @@ class Grid:
         for char in clean(text):
             size = get_character_cell_size(char)
             if size == 0:
-                self._combine(char)
+                self._combine_mark(char)
                 continue
-            if self._room(wraps=wraps) < size and self.columns > 1:
+            if self._remaining_columns(wraps=wraps) < size and self.columns > 1:
                 if wraps:
-                    self._wrap()
+                    self._wrap_to_next_line()
                 else:
                     self.x = self.columns - size
-            self._place([char, ""][: min(size, self.columns)], style, inserts=inserts)
+            self._place_cells([char, ""][: min(size, self.columns)], style, inserts=inserts)
 
-    def _room(self, *, wraps: bool) -> int:
+    def _remaining_columns(self, *, wraps: bool) -> int:
         if self.x >= self.columns:
             if wraps:
-                self._wrap()
+                self._wrap_to_next_line()
             else:
                 self.x = self.columns - 1
         return self.columns - self.x
 
-    def _wrap(self) -> None:
+    def _wrap_to_next_line(self) -> None:
         self.rows[self.y].wraps = True
         self.x = 0
         self.line_feed()
 
-    def _place(self, cells: list[str], style: Style | None, *, inserts: bool) -> None:
+    def _place_cells(self, cells: list[str], style: Style | None, *, inserts: bool) -> None:
         if inserts:
             self.insert_chars(len(cells), None)
         row, start, end = self.rows[self.y], self.x, self.x + len(cells)
         row.chars[start:end] = cells
         row.styles[start:end] = [style] * len(cells)
-        row.mend(start)
-        row.mend(end)
+        row.erase_cut_wide_character(start)
+        row.erase_cut_wide_character(end)
         self.x = end
 
-    def _combine(self, mark: str) -> None:
-        if mark in _JOINING:
+    def _combine_mark(self, mark: str) -> None:
+        if mark in _JOINERS:
             return
         chars = self.rows[self.y].chars
         column = self.x - 1
         if column > 0 and chars[column] == "":
             column -= 1
-        if column >= 0 and len(chars[column]) < _MAX_CLUSTER:
+        if column >= 0 and len(chars[column]) < _MAX_CLUSTER_CHARS:
             chars[column] += mark
 
     # Moving
@@ -156,7 +156,7 @@ class Grid:
 
     # Scrolling
 
-    def set_region(self, top: int, bottom: int) -> None:
+    def set_scroll_region(self, top: int, bottom: int) -> None:
         top, bottom = max(0, top), min(bottom, self.lines - 1)
         if top < bottom:
             self.top, self.bottom = top, bottom
@@ -190,33 +190,33 @@ class Grid:
         count = min(count, self.columns - start)
         row.chars[start:] = [" "] * count + row.chars[start : self.columns - count]
         row.styles[start:] = [style] * count + row.styles[start : self.columns - count]
-        row.mend(start)
-        row.mend(start + count)
-        row.mend(self.columns)
+        row.erase_cut_wide_character(start)
+        row.erase_cut_wide_character(start + count)
+        row.erase_cut_wide_character(self.columns)
 
     def delete_chars(self, count: int, style: Style | None) -> None:
         row, start = self.rows[self.y], min(self.x, self.columns - 1)
         count = min(count, self.columns - start)
         row.chars[start:] = row.chars[start + count :] + [" "] * count
         row.styles[start:] = row.styles[start + count :] + [style] * count
-        row.mend(start)
+        row.erase_cut_wide_character(start)
 
     def erase_chars(self, count: int, style: Style | None) -> None:
         start = min(self.x, self.columns - 1)
-        self.rows[self.y].blank(start, min(start + count, self.columns), style)
+        self.rows[self.y].erase_cells(start, min(start + count, self.columns), style)
 
     def erase_line(self, how: int, style: Style | None) -> None:
         """Erases from the cursor on (0), up to it (1), or the whole line (2)."""
         start = 0 if how else min(self.x, self.columns - 1)
         end = min(self.x + 1, self.columns) if how == 1 else self.columns
-        self.rows[self.y].blank(start, end, style)
+        self.rows[self.y].erase_cells(start, end, style)
 
     def erase_display(self, how: int, style: Style | None) -> None:
         self.erase_line(how, style)
         first = self.y + 1 if how == 0 else 0
         last = self.y if how == 1 else self.lines
         for row in self.rows[first:last]:
-            row.blank(0, self.columns, style)
+            row.erase_cells(0, self.columns, style)
 
     def resize(self, columns: int, lines: int) -> None:
         """Resizes; surplus rows are removed below the cursor first, then above it."""

@@ -7,8 +7,17 @@ from typing import Any
 from rich.color import Color
 from rich.style import Style
 
-_ON = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 5: "blink", 7: "reverse", 8: "conceal", 9: "strike"}
-_OFF = {
+_ATTRIBUTE_BY_CODE = {
+    1: "bold",
+    2: "dim",
+    3: "italic",
+    4: "underline",
+    5: "blink",
+    7: "reverse",
+    8: "conceal",
+    9: "strike",
+}
+_ATTRIBUTES_ENDED_BY_CODE = {
     22: ("bold", "dim"),
     23: ("italic",),
     24: ("underline",),
@@ -32,18 +41,18 @@ class Pen:
 
     @property
     def style(self) -> Style | None:
-        return _style(self._color, self._background, self._attributes)
+        return _make_style(self._color, self._background, self._attributes)
 
     @property
-    def blank(self) -> Style | None:
+    def blank_style(self) -> Style | None:
         """The style of erased cells: only the background."""
-        return _style(None, self._background, frozenset())
+        return _make_style(None, self._background, frozenset())
 
     def copy(self) -> "Pen":
         return copy.copy(self)
 
-    def apply(self, parameters: str) -> None:
-        codes = [_codes(part) for part in parameters.split(";")]
+    def apply_sgr(self, parameters: str) -> None:
+        codes = [_parse_codes(part) for part in parameters.split(";")]
         at = 0
         while at < len(codes):
             at += self._apply_code(codes[at], codes[at + 1 :])
@@ -55,14 +64,14 @@ class Pen:
             self._reset()
         elif number == 4 and code[1:2] == [0]:
             self._attributes -= {"underline"}
-        elif number in _ON:
-            self._attributes |= {_ON[number]}
-        elif number in _OFF:
-            self._attributes -= set(_OFF[number])
+        elif number in _ATTRIBUTE_BY_CODE:
+            self._attributes |= {_ATTRIBUTE_BY_CODE[number]}
+        elif number in _ATTRIBUTES_ENDED_BY_CODE:
+            self._attributes -= set(_ATTRIBUTES_ENDED_BY_CODE[number])
         elif number in (38, 48):
             # The values are in one parameter with colons, or in the following parameters.
             given = code[1:] if len(code) > 1 else [part[0] for part in rest[:4]]
-            color, taken = _extended(given)
+            color, taken = _extended_color(given)
             if number == 38:
                 self._color = color
             else:
@@ -79,11 +88,11 @@ class Pen:
         return 1
 
 
-def _codes(part: str) -> list[int]:
+def _parse_codes(part: str) -> list[int]:
     return [int(code) if code.isdigit() else 0 for code in part[:40].split(":")]
 
 
-def _extended(given: list[int]) -> tuple[Color | None, int]:
+def _extended_color(given: list[int]) -> tuple[Color | None, int]:
     if given[:1] == [5] and len(given) > 1:
         return Color.from_ansi(min(given[1], 255)), 2
     if given[:1] == [2] and len(given) > 3:
@@ -93,7 +102,7 @@ def _extended(given: list[int]) -> tuple[Color | None, int]:
 
 
 @lru_cache(1024)
-def _style(color: Color | None, background: Color | None, attributes: frozenset[str]) -> Style | None:
+def _make_style(color: Color | None, background: Color | None, attributes: frozenset[str]) -> Style | None:
     if color is None and background is None and not attributes:
         return None
     on: dict[str, Any] = dict.fromkeys(attributes, True)

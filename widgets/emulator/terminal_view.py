@@ -14,11 +14,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.emulator.emulator import Emulator
-from widgets.emulator.emulator_keys import key_bytes, pasted_bytes
+from widgets.emulator.emulator_keys import key_bytes, paste_bytes
 from widgets.line import plain_line
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
-_CURSOR = Style(reverse=True)
+_CURSOR_STYLE = Style(reverse=True)
 BAR_ROWS = 2
 """Rows of the screen for title and key hints, which the program does not get."""
 
@@ -41,12 +41,14 @@ class TerminalView(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         base = self.rich_style
-        segments = [Segment(text, base + style if style else base) for text, style in self._emulator.row(y)]
+        segments = [
+            Segment(text, base + style if style else base) for text, style in self._emulator.row_pieces(y)
+        ]
         strip = Strip(segments).adjust_cell_length(self.size.width, base)
         x, line = self._emulator.cursor
         if line == y and self.has_focus and self._emulator.has_cursor:
             before, at, after = strip.divide([x, x + 1, self.size.width])
-            strip = Strip.join([before, at.apply_style(_CURSOR), after])
+            strip = Strip.join([before, at.apply_style(_CURSOR_STYLE), after])
         return strip
 
     def on_resize(self, event: events.Resize) -> None:
@@ -64,7 +66,7 @@ class TerminalView(Widget, can_focus=True):
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self._send(pasted_bytes(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste))
+        self._send(paste_bytes(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste))
 
 
 class TerminalScreen(ModalScreen[None]):
@@ -73,11 +75,11 @@ class TerminalScreen(ModalScreen[None]):
     Escape like every other key, because editors need it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "kill", "End the program", priority=True, show=False, id="app.terminal.kill"),
+        Binding("escape", "kill", "Stop the program", priority=True, show=False, id="app.terminal.kill"),
         Binding(
             "f12",
             "send_escape",
-            "Send Escape; ends a program that you started",
+            "Send Escape to the program, or stop your own program",
             priority=True,
             show=False,
             id="app.terminal.escape",
@@ -106,14 +108,14 @@ class TerminalScreen(ModalScreen[None]):
         with Vertical(id="sheet"):
             yield RuleTitle(self._title, "terminal", id="title")
             yield self._view
-            yield KeyHints(self._hints(), id="keys")
+            yield KeyHints(self._key_hints(), id="keys")
 
-    def _hints(self) -> tuple[KeyHint, ...]:
+    def _key_hints(self) -> tuple[KeyHint, ...]:
         if self._is_own:
-            return (KeyHint("f12", "end the program", 9, "app.terminal.escape"),)
+            return (KeyHint("f12", "stop program", 9, "app.terminal.escape"),)
         return (
-            KeyHint("escape", "end the program", 9, "app.terminal.kill"),
-            KeyHint("f12", "send esc to it", 7, "app.terminal.escape"),
+            KeyHint("escape", "stop program", 9, "app.terminal.kill"),
+            KeyHint("f12", "send esc", 7, "app.terminal.escape"),
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -122,11 +124,11 @@ class TerminalScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         self._view.focus()
 
-    def show_change(self) -> None:
+    def redraw(self) -> None:
         self._view.refresh()
 
     def action_kill(self) -> None:
-        self.query_one("#title", RuleTitle).show(note="ending")
+        self.query_one("#title", RuleTitle).show(note="stopping")
         self._kill()
 
     def action_send_escape(self) -> None:

@@ -11,7 +11,7 @@ Pixels = tuple[tuple[str, ...], ...]
 """Rows of colours (`#rrggbb`), two for each row of cells; empty where the image is transparent."""
 MAX_DATA_CHARS = 24_000_000
 """The maximum length of base64 data that is decoded."""
-TOO_LARGE = "too large to show"
+TOO_LARGE_TEXT = "too large to show"
 
 
 class DrawnImage(msgspec.Struct, eq=False):
@@ -24,11 +24,11 @@ class DrawnImage(msgspec.Struct, eq=False):
     memory: int = 0
     token: int = 0
     """Identifies the image's cells on the screen, so that it is drawn over them; 0 if it is not drawn over cells."""
-    number: int = 0
+    kitty_id: int = 0
     """The image's id in kitty's protocol."""
     colour: int = 0
     """The colour of the image's placeholder cells."""
-    has_cells: bool = False
+    has_placeholders: bool = False
     sequence: str = ""
     """The sequence that draws the image at the cursor; sent each time."""
     is_refused: bool = False
@@ -37,5 +37,5 @@ class DrawnImage(msgspec.Struct, eq=False):
     """The terminal no longer stores the image; it must be obtained again."""
 
     @property
-    def is_over_cells(self) -> bool:
+    def is_drawn_over_cells(self) -> bool:
         return bool(self.token) and not (self.is_refused or self.is_stale)

@@ -6,7 +6,7 @@ import base64
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, ImageProtocol, Pixels
+from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE_TEXT, ImageProtocol, Pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MAX_PIXELS = 40_000_000
 MAX_ITERM2_BYTES = 700_000
 """The maximum size of an image for iTerm2; some terminals reject sequences of over a million characters."""
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-UNREADABLE = "cannot be read"
+_ACCEPTED_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+UNREADABLE_TEXT = "cannot be read"
 
 
 class CellBox(NamedTuple):
@@ -39,59 +39,59 @@ class Drawing(NamedTuple):
 def draw(data: str, box: CellBox, protocol: ImageProtocol) -> Drawing | str:
     """Returns the drawing, or the reason why there is none."""
     if len(data) > MAX_DATA_CHARS:
-        return TOO_LARGE
+        return TOO_LARGE_TEXT
     from PIL import Image, ImageOps  # noqa: PLC0415  (at the first image)
 
     try:
-        with Image.open(io.BytesIO(base64.b64decode(data)), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(base64.b64decode(data)), formats=_ACCEPTED_FORMATS) as image:
             if image.width * image.height > MAX_PIXELS:
-                return TOO_LARGE
+                return TOO_LARGE_TEXT
             wanted = (box.columns * box.cell_width, box.rows * box.cell_height)
             image.draft("RGB", (max(wanted), max(wanted)))
-            upright = ImageOps.exif_transpose(_in_eight_bits(image))
+            upright = ImageOps.exif_transpose(_to_eight_bits(image))
             if protocol != "blocks":
                 upright.thumbnail((2 * wanted[0], 2 * wanted[1]))
             clear = upright.convert("RGBA")
     except Image.DecompressionBombError:
-        return TOO_LARGE
+        return TOO_LARGE_TEXT
     except Exception:  # noqa: BLE001 - the library may fail in any way on a broken file
-        return UNREADABLE
-    return _drawn(clear, box, protocol)
+        return UNREADABLE_TEXT
+    return _draw_image(clear, box, protocol)
 
 
-def _in_eight_bits(image: "Picture") -> "Picture":
+def _to_eight_bits(image: "Picture") -> "Picture":
     """Converts 16-bit grey values to 8 bits; otherwise nearly all would be white."""
     if image.mode.startswith("I"):
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     return image
 
 
-def _drawn(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
+def _draw_image(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
     pixels = _half_blocks(image, box)
     if protocol == "blocks":
         return Drawing(pixels)
     if protocol == "sixel":
-        return _in_sixel(image, box, pixels)
+        return _draw_sixel(image, box, pixels)
     width, height = _fitted_size(image, box.columns * box.cell_width, box.rows * box.cell_height)
     if (width, height) != image.size:
         image = image.resize((width, height))
-    png = _png(image)
+    png = _encode_png(image)
     while protocol == "iterm2" and len(png) > MAX_ITERM2_BYTES:
         image = image.resize((max(1, image.width // 2), max(1, image.height // 2)))
-        png = _png(image)
+        png = _encode_png(image)
     text = base64.b64encode(png).decode("ascii")
     if protocol == "iterm2":
-        text = _in_iterm2(text, len(png), box.columns, box.rows)
+        text = _encode_iterm2(text, len(png), box.columns, box.rows)
     return Drawing(pixels, text, 4 * image.width * image.height)
 
 
-def _in_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
+def _encode_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
     """Returns iTerm2's inline image: a base64 file drawn over cells at the cursor."""
     how = f"inline=1;size={byte_count};width={columns};height={rows};preserveAspectRatio=1;doNotMoveCursor=1"
     return f"\x1b]1337;File={how}:{png}\x07"
 
 
-def _in_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
+def _draw_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
     """Encodes the image in sixel at the size of the box, since the terminal draws every pixel as it
     is."""
     from PIL import Image  # noqa: PLC0415  (at the first image)
@@ -99,13 +99,13 @@ def _in_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
     from widgets.graphics import sixel  # noqa: PLC0415  (its tables, where they are needed)
 
     width = box.columns * box.cell_width
-    height = box.rows * box.cell_height // sixel.BAND * sixel.BAND
+    height = box.rows * box.cell_height // sixel.BAND_ROWS * sixel.BAND_ROWS
     if not height:
         return Drawing(pixels)
     inner = image.resize(_fitted_size(image, width, height, grows=True))
     whole = Image.new("RGBA", (width, height))
     whole.paste(inner, ((width - inner.width) // 2, (height - inner.height) // 2))
-    data = sixel.encoded(whole)
+    data = sixel.encode_sixel(whole)
     return Drawing(pixels, data, len(data))
 
 
@@ -115,7 +115,7 @@ def _fitted_size(image: "Picture", width: int, height: int, *, grows: bool = Fal
     return max(1, round(image.width * scale)), max(1, round(image.height * scale))
 
 
-def _png(image: "Picture") -> bytes:
+def _encode_png(image: "Picture") -> bytes:
     out = io.BytesIO()
     image.save(out, "PNG", compress_level=3)
     return out.getvalue()
@@ -127,10 +127,10 @@ def _half_blocks(image: "Picture", box: CellBox) -> Pixels:
     columns, rows = box.columns, 2 * box.rows
     values = image.resize((columns, rows), Image.Resampling.BOX).tobytes()
     return tuple(
-        tuple(_colour(values[4 * at : 4 * at + 4]) for at in range(row * columns, (row + 1) * columns))
+        tuple(_pixel_colour(values[4 * at : 4 * at + 4]) for at in range(row * columns, (row + 1) * columns))
         for row in range(rows)
     )
 
 
-def _colour(pixel: bytes) -> str:
+def _pixel_colour(pixel: bytes) -> str:
     return f"#{pixel[0]:02x}{pixel[1]:02x}{pixel[2]:02x}" if pixel[3] >= 128 else ""

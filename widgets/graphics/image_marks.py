@@ -4,7 +4,7 @@ from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
-_NAME = "image"
+_MARK_META_KEY = "image"
 
 
 def palette_colour(number: int) -> Color:
@@ -12,14 +12,14 @@ def palette_colour(number: int) -> Color:
     return Color(f"color({number})", ColorType.EIGHT_BIT, number, ColorTriplet(number, number, number))
 
 
-def mark_of_image(mark: str) -> Style:
+def image_mark_style(mark: str) -> Style:
     """Returns the style that marks a cell as part of an image; `mark` is `TOKEN.ROW`."""
-    return Style(meta={_NAME: mark})
+    return Style(meta={_MARK_META_KEY: mark})
 
 
-def marked(style: Style | None) -> tuple[int, int] | None:
+def read_image_mark(style: Style | None) -> tuple[int, int] | None:
     """Returns the token and row of an image's cell; None for other cells."""
-    mark = style.meta.get(_NAME) if style is not None else None
+    mark = style.meta.get(_MARK_META_KEY) if style is not None else None
     if mark is None:
         return None
     token, _, row = mark.partition(".")

@@ -14,12 +14,12 @@ from textual.strip import Strip
 
 from widgets.graphics import kitty
 from widgets.graphics.drawn_image import DrawnImage
-from widgets.graphics.image_marks import marked
-from widgets.terminal.written_runs import Row, WrittenRun
+from widgets.graphics.image_marks import read_image_mark
+from widgets.terminal.written_runs import WrittenRow, WrittenRun
 
 REST_SECONDS = 0.2
 """Seconds without movement before an image is drawn, so that nothing is drawn while scrolling."""
-_STRIPS = 512
+_MAX_CACHED_STRIPS = 512
 
 
 class ImagePlace(NamedTuple):
@@ -30,7 +30,7 @@ class ImagePlace(NamedTuple):
     y: int
 
 
-class _Part(NamedTuple):
+class _ImageCells(NamedTuple):
     """Cells of a screen row that show a row of an image."""
 
     token: int
@@ -54,7 +54,7 @@ class ImageOverlay:
         self._lines = lines
         self._drawn: dict[ImagePlace, DrawnImage] = {}
         self._seen: set[ImagePlace] = set()
-        self._parts: OrderedDict[int, tuple[Strip, list[_Part]]] = OrderedDict()
+        self._parts: OrderedDict[int, tuple[Strip, list[_ImageCells]]] = OrderedDict()
         """The image cells of each strip, by the strip's id; the strip is kept so that its id is not reused."""
         self._timer: asyncio.TimerHandle | None = None
         self.is_used = False
@@ -68,17 +68,21 @@ class ImageOverlay:
         """Whether an image is drawn on these rows, which then must not be scrolled."""
         return any(place.y < bottom and place.y + image.rows > top for place, image in self._drawn.items())
 
-    def clear_before_write(self, rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> str:
+    def clear_before_write(self, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> str:
         """Removes images whose cells are about to be overwritten; their other cells are sent again."""
         out: list[str] = []
         for place, image in tuple(self._drawn.items()):
-            if not image.is_over_cells or self._is_written(place, image, rows, wanted):
-                out.append(self._remove(place, image))
-                _request_again(place, image, rows, wanted)
+            if not image.is_drawn_over_cells or self._is_overwritten(place, image, rows, wanted):
+                out.append(self._remove_image(place, image))
+                _request_cells_again(place, image, rows, wanted)
         return "".join(out)
 
-    def _is_written(
-        self, place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]
+    def _is_overwritten(
+        self,
+        place: ImagePlace,
+        image: DrawnImage,
+        rows: dict[int, WrittenRow],
+        wanted: dict[int, list[WrittenRun]],
     ) -> bool:
         for y in range(place.y, place.y + image.rows):
             row = rows.get(y, {})
@@ -98,18 +102,18 @@ class ImageOverlay:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        return "".join(self._remove(place, image) for place, image in tuple(self._drawn.items()))
+        return "".join(self._remove_image(place, image) for place, image in tuple(self._drawn.items()))
 
-    def _remove(self, place: ImagePlace, image: DrawnImage) -> str:
+    def _remove_image(self, place: ImagePlace, image: DrawnImage) -> str:
         del self._drawn[place]
-        out = kitty.remove_placement(image.number, _number_of(place)) if image.number else ""
+        out = kitty.remove_placement(image.kitty_id, _placement_id(place)) if image.kitty_id else ""
         for y in range(place.y, place.y + image.rows):
             out += f"\x1b[{y + 1};{place.x + 1}H\x1b[0m\x1b[{image.columns}X"
         return out
 
-    def schedule_drawing(self, rows: dict[int, Row]) -> None:
+    def schedule_drawing(self, rows: dict[int, WrittenRow]) -> None:
         """Called after a frame: draws images that have been fully visible for a while."""
-        seen = set(self._wholly_visible(rows)) if self.is_used else set[ImagePlace]()
+        seen = set(self._fully_visible_images(rows)) if self.is_used else set[ImagePlace]()
         if seen == self._seen:
             return
         self._seen = seen
@@ -117,27 +121,28 @@ class ImageOverlay:
             self._timer.cancel()
             self._timer = None
         if seen - self._drawn.keys():
-            self._timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._draw)
+            self._timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._draw_visible_images)
 
-    def _draw(self) -> None:
+    def _draw_visible_images(self) -> None:
         self._timer = None
         out: list[str] = []
         for place in sorted(self._seen - self._drawn.keys()):
             image = self._image_of(place.token)
-            if image is not None and image.is_over_cells:
+            if image is not None and image.is_drawn_over_cells:
                 self._drawn[place] = image
                 out.append(f"\x1b[{place.y + 1};{place.x + 1}H")
                 out.append(
-                    image.sequence or kitty.place(image.number, _number_of(place), image.columns, image.rows)
+                    image.sequence
+                    or kitty.show_placement(image.kitty_id, _placement_id(place), image.columns, image.rows)
                 )
         if out:
             self._write("\x1b7" + "".join(out) + "\x1b8")
 
-    def _wholly_visible(self, rows: dict[int, Row]) -> Iterable[ImagePlace]:
+    def _fully_visible_images(self, rows: dict[int, WrittenRow]) -> Iterable[ImagePlace]:
         found: dict[ImagePlace, set[int]] = {}
         for y, row in rows.items():
             for run in row.values():
-                for part in self._parts_of(run.strip):
+                for part in self._image_cells_of(run.strip):
                     place = ImagePlace(part.token, run.x + part.x, y - part.row)
                     image = self._image_of(part.token)
                     if image is not None and part.end - part.x == image.columns:
@@ -147,30 +152,30 @@ class ImageOverlay:
             if image is not None and len(seen) == image.rows and place.y + image.rows < self._lines():
                 yield place  # on the last line, drawing it would scroll the screen
 
-    def _parts_of(self, strip: Strip) -> list[_Part]:
+    def _image_cells_of(self, strip: Strip) -> list[_ImageCells]:
         kept = self._parts.get(id(strip))
         if kept is not None and kept[0] is strip:
             return kept[1]
-        parts: list[_Part] = []
+        parts: list[_ImageCells] = []
         x = 0
         for text, style, _ in strip:
-            mark = marked(style)
+            mark = read_image_mark(style)
             end = x + len(text)  # such cells are half blocks; wider ones belong to no image
             if mark is not None:
                 last = parts[-1] if parts else None
                 if last is not None and (last.token, last.row, last.end) == (*mark, x):
                     parts[-1] = last._replace(end=end)
                 else:
-                    parts.append(_Part(*mark, x, end))
+                    parts.append(_ImageCells(*mark, x, end))
             x = end
         self._parts[id(strip)] = (strip, parts)
-        while len(self._parts) > _STRIPS:
+        while len(self._parts) > _MAX_CACHED_STRIPS:
             self._parts.popitem(last=False)
         return parts
 
 
-def _request_again(
-    place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]
+def _request_cells_again(
+    place: ImagePlace, image: DrawnImage, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]
 ) -> None:
     """Requests the cells below a removed image to be sent before other output."""
     for y in range(place.y, place.y + image.rows):
@@ -182,6 +187,6 @@ def _request_again(
                 runs.insert(0, run)
 
 
-def _number_of(place: ImagePlace) -> int:
+def _placement_id(place: ImagePlace) -> int:
     """Returns a placement's number in kitty's protocol."""
     return 1 + place.y * 1000 + place.x

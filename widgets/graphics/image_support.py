@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ImageSetting = Literal["auto", "kitty", "iterm2", "sixel", "blocks"]
 _ID_FAMILY = 0xBA
-_DEFAULT_CELL = (10, 20)
-_MAX_CELL = (32, 64)
+_DEFAULT_CELL_SIZE = (10, 20)
+_MAX_CELL_SIZE = (32, 64)
 _MAX_FAILURES = 3
 """After this many images that the terminal failed to show, images are drawn as half blocks."""
 
@@ -40,8 +40,8 @@ class ImageSupport:
         self._env = env
         self._find_program = find_program
         self._color_system = color_system
-        self._known = TerminalFeatures()
-        self._pane: TmuxPane | None = None
+        self._features = TerminalFeatures()
+        self._tmux_pane: TmuxPane | None = None
         self._failures = 0
         self.is_in_tmux = bool(env.get("TMUX"))
 
@@ -51,52 +51,54 @@ class ImageSupport:
         if is_pale or self._failures >= _MAX_FAILURES or "NO_COLOR" in self._env:
             return "blocks"
         if self.is_in_tmux:
-            return self._through_tmux()
-        known = self._known
+            return self._tmux_protocol()
+        known = self._features
         match self.setting:
             case "kitty":
-                return "placements" if known.name and not known.has_cells else "kitty"
+                return "placements" if known.name and not known.has_placeholders else "kitty"
             case "auto":
-                return _best_of(known)
+                return _best_protocol(known)
             case _:
                 return self.setting
 
-    def _through_tmux(self) -> ImageProtocol:
+    def _tmux_protocol(self) -> ImageProtocol:
         """Returns the protocol under tmux: cell placeholders, or sixel if tmux was built with it."""
         if self.setting == "sixel":
             return "sixel"
-        pane = self._pane
-        if pane is None or not pane.passes or self.setting not in ("auto", "kitty"):
+        pane = self._tmux_pane
+        if pane is None or not pane.passes_sequences or self.setting not in ("auto", "kitty"):
             return "blocks"
-        has_answered = self._known.has_kitty and pane.terminal.lower().startswith(
+        has_answered = self._features.has_kitty and pane.terminal.lower().startswith(
             terminal_replies.PLACEHOLDER_TERMINALS
         )
         return "kitty" if has_answered or self.setting == "kitty" else "blocks"
 
     @property
-    def cell(self) -> tuple[int, int]:
+    def cell_size(self) -> tuple[int, int]:
         """The width and height of a cell in pixels."""
         if self.protocol == "blocks":
-            return _DEFAULT_CELL
-        width, height = self._known.cell or _system_cell_size() or _DEFAULT_CELL
-        return min(width, _MAX_CELL[0]), min(height, _MAX_CELL[1])
+            return _DEFAULT_CELL_SIZE
+        width, height = self._features.cell_size or _system_cell_size() or _DEFAULT_CELL_SIZE
+        return min(width, _MAX_CELL_SIZE[0]), min(height, _MAX_CELL_SIZE[1])
 
     @property
-    def family(self) -> int:
+    def id_family(self) -> int:
         """The high byte of kitty's image ids, so that panes of one tmux do not collide."""
         pane = self._env.get("TMUX_PANE", "")[1:]
         return 1 + int(pane) % (_ID_FAMILY - 2) if self.is_in_tmux and pane.isdigit() else _ID_FAMILY
 
-    def queries(self) -> str:
+    def terminal_queries(self) -> str:
         """Returns the queries for a terminal that is used without tmux."""
         is_wanted = self.setting != "blocks" and "NO_COLOR" not in self._env
-        return terminal_replies.queries() if is_wanted and terminal_replies.can_query(self._env) else ""
+        return (
+            terminal_replies.support_queries() if is_wanted and terminal_replies.can_query(self._env) else ""
+        )
 
-    def take(self, answer: str) -> bool:
+    def record_reply(self, answer: str) -> bool:
         """Records a reply; returns whether it is the first sign that the terminal supports kitty's protocol."""
-        before = self._known
-        self._known = before.with_answer(answer)
-        return self._known.has_kitty and not before.has_kitty
+        before = self._features
+        self._features = before.with_reply(answer)
+        return self._features.has_kitty and not before.has_kitty
 
     def note_failure(self) -> None:
         self._failures += 1
@@ -109,25 +111,25 @@ class ImageSupport:
         from widgets.graphics import tmux  # noqa: PLC0415  (most users are not in tmux)
 
         pane = await asyncio.to_thread(tmux.ask_tmux, program, self._env.get("TMUX_PANE", ""), self._env)
-        self._pane = pane
-        if pane.passes and pane.is_in_front and not self._known.has_kitty:
-            send(self.wrapped(kitty.query(terminal_replies.QUERY_IMAGE_ID)))
-        return pane.passes and pane.is_seen
+        self._tmux_pane = pane
+        if pane.passes_sequences and pane.is_in_front and not self._features.has_kitty:
+            send(self.wrap_for_tmux(kitty.support_query(terminal_replies.QUERY_IMAGE_ID)))
+        return pane.passes_sequences and pane.is_visible
 
     @property
-    def is_in_front(self) -> bool:
+    def is_pane_in_front(self) -> bool:
         """Whether the terminal's replies reach this pane, as of the last query."""
-        return self._pane is not None and self._pane.is_in_front
+        return self._tmux_pane is not None and self._tmux_pane.is_in_front
 
-    def wrapped(self, sequence: str) -> str:
+    def wrap_for_tmux(self, sequence: str) -> str:
         """Wraps a sequence for tmux if necessary, so that it reaches the terminal."""
         return wrap_for_multiplexer(sequence, self._env) if self.is_in_tmux else sequence
 
 
-def _best_of(known: TerminalFeatures) -> ImageProtocol:
-    if known.has_kitty and known.has_cells:
+def _best_protocol(known: TerminalFeatures) -> ImageProtocol:
+    if known.has_kitty and known.has_placeholders:
         return "kitty"
-    if known.has_files:
+    if known.has_inline_files:
         return "iterm2"
     if known.has_kitty and known.is_complete:
         return "placements"

@@ -8,8 +8,8 @@ without placeholder cells get placements, which are put on the page and removed 
 
 from collections.abc import Iterator
 
-CELL = "\U0010eeee"
-_RANGES = (
+PLACEHOLDER = "\U0010eeee"
+_MARK_RANGES = (
     "305 30d-30e 310 312 33d-33f 346 34a-34c 350-352 357 35b 363-36f 483-487 592-595 597-599 59c-5a1 "
     "5a8-5a9 5ab-5ac 5af 5c4 610-617 657-65b 65d-65e 6d6-6dc 6df-6e2 6e4 6e7-6e8 6eb-6ec 730 732-733 "
     "735-736 73a 73d 73f-741 743 745 747 749-74a 7eb-7f1 7f3 816-819 81b-823 825-827 829-82d 951 "
@@ -18,36 +18,38 @@ _RANGES = (
     "20f0 2cef-2cf1 2de0-2dff a66f a67c-a67d a6f0-a6f1 a8e0-a8f1 aab0 aab2-aab3 aab7-aab8 aabe-aabf "
     "aac1 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244 "
 )
-_MARKS = "".join(
+_ROW_COLUMN_MARKS = "".join(
     chr(code)
-    for first, _, last in (part.partition("-") for part in _RANGES.split())
+    for first, _, last in (part.partition("-") for part in _MARK_RANGES.split())
     for code in range(int(first, 16), int(last or first, 16) + 1)
 )
 """The combining marks that encode numbers, in the protocol's order."""
-_CHUNK = 4096
-COLOURS = range(16, 256)
+_CHUNK_CHARS = 4096
+ID_COLOURS = range(16, 256)
 """The part of an image's id that its cells encode as a palette colour, which every tmux passes
 unchanged."""
 
 
-def number_of(family: int, colour: int) -> int:
+def make_image_id(family: int, colour: int) -> int:
     """Returns an image's id. Its high byte, the family, separates two programs on one terminal."""
     return family << 24 | colour
 
 
-def cells_of(number: int, row: int, columns: int) -> str:
+def placeholder_cells(number: int, row: int, columns: int) -> str:
     """Returns the placeholder cells for one row of an image; their colour has to encode the rest of
     its id."""
-    ends = _MARKS[number >> 24]
-    return "".join(f"{CELL}{_MARKS[row]}{_MARKS[column]}{ends}" for column in range(columns))
+    ends = _ROW_COLUMN_MARKS[number >> 24]
+    return "".join(
+        f"{PLACEHOLDER}{_ROW_COLUMN_MARKS[row]}{_ROW_COLUMN_MARKS[column]}{ends}" for column in range(columns)
+    )
 
 
-def query(number: int) -> str:
+def support_query(number: int) -> str:
     """Returns a query whether images are supported: one pixel that is not stored."""
     return f"\x1b_Gi={number},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 
 
-def transmit(
+def transmit_image(
     number: int, png: str, columns: int, rows: int, *, has_cells: bool, is_answered: bool = False
 ) -> Iterator[str]:
     """Yields the sequences that send an image in base64. For placeholder cells, its size in cells is
@@ -56,13 +58,13 @@ def transmit(
     The terminal reports failures; success only if `is_answered`."""
     how = f"a=T,U=1,c={columns},r={rows}" if has_cells else "a=t"
     quiet = 0 if is_answered else 1
-    for at in range(0, len(png), _CHUNK):
-        rest = f"m={0 if at + _CHUNK >= len(png) else 1},q={quiet}"
+    for at in range(0, len(png), _CHUNK_CHARS):
+        rest = f"m={0 if at + _CHUNK_CHARS >= len(png) else 1},q={quiet}"
         head = rest if at else f"{how},i={number},f=100,t=d,{rest}"
-        yield f"\x1b_G{head};{png[at : at + _CHUNK]}\x1b\\"
+        yield f"\x1b_G{head};{png[at : at + _CHUNK_CHARS]}\x1b\\"
 
 
-def place(number: int, place: int, columns: int, rows: int) -> str:
+def show_placement(number: int, place: int, columns: int, rows: int) -> str:
     """Returns the sequence that shows the image at the cursor, without moving the cursor."""
     return f"\x1b_Ga=p,i={number},p={place},c={columns},r={rows},C=1,q=2\x1b\\"
 
@@ -71,12 +73,12 @@ def remove_placement(number: int, place: int) -> str:
     return f"\x1b_Ga=d,d=i,i={number},p={place},q=2\x1b\\"
 
 
-def delete(number: int) -> str:
+def delete_image(number: int) -> str:
     """Returns the sequence that deletes an image everywhere, with its data."""
     return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"
 
 
-def delete_family(family: int) -> str:
+def delete_image_family(family: int) -> str:
     """Returns the sequence that deletes all images of a family, such as those of a killed program."""
-    first, last = number_of(family, COLOURS[0]), number_of(family, COLOURS[-1])
+    first, last = make_image_id(family, ID_COLOURS[0]), make_image_id(family, ID_COLOURS[-1])
     return f"\x1b_Ga=d,d=R,x={first},y={last},q=2\x1b\\"

@@ -8,52 +8,52 @@ from tools.patterns import late
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-BAND = 6
-COLOURS = 128
-_REPEATED = late(rb"(.)\1{3,}", re.DOTALL)
-_CLEAR = 255
+BAND_ROWS = 6
+MAX_COLOURS = 128
+_REPEATED_BYTES = late(rb"(.)\1{3,}", re.DOTALL)
+_TRANSPARENT_INDEX = 255
 """The palette index of transparent pixels."""
 
 
-def encoded(image: "Image") -> str:
+def encode_sixel(image: "Image") -> str:
     """Encodes an image with transparency. Its height should be a multiple of six, or it would cover
     other cells."""
     width, height = image.size
     is_clear = image.getchannel("A").point([255] * 128 + [0] * 128)
-    flat = image.convert("RGB").quantize(COLOURS)
+    flat = image.convert("RGB").quantize(MAX_COLOURS)
     palette = flat.getpalette("RGB") or []
-    flat.paste(_CLEAR, mask=is_clear)
+    flat.paste(_TRANSPARENT_INDEX, mask=is_clear)
     pixels = flat.tobytes()
     out = [f'\x1bP0;1;0q"1;1;{width};{height}'.encode()]
     out += [
         b"#%d;2;%d;%d;%d" % (index, *(round(part / 2.55) for part in palette[3 * index : 3 * index + 3]))
-        for index in sorted(set(pixels) - {_CLEAR})
+        for index in sorted(set(pixels) - {_TRANSPARENT_INDEX})
     ]
-    size = BAND * width
-    out += [_band(pixels[at : at + size], width) + b"-" for at in range(0, len(pixels), size)]
+    size = BAND_ROWS * width
+    out += [_encode_band(pixels[at : at + size], width) + b"-" for at in range(0, len(pixels), size)]
     return b"".join((*out, b"\x1b\\")).decode("ascii")
 
 
-def _band(pixels: bytes, width: int) -> bytes:
+def _encode_band(pixels: bytes, width: int) -> bytes:
     rows = [pixels[at : at + width] for at in range(0, len(pixels), width)]
     bias = int.from_bytes(b"?" * width, "big")
     lines: list[bytes] = []
-    for colour in sorted(set(pixels) - {_CLEAR}):
+    for colour in sorted(set(pixels) - {_TRANSPARENT_INDEX}):
         bits = bias
         for number, row in enumerate(rows):
             if colour in row:
-                bits += int.from_bytes(row.translate(_ONLY[number][colour]), "big")
+                bits += int.from_bytes(row.translate(_BIT_TABLES[number][colour]), "big")
         line = bits.to_bytes(width, "big").rstrip(b"?")
-        lines.append(b"#%d" % colour + _REPEATED.sub(_shortened, line))
+        lines.append(b"#%d" % colour + _REPEATED_BYTES.sub(_repeat_command, line))
     return b"$".join(lines)
 
 
-def _shortened(found: re.Match[bytes]) -> bytes:
+def _repeat_command(found: re.Match[bytes]) -> bytes:
     return b"!%d%b" % (len(found[0]), found[1])
 
 
-_ONLY = [
-    [bytes(1 << number if index == colour else 0 for index in range(256)) for colour in range(COLOURS)]
-    for number in range(BAND)
+_BIT_TABLES = [
+    [bytes(1 << number if index == colour else 0 for index in range(256)) for colour in range(MAX_COLOURS)]
+    for number in range(BAND_ROWS)
 ]
 """Tables that convert a row of pixels to the bits of one colour in a band."""

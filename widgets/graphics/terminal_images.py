@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from widgets.graphics.image_drawing import Drawing
 
 _MAX_IMAGES = 64
-_MAX_MEMORY = 100_000_000
+_MAX_MEMORY_BYTES = 100_000_000
 _ARRIVAL_TIMEOUT = 2.0
 """Seconds to wait for the terminal's reply about an image sent through tmux."""
 
@@ -34,7 +34,7 @@ class ImageWatcher(Protocol):
         """Called when the terminal can show other images than before, or has lost its stored images."""
 
 
-def images_of(app: App[object]) -> "TerminalImages":
+def app_images(app: App[object]) -> "TerminalImages":
     """Returns an application's images; one without a terminal shows half blocks."""
     images = getattr(app, "images", None)
     return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageSupport("blocks"))
@@ -49,68 +49,68 @@ class TerminalImages:
         """`write` sends a sequence to the terminal after the current frame. `lines`: the terminal's
         height."""
         self._write = write
-        self._ability = ability
+        self._image_support = ability
         self._watchers: WeakSet[ImageWatcher] = WeakSet()
         self._cached: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
         self._numbers = 0
-        self._is_away = False
-        self._missed: deque[DrawnImage] = deque(maxlen=_MAX_IMAGES)
+        self._is_terminal_left = False
+        self._images_to_retry: deque[DrawnImage] = deque(maxlen=_MAX_IMAGES)
         """Images drawn as half blocks only because tmux's pane was hidden or tmux did not pass them on."""
-        self._awaited: dict[int, asyncio.Future[bool]] = {}
+        self._unconfirmed_images: dict[int, asyncio.Future[bool]] = {}
         """Images whose arrival the terminal has not confirmed yet."""
         self._drawing_slot = asyncio.Semaphore(1)
-        self.over = ImageOverlay(self._with_token, write, lines)
+        self.overlay = ImageOverlay(self._image_with_token, write, lines)
         """The images drawn over cells; it is updated after each frame."""
 
     # -- setting, replies and lifecycle --------------------------------------------------------------------
 
-    def use(self, setting: ImageSetting) -> None:
+    def apply_setting(self, setting: ImageSetting) -> None:
         """Applies the setting to new images and those on the screen."""
-        if setting != self._ability.setting:
-            before = self._ability.protocol
-            self._ability.setting = setting
-            self._turn(before)
-            self._write(self._questions())
+        if setting != self._image_support.setting:
+            before = self._image_support.protocol
+            self._image_support.setting = setting
+            self._change_protocol(before)
+            self._write(self._start_queries())
 
     def handle_reply(self, answer: str) -> None:
         """Processes a reply of the terminal."""
-        if self._is_away:
+        if self._is_terminal_left:
             return
-        before = self._ability.protocol
+        before = self._image_support.protocol
         number, is_held = terminal_replies.parse_image_reply(answer)
-        if number in self._awaited and not self._awaited[number].done():
-            self._awaited[number].set_result(is_held)
+        if number in self._unconfirmed_images and not self._unconfirmed_images[number].done():
+            self._unconfirmed_images[number].set_result(is_held)
         elif number and not is_held:
-            self._refused(number)
-        if self._ability.take(answer):
-            self._send(kitty.delete_family(self._ability.family))
-        self._turn(before)
+            self._handle_refusal(number)
+        if self._image_support.record_reply(answer):
+            self._send(kitty.delete_image_family(self._image_support.id_family))
+        self._change_protocol(before)
 
-    def arrive(self) -> str:
+    def enter_terminal(self) -> str:
         """Called when bayou takes the terminal; returns the queries to send."""
-        if self._is_away:
-            self._is_away = False
+        if self._is_terminal_left:
+            self._is_terminal_left = False
             asyncio.get_running_loop().call_soon(self.retry_images)
-        return self._questions()
+        return self._start_queries()
 
-    def leave(self) -> str:
+    def leave_terminal(self) -> str:
         """Called before the shell gets the terminal; returns sequences that delete all images."""
-        self._is_away = True
-        return self.over.remove_all() + self._delete_all()
+        self._is_terminal_left = True
+        return self.overlay.remove_all() + self._delete_all()
 
     @property
     def needs_retry(self) -> bool:
         """Whether images fell back to half blocks because the tmux pane was hidden."""
-        return bool(self._missed)
+        return bool(self._images_to_retry)
 
     def retry_images(self) -> None:
         """Tries images again after input showed that the pane is visible."""
-        for image in self._missed:
+        for image in self._images_to_retry:
             image.is_stale = True
-        self._missed.clear()
+        self._images_to_retry.clear()
         self._notify_watchers()
 
-    def watch(self, watcher: ImageWatcher) -> None:
+    def add_watcher(self, watcher: ImageWatcher) -> None:
         """Notifies the watcher of changes as long as it exists."""
         self._watchers.add(watcher)
 
@@ -118,53 +118,57 @@ class TerminalImages:
         for watcher in tuple(self._watchers):
             watcher.images_changed()
 
-    def _turn(self, before: ImageProtocol) -> None:
+    def _change_protocol(self, before: ImageProtocol) -> None:
         """Deletes all images if the protocol changed, and notifies the watchers so that visible
         images are drawn again."""
-        if self._ability.protocol != before:
+        if self._image_support.protocol != before:
             self._write(self._delete_all())
             self._notify_watchers()
 
-    def _questions(self) -> str:
-        if self._ability.is_in_tmux:
+    def _start_queries(self) -> str:
+        if self._image_support.is_in_tmux:
             asyncio.get_running_loop().create_task(self._query_tmux())
             return ""
-        return self._ability.queries()
+        return self._image_support.terminal_queries()
 
     async def _query_tmux(self) -> bool:
-        before = self._ability.protocol
-        is_reached = await self._ability.query_tmux(self._write) and not self._is_away
-        self._turn(before)
+        before = self._image_support.protocol
+        is_reached = await self._image_support.query_tmux(self._write) and not self._is_terminal_left
+        self._change_protocol(before)
         return is_reached
 
     # -- creating, sending, caching ------------------------------------------------------------------------
 
-    async def obtain(self, data: str, columns: int, rows: int) -> DrawnImage | str:
+    async def draw_image(self, data: str, columns: int, rows: int) -> DrawnImage | str:
         """Returns an image drawn for the given number of cells, or the reason why it cannot be shown. `data` is
         base64."""
         from widgets.graphics.image_drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
 
         async with self._drawing_slot:
             while True:
-                if (kept := self.kept(data, columns, rows)) is not None:
+                if (kept := self.cached_image(data, columns, rows)) is not None:
                     return kept
-                protocol, cell = self._ability.protocol, self._ability.cell
+                protocol, cell = self._image_support.protocol, self._image_support.cell_size
                 made = await asyncio.to_thread(draw, data, CellBox(columns, rows, *cell), protocol)
                 if isinstance(made, str):
                     return made
-                image = DrawnImage(made.pixels, _key(data, columns, rows, protocol, cell), columns, rows)
-                if not await self._is_sent(image, made, protocol):
-                    self._missed.append(image)
-                elif protocol == self._ability.protocol:
+                image = DrawnImage(
+                    made.pixels, _cache_key(data, columns, rows, protocol, cell), columns, rows
+                )
+                if not await self._send_image(image, made, protocol):
+                    self._images_to_retry.append(image)
+                elif protocol == self._image_support.protocol:
                     self._cache_image(image)
                 else:
                     self._write(self._delete_sequence(image))
                     continue
                 return image
 
-    def kept(self, data: str, columns: int, rows: int) -> DrawnImage | None:
+    def cached_image(self, data: str, columns: int, rows: int) -> DrawnImage | None:
         """Returns a cached image that needs neither drawing nor sending."""
-        image = self._cached.get(_key(data, columns, rows, self._ability.protocol, self._ability.cell))
+        image = self._cached.get(
+            _cache_key(data, columns, rows, self._image_support.protocol, self._image_support.cell_size)
+        )
         if image is not None:
             self._cached.move_to_end(image.key)
         return image
@@ -174,12 +178,12 @@ class TerminalImages:
         if image.key in self._cached:
             self._cached.move_to_end(image.key)
 
-    async def _is_sent(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
+    async def _send_image(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
         """Sends an image; returns whether it can be shown. Images over cells are sent when they are
         drawn."""
-        is_in_tmux = self._ability.is_in_tmux and protocol == "kitty"
+        is_in_tmux = self._image_support.is_in_tmux and protocol == "kitty"
         is_reached = not is_in_tmux or await self._query_tmux()
-        if self._is_away or not is_reached:
+        if self._is_terminal_left or not is_reached:
             return False
         self._numbers += 1
         image.memory = made.memory
@@ -187,53 +191,55 @@ class TerminalImages:
         image.token = self._numbers if image.sequence or protocol == "placements" else 0
         if protocol not in ("kitty", "placements"):
             return True
-        colour = kitty.COLOURS[self._numbers % len(kitty.COLOURS)]
-        number = kitty.number_of(self._ability.family, colour)
-        is_answered = is_in_tmux and self._ability.is_in_front
+        colour = kitty.ID_COLOURS[self._numbers % len(kitty.ID_COLOURS)]
+        number = kitty.make_image_id(self._image_support.id_family, colour)
+        is_answered = is_in_tmux and self._image_support.is_pane_in_front
         has_cells = protocol == "kitty"
-        parts = kitty.transmit(
+        parts = kitty.transmit_image(
             number, made.data, image.columns, image.rows, has_cells=has_cells, is_answered=is_answered
         )
         for part in parts:
             self._send(part)
-        if is_answered and not await self._is_confirmed(number):
-            self._send(kitty.delete(number))
+        if is_answered and not await self._is_arrival_confirmed(number):
+            self._send(kitty.delete_image(number))
             return False
-        image.number, image.colour, image.has_cells = number, colour, has_cells
+        image.kitty_id, image.colour, image.has_placeholders = number, colour, has_cells
         return True
 
-    async def _is_confirmed(self, number: int) -> bool:
+    async def _is_arrival_confirmed(self, number: int) -> bool:
         """Returns whether the terminal confirmed an image, since tmux drops some output while it
         redraws."""
-        answer = self._awaited[number] = asyncio.get_running_loop().create_future()
+        answer = self._unconfirmed_images[number] = asyncio.get_running_loop().create_future()
         try:
             return await asyncio.wait_for(answer, _ARRIVAL_TIMEOUT)
         except TimeoutError:
             return False
         finally:
-            del self._awaited[number]
+            del self._unconfirmed_images[number]
 
     def _cache_image(self, image: DrawnImage) -> None:
-        self.over.is_used = self.over.is_used or bool(image.token)
+        self.overlay.is_used = self.overlay.is_used or bool(image.token)
         self._cached[image.key] = image
-        while len(self._cached) > 1 and (len(self._cached) > _MAX_IMAGES or self._memory > _MAX_MEMORY):
+        while len(self._cached) > 1 and (
+            len(self._cached) > _MAX_IMAGES or self._cached_memory > _MAX_MEMORY_BYTES
+        ):
             _, oldest = self._cached.popitem(last=False)
             self._write(self._delete_sequence(oldest))
 
     @property
-    def _memory(self) -> int:
+    def _cached_memory(self) -> int:
         return sum(image.memory for image in self._cached.values())
 
-    def _with_token(self, token: int) -> DrawnImage | None:
+    def _image_with_token(self, token: int) -> DrawnImage | None:
         return next((image for image in self._cached.values() if image.token == token), None)
 
-    def _refused(self, number: int) -> None:
+    def _handle_refusal(self, number: int) -> None:
         """Handles an image that the terminal could not show: it becomes half blocks, and after some
         failures all do."""
         for image in self._cached.values():
-            if image.number == number and not image.is_refused:
+            if image.kitty_id == number and not image.is_refused:
                 image.is_refused = True
-                self._ability.note_failure()
+                self._image_support.note_failure()
                 self._notify_watchers()
 
     def _delete_all(self) -> str:
@@ -243,13 +249,13 @@ class TerminalImages:
 
     def _delete_sequence(self, image: DrawnImage) -> str:
         image.is_stale = True
-        return self._ability.wrapped(kitty.delete(image.number)) if image.number else ""
+        return self._image_support.wrap_for_tmux(kitty.delete_image(image.kitty_id)) if image.kitty_id else ""
 
     def _send(self, sequence: str) -> None:
-        self._write(self._ability.wrapped(sequence))
+        self._write(self._image_support.wrap_for_tmux(sequence))
 
 
-def _key(
+def _cache_key(
     data: str, columns: int, rows: int, protocol: ImageProtocol, cell: tuple[int, int]
 ) -> tuple[object, ...]:
     return len(data), hash(data), columns, rows, protocol, cell

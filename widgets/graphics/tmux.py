@@ -4,12 +4,12 @@ import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_FORMAT = (
+_PANE_FORMAT = (
     "#{pane_active} #{window_active} #{window_zoomed_flag} #{session_attached} #{allow-passthrough} "
     "#{client_termtype}"
 )
-_TIMEOUT = 2.0
-_VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
+_TMUX_TIMEOUT = 2.0
+_PASSED_VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
 
 
 class TmuxPane(NamedTuple):
@@ -17,28 +17,28 @@ class TmuxPane(NamedTuple):
 
     is_in_front: bool
     """Whether this pane is active: replies of the terminal go to the active pane."""
-    is_seen: bool
+    is_visible: bool
     """Whether the pane is visible; sequences sent while it is hidden are lost."""
-    passes: bool
+    passes_sequences: bool
     """Whether tmux passes sequences to the terminal."""
     terminal: str
     """The terminal's name as reported to tmux."""
 
 
-NO_PANE = TmuxPane(is_in_front=False, is_seen=False, passes=False, terminal="")
+NO_PANE = TmuxPane(is_in_front=False, is_visible=False, passes_sequences=False, terminal="")
 
 
 def ask_tmux(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane:
     """Asks tmux about a pane. Takes some milliseconds, so call it in a thread."""
-    words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _FORMAT]
+    words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _PANE_FORMAT]
     try:
         said = subprocess.run(
             words,
             cwd="/",
-            env={name: env[name] for name in _VARIABLES if name in env},
+            env={name: env[name] for name in _PASSED_VARIABLES if name in env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_TIMEOUT,
+            timeout=_TMUX_TIMEOUT,
             check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError):
@@ -50,7 +50,7 @@ def ask_tmux(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane:
     is_shown = window == "1" and attached != "0"
     return TmuxPane(
         is_in_front=is_shown and active == "1",
-        is_seen=is_shown and (active == "1" or zoomed != "1"),
-        passes=passes in ("on", "all", "1", "2"),
+        is_visible=is_shown and (active == "1" or zoomed != "1"),
+        passes_sequences=passes in ("on", "all", "1", "2"),
         terminal=" ".join(terminal),
     )

@@ -9,7 +9,7 @@ from widgets.lists.rows import ListRow
 RankingOrder = Literal["given", "best"]
 
 
-ROUGH_RANKING_FROM = 300
+MIN_ROWS_FOR_ROUGH_RANKING = 300
 """The number of matches from which rows are ranked by a cheaper score."""
 
 
@@ -17,7 +17,7 @@ class VisibleRow(NamedTuple):
     """A row with its matched characters."""
 
     row: ListRow
-    places: tuple[int, ...] = ()
+    matched: tuple[int, ...] = ()
     """The positions of matched characters in title and detail."""
 
 
@@ -37,15 +37,15 @@ class RowFilter:
         if asked.is_empty:
             self._query, self._candidates = "", self.rows
             return [VisibleRow(row) for row in self.rows]
-        narrows = self._query and query.startswith(self._query) and _is_plain(query)
+        narrows = self._query and query.startswith(self._query) and _is_plain_query(query)
         candidates = self._candidates if narrows else self.rows
         left = [
-            row for row in candidates if not row.is_heading and asked.accepts(row.searched, len(row.title))
+            row for row in candidates if not row.is_heading and asked.is_match(row.searched, len(row.title))
         ]
         self._query, self._candidates = query, left
         if self.order == "given":
             return [VisibleRow(row) for row in left]
-        if len(left) > ROUGH_RANKING_FROM and _is_plain(query):
+        if len(left) > MIN_ROWS_FOR_ROUGH_RANKING and _is_plain_query(query):
             left.sort(
                 key=lambda row: _rough_rank(row, query) - _secondary_rank(row) + _exact_name_rank(row, query),
                 reverse=True,
@@ -53,7 +53,7 @@ class RowFilter:
             return [VisibleRow(row) for row in left]
         scored = [(asked.match(row.searched, len(row.title)), row) for row in left]
         found = [
-            (match.score - _secondary_rank(row) + _exact_name_rank(row, query), match.places, row)
+            (match.score - _secondary_rank(row) + _exact_name_rank(row, query), match.positions, row)
             for match, row in scored
             if match is not None
         ]
@@ -64,10 +64,10 @@ class RowFilter:
 def matched_positions(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
     """Returns the positions of matched characters of a visible row."""
     match = Query(query.strip()).match(row.searched, len(row.title) if scatters else 0)
-    return match.places if match else ()
+    return match.positions if match else ()
 
 
-def _is_plain(query: str) -> bool:
+def _is_plain_query(query: str) -> bool:
     return not query.startswith("re:") and '"' not in query
 
 
@@ -86,11 +86,11 @@ def _rough_rank(row: ListRow, query: str) -> float:
     title, rest = row.title.lower(), f"{row.detail} {row.words}".lower()
     score = -len(title) * 0.02
     for word in query.lower().split():
-        score += _place(title, word) or _place(rest, word) / 2
+        score += _match_place_score(title, word) or _match_place_score(rest, word) / 2
     return score
 
 
-def _place(text: str, word: str) -> float:
+def _match_place_score(text: str, word: str) -> float:
     """Scores the match position: best at the beginning, then at the start of a word."""
     at = text.find(word)
     if at <= 0:

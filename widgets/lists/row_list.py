@@ -15,21 +15,23 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
-from widgets.line import RowBuilder, cells, plain_line
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
 from widgets.lists.filtering import VisibleRow, matched_positions
 from widgets.lists.rows import ListRow
-from widgets.readable_styles import on_selected_row, readable
+from widgets.readable_styles import readable_style, selected_row_style
 
 TONES = ("text", "strong", "muted", "dim", "accent", "success", "warning", "error")
-_PARTS = (*TONES, "match", "prefix", "heading", "mark")
+_STYLE_NAMES = (*TONES, "match", "prefix", "heading", "mark")
 _MAX_CACHED_ROWS = 500
 MIN_CUT_CELLS = 4
 """The minimum number of cells for a cut word; with less space it is omitted."""
-MAX_WIDTH = 119
+ROOMY_MIN_ROWS = 16
+"""Rows of a terminal from which lists show the heads of their columns."""
+MAX_ROW_CELLS = 118
 """The width at which right-aligned text ends on wider pages, unless a row needs more."""
 
 
-class Rows(Protocol):
+class VisibleRows(Protocol):
     """The rows of a list: a sequence, or created when they become visible."""
 
     def __len__(self) -> int: ...
@@ -48,7 +50,7 @@ class RowList(ScrollView, can_focus=False):
         Binding("home", "edge(False)", "First", show=False, id="tui.select.first"),
         Binding("end", "edge(True)", "Last", show=False, id="tui.select.last"),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_PARTS, "cursor")}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_STYLE_NAMES, "cursor")}
     DEFAULT_CSS = "RowList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
     class Moved(Message):
@@ -72,6 +74,7 @@ class RowList(ScrollView, can_focus=False):
         empty: str = "nothing here",
         title_cells: int = 0,
         scatters: bool = True,
+        heads: ListRow | None = None,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
@@ -80,64 +83,68 @@ class RowList(ScrollView, can_focus=False):
         """The maximum width of titles up to which the text after them is aligned in a column."""
         self.scatters = scatters
         """Whether the letters of a searched word may be apart."""
-        self.shown: Rows = [VisibleRow(row) for row in rows]
+        self.heads = heads
+        """The heads of the columns, in a row that does not scroll."""
+        self.shown: VisibleRows = [VisibleRow(row) for row in rows]
         self.empty = empty
         self.filter_text = ""
-        self._at = -1
+        self._current_index = -1
         self._styles: dict[tuple[str, bool], Style] = {}
         self._drawn: dict[tuple[int, bool], tuple[VisibleRow, int, Strip]] = {}
         """Cached rows by position and whether the cursor is there: the row, the width and the strip."""
         self.has_marks = False
         self._announced_id: str | None = None
-        self._at = self._first_choice()
+        self._current_index = self._first_selectable()
 
     # -- calls ---------------------------------------------------------------------------------------------
 
-    def show(self, shown: Rows, *, query: str = "", keep: str = "", is_chosen: bool = True) -> None:
+    def show(self, shown: VisibleRows, *, query: str = "", keep: str = "", is_chosen: bool = True) -> None:
         """Shows other rows. The cursor goes to the row with the id `keep`, else to the first; with `is_chosen` false
         it is on no
         row until it is moved."""
         self.shown = shown
         self.filter_text = query
         self.has_marks = any(item.row.is_checked for item in shown)
-        self._at = next((at for at, item in enumerate(shown) if item.row.id == keep), -1) if keep else -1
-        if self._at < 0:
-            self._at = self._first_choice()
+        self._current_index = (
+            next((at for at, item in enumerate(shown) if item.row.id == keep), -1) if keep else -1
+        )
+        if self._current_index < 0:
+            self._current_index = self._first_selectable()
         if not is_chosen:
-            self._at = -1
+            self._current_index = -1
             self.scroll_to(y=0, animate=False, immediate=True)
         self._resize_to_rows()
-        self._reveal()
+        self._scroll_to_current()
 
-    def show_lazy(self, shown: Rows, at: int, *, query: str = "") -> None:
+    def show_lazy(self, shown: VisibleRows, at: int, *, query: str = "") -> None:
         """Shows rows that are created when they become visible; none is checked or a heading. The cursor goes to
         `at`."""
         self.shown = shown
         self.filter_text = query
         self.has_marks = False
-        self._at = min(max(0, at), len(shown) - 1)
+        self._current_index = min(max(0, at), len(shown) - 1)
         self._resize_to_rows()
-        self._reveal()
+        self._scroll_to_current()
 
     @property
     def current(self) -> ListRow | None:
-        return self.shown[self._at].row if 0 <= self._at < len(self.shown) else None
+        return self.shown[self._current_index].row if 0 <= self._current_index < len(self.shown) else None
 
     @property
     def index(self) -> int:
-        return self._at
+        return self._current_index
 
     def move_to(self, at: int) -> None:
         """Moves the cursor to a row, or to the nearest one that can be chosen."""
         if not self.shown:
             return
         at = min(max(0, at), len(self.shown) - 1)
-        step = 1 if at >= self._at else -1
+        step = 1 if at >= self._current_index else -1
         for direction in (step, -step):
             place = at
             while 0 <= place < len(self.shown):
                 if not self.shown[place].row.is_heading:
-                    self._set(place)
+                    self._set_index(place)
                     return
                 place += direction
 
@@ -149,10 +156,12 @@ class RowList(ScrollView, can_focus=False):
             self.vertical_scrollbar
         )  # created now, because most lists need it and creating it later causes another layout
         self._resize_to_rows()
-        self.call_after_refresh(self._reveal)
+        self.call_after_refresh(self._scroll_to_current)
 
     def on_resize(self) -> None:
-        self._reveal()
+        if self.heads is not None:  # they take a row only where there is room
+            self._resize_to_rows()
+        self._scroll_to_current()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -164,39 +173,50 @@ class RowList(ScrollView, can_focus=False):
         return textual_inside.vertical_scrollbar(self, textual_inside.FastScrollBar)
 
     def render_line(self, y: int) -> Strip:
-        at = y + self.scroll_offset.y
-        width = self._width
+        width = self._row_width
+        if y < self.head_height and self.heads is not None:
+            return self._extend_row(self._draw_row(VisibleRow(self.heads), width, is_current=False))
+        at = self._row_at(y)
         if not 0 <= at < len(self.shown):
             line = RowBuilder(width, self._style("text", False))
-            if y == 0 and not self.shown:
+            if at == 0 and not self.shown:
                 line.add("  " + self.empty, self._style("muted", False))
-            return self._whole(line)
-        item, key = self.shown[at], (at, at == self._at)
+            return self._extend_row(line)
+        item, key = self.shown[at], (at, at == self._current_index)
         kept = self._drawn.get(key)
         if kept is not None and kept[0] is item and kept[1] == width:
             return kept[2]
-        strip = self._whole(self._draw(item, width, is_current=key[1]))
+        strip = self._extend_row(self._draw_row(item, width, is_current=key[1]))
         if len(self._drawn) >= _MAX_CACHED_ROWS:
             self._drawn.clear()
         self._drawn[key] = (item, width, strip)
         return strip
 
     @property
-    def _width(self) -> int:
-        """The width of rows; the last column is reserved for the scroll bar."""
-        return max(1, self.size.width - 1)
+    def head_height(self) -> int:
+        """The rows that the heads of the columns take."""
+        return 1 if self.heads is not None and self.shown and self.app.size.height >= ROOMY_MIN_ROWS else 0
 
-    def _whole(self, line: RowBuilder) -> Strip:
-        """Extends a row over the scroll bar's column."""
+    def _row_at(self, y: int) -> int:
+        """Returns the index of the row that is shown in a line of the widget."""
+        return y - self.head_height + self.scroll_offset.y
+
+    @property
+    def _row_width(self) -> int:
+        """The width of rows, without the margin for the scroll bar."""
+        return max(1, self.size.width - RIGHT_MARGIN)
+
+    def _extend_row(self, line: RowBuilder) -> Strip:
+        """Extends a row over the margin."""
         line.width = self.size.width
         return line.strip()
 
-    def _draw(self, item: VisibleRow, width: int, *, is_current: bool) -> RowBuilder:
+    def _draw_row(self, item: VisibleRow, width: int, *, is_current: bool) -> RowBuilder:
         row = item.row
         if row.is_heading:
             line = RowBuilder(width, self._style("text", False)).pad(2)
             line.add(plain_line(row.title), self._style("heading", False))
-            edge = min(width, MAX_WIDTH)
+            edge = min(width, MAX_ROW_CELLS)
             if (right := plain_line(row.right)) and cells(right) < edge - line.used:
                 line.fill_to(edge - cells(right)).add(right, self._style("dim", False))
             return line
@@ -207,19 +227,19 @@ class RowList(ScrollView, can_focus=False):
             line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
         line.add(row.prefix, self._style("prefix", is_current))
         right = plain_line(row.right)
-        if cells(right) + 1 > line.room // 2:
+        if cells(right) + 1 > line.remaining_cells // 2:
             right = ""
-        edge = min(width, MAX_WIDTH)
-        if width > MAX_WIDTH:
+        edge = min(width, MAX_ROW_CELLS)
+        if width > MAX_ROW_CELLS:
             edge = min(
                 width,
                 max(
                     edge, line.used + _needed_cells(row, self.title_cells, width) + cells(right) + bool(right)
                 ),
             )
-        inner = RowBuilder(edge - line.used - cells(right) - 1 if right else line.room, base)
+        inner = RowBuilder(edge - line.used - cells(right) - 2 if right else line.remaining_cells, base)
         self._draw_text(inner, item, is_current=is_current)
-        line.take(inner)
+        line.append_line(inner)
         if right:
             line.fill_to(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
         return line.fill_to(width)
@@ -227,8 +247,10 @@ class RowList(ScrollView, can_focus=False):
     def _draw_text(self, line: RowBuilder, item: VisibleRow, *, is_current: bool) -> None:
         row = item.row
         title, detail = plain_line(row.title), plain_line(row.detail)
-        places = item.places or (
-            matched_positions(row, self.filter_text, scatters=self.scatters) if self.filter_text else ()
+        places = item.matched or (
+            matched_positions(row, self.filter_text, scatters=self.scatters)
+            if self.filter_text and row is not self.heads
+            else ()
         )
         if title != row.title or detail != row.detail:
             places = ()
@@ -236,18 +258,18 @@ class RowList(ScrollView, can_focus=False):
         tone = "dim" if row.is_disabled else row.tone
         badges = _badge_cells(row)
         piece = RowBuilder(
-            line.room - min(badges, line.room // 2), line.base
+            line.remaining_cells - min(badges, line.remaining_cells // 2), line.base
         )  # a long title leaves room for the badges
         words = title.rstrip()  # trailing blanks only align columns and may be cut
         piece.add_highlighted(
             words, (at for at in places if at < len(title)), self._style(tone, is_current), match
         )
         piece.pad(len(title) - len(words))
-        line.take(piece)
+        line.append_line(piece)
         if self.title_cells and (row.badges or detail):
-            line.fill_to(min(self.title_cells, _share(self._width, bool(detail))))
+            line.fill_to(min(self.title_cells, _max_title_cells(self._row_width, bool(detail))))
         for badge in row.badges:
-            if line.room - 2 < min(MIN_CUT_CELLS, cells(plain_line(badge.text))):
+            if line.remaining_cells - 2 < min(MIN_CUT_CELLS, cells(plain_line(badge.text))):
                 return
             line.add("  ").add_with_diffstat(
                 plain_line(badge.text),
@@ -255,7 +277,7 @@ class RowList(ScrollView, can_focus=False):
                 self._style("success", is_current),
                 self._style("error", is_current),
             )
-        if detail and line.room - 2 >= min(MIN_CUT_CELLS, cells(detail)):
+        if detail and line.remaining_cells - 2 >= min(MIN_CUT_CELLS, cells(detail)):
             start = len(title) + 1
             ours = [at - start for at in places if start <= at < start + len(detail)]
             line.add("  ").add_highlighted(detail, ours, self._style("muted", is_current), match)
@@ -265,16 +287,16 @@ class RowList(ScrollView, can_focus=False):
         if found is None:
             found = self.get_component_rich_style(f"list--{name}")
             found = (
-                on_selected_row(found, self.get_component_rich_style("list--cursor"))
+                selected_row_style(found, self.get_component_rich_style("list--cursor"))
                 if is_current
-                else readable(found)
+                else readable_style(found)
             )
             self._styles[(name, is_current)] = found
         return found
 
     def _resize_to_rows(self) -> None:
         self._drawn.clear()
-        self.virtual_size = Size(1, len(self.shown))  # it never scrolls sideways
+        self.virtual_size = Size(1, len(self.shown) + self.head_height)  # it never scrolls sideways
         self.refresh()
 
     # -- moving --------------------------------------------------------------------------------------------
@@ -282,7 +304,7 @@ class RowList(ScrollView, can_focus=False):
     def action_move(self, delta: int) -> None:
         if not self.shown:
             return
-        at = self._at + delta
+        at = self._current_index + delta
         while 0 <= at < len(self.shown) and self.shown[at].row.is_heading:
             at += delta
         if not 0 <= at < len(self.shown):  # wraps around at the end
@@ -290,53 +312,53 @@ class RowList(ScrollView, can_focus=False):
         self.move_to(at)
 
     def action_page(self, direction: int) -> None:
-        self.move_to(self._at + direction * max(1, self.size.height - 1))
+        self.move_to(self._current_index + direction * max(1, self.size.height - self.head_height - 1))
 
     def action_edge(self, is_end: bool) -> None:
         self.move_to(len(self.shown) - 1 if is_end else 0)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        at = event.y + self.scroll_offset.y
-        if 0 <= at < len(self.shown) and not self.shown[at].row.is_heading:
-            is_same = at == self._at
-            self._set(at)
+        at = self._row_at(event.y)
+        if event.y >= self.head_height and 0 <= at < len(self.shown) and not self.shown[at].row.is_heading:
+            is_same = at == self._current_index
+            self._set_index(at)
             if is_same:
                 self.post_message(self.Chosen(self.shown[at].row))
 
-    def _set(self, at: int) -> None:
-        self._at = at
-        self._reveal()
+    def _set_index(self, at: int) -> None:
+        self._current_index = at
+        self._scroll_to_current()
         self.refresh()
 
-    def _reveal(self) -> None:
-        height = self.size.height
-        if self._at >= 0 and height:
+    def _scroll_to_current(self) -> None:
+        height = self.size.height - self.head_height
+        if self._current_index >= 0 and height > 0:
             top = self.scroll_offset.y
-            at = self._at
+            at = self._current_index
             while at > 0 and self.shown[at - 1].row.is_heading:
                 at -= 1
             if at < top:
                 self.scroll_to(y=at, animate=False, immediate=True)
-            elif self._at >= top + height:
-                self.scroll_to(y=self._at - height + 1, animate=False, immediate=True)
+            elif self._current_index >= top + height:
+                self.scroll_to(y=self._current_index - height + 1, animate=False, immediate=True)
         row = self.current
         if (row.id if row else None) != self._announced_id:
             self._announced_id = row.id if row else None
             self.post_message(self.Moved(row))
 
-    def _first_choice(self) -> int:
+    def _first_selectable(self) -> int:
         checked = [at for at, item in enumerate(self.shown) if item.row.is_checked and not self.filter_text]
         if checked:
             return checked[0]
         return next((at for at, item in enumerate(self.shown) if not item.row.is_heading), -1)
 
 
-def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
+def cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
     """Returns the texts of a row that do not fit into the width."""
     right = plain_line(row.right)
     room = width - 2 - 2 * rows.has_marks - cells(row.prefix)
     has_right = cells(right) + 1 <= room // 2
-    inner = room - (cells(right) + 1 if right and has_right else 0)
+    inner = room - (cells(right) + 2 if right and has_right else 0)
     out = [] if has_right or not right else [right]
     if _needed_cells(row, rows.title_cells, width) > inner:
         title = plain_line(row.title)
@@ -350,7 +372,7 @@ def _needed_cells(row: ListRow, title_cells: int, width: int) -> int:
     """Returns the cells that a row's text needs without being cut."""
     title, detail = cells(plain_line(row.title)), cells(plain_line(row.detail))
     if title_cells and (row.badges or detail):
-        title = max(title, min(title_cells, _share(width, bool(detail))))
+        title = max(title, min(title_cells, _max_title_cells(width, bool(detail))))
     return title + _badge_cells(row) + (detail + 2 if detail else 0)
 
 
@@ -358,6 +380,6 @@ def _badge_cells(row: ListRow) -> int:
     return sum(cells(plain_line(badge.text)) + 2 for badge in row.badges)
 
 
-def _share(width: int, has_detail: bool) -> int:
+def _max_title_cells(width: int, has_detail: bool) -> int:
     """Returns the maximum cells of titles, so that the text after them has room."""
     return width * 2 // 5 if has_detail else width // 2

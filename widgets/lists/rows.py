@@ -44,7 +44,23 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"{self.title} {self.detail} {self.words}"
 
 
-def spaced(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
+def column_heads(
+    title: str, *, badges: Sequence[str] = (), detail: str = "", right: str = "", prefix: str = ""
+) -> ListRow:
+    """Returns the heads of a list's columns, aligned as the rows' texts are."""
+    return ListRow(
+        id="heads",
+        title=title,
+        prefix=prefix,
+        badges=tuple(Badge(text=badge) for badge in badges),
+        detail=detail,
+        right=right,
+        right_tone="muted",
+        tone="muted",
+    )
+
+
+def with_blank_rows(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
     """Inserts a blank row above each heading but the first."""
     out: list[ListRow] = []
     for row in rows:

@@ -33,9 +33,9 @@ _KINDS_SHOWN: dict[TreeFilter, tuple[EntryKind, ...]] = {
     "all": get_args(EntryKind),
 }
 _MAX_DEPTH = 36
-_SPEAKERS = {"user": "you: "}
+_SPEAKER_PREFIXES = {"user": "you: "}
 """Names of speakers, since colours alone are not visible on every terminal."""
-_TONES: dict[str, Tone] = {
+_KIND_TONES: dict[str, Tone] = {
     "user": "strong",
     "assistant": "text",
     "compaction": "warning",
@@ -69,7 +69,7 @@ class TreeLine(msgspec.Struct, frozen=True, gc=False):
     is_branch: bool
     """Whether the line starts a branch, which means it has siblings."""
     is_folded: bool
-    hidden: int
+    hidden_count: int
     """The number of entries folded away below."""
 
 
@@ -88,58 +88,60 @@ class EntryTree:
         self._describe = describe
         self._described: dict[str, TreeEntry] = {}
         self.by_id = {entry.id: entry for entry in entries}
-        self.leaf = self._nearest_message(leaf)
+        self.leaf = self._nearest_conversation_entry(leaf)
         self.path: set[str] = set()
         at = self.leaf
         while at is not None and at not in self.path:
             self.path.add(at)
             at = self.by_id[at].parent if at in self.by_id else None
 
-    def _nearest_message(self, leaf: str | None) -> str | None:
+    def _nearest_conversation_entry(self, leaf: str | None) -> str | None:
         """Returns the current message for the user: labels and model changes after it are skipped."""
         while (entry := self.by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent:
             leaf = entry.parent
         return leaf if leaf in self.by_id else None
 
-    def lines(
+    def visible_lines(
         self, kind: TreeFilter = "default", query: str = "", folded: frozenset[str] = frozenset()
     ) -> list[TreeLine]:
         """Returns the visible lines, from the top."""
         asked = Query(query.strip())
-        children = self._children(self._shown(kind, None if asked.is_empty else asked))
+        children = self._visible_children(self._visibility_test(kind, None if asked.is_empty else asked))
         found: list[TreeLine] = []
         roots = children.get("", [])
-        stack = [(*item, -1, len(roots) > 1) for item in reversed(_prefixed(roots, ""))]
+        stack = [(*item, -1, len(roots) > 1) for item in reversed(_add_prefixes(roots, ""))]
         while stack:
             entry, own, rest, parent, is_branch = stack.pop()
             while True:  # follows a branch to its end or next fork, nearly always in sessions of thousands
                 below = children.get(entry.id, ())
                 if below and entry.id in folded:
-                    found.append(TreeLine(entry, own, parent, is_branch, True, _count(entry.id, children)))
+                    found.append(
+                        TreeLine(entry, own, parent, is_branch, True, _count_descendants(entry.id, children))
+                    )
                     break
                 index = len(found)
                 found.append(TreeLine(entry, own, parent, is_branch, False, 0))
                 if len(below) != 1:
-                    for child, prefix, further in reversed(_prefixed(below, rest)):
+                    for child, prefix, further in reversed(_add_prefixes(below, rest)):
                         stack.append((child, prefix, further, index, len(below) > 1))
                     break
                 entry, own, parent, is_branch = below[0], rest, index, False
         return found
 
-    def row(self, line: TreeLine, *, shows_time: bool = False) -> ListRow:
+    def list_row(self, line: TreeLine, *, shows_time: bool = False) -> ListRow:
         entry = self._describe_entry(line.entry)
         mark = "• " if entry.id in self.path else "  "
-        fold = f"▸{line.hidden} " if line.is_folded else ""
+        fold = f"▸{line.hidden_count} " if line.is_folded else ""
         prefix = line.prefix if len(line.prefix) <= _MAX_DEPTH else "…" + line.prefix[-_MAX_DEPTH:]
         label = (Badge(text=f"[{entry.label}]", tone="success"),) if entry.label else ()
         here = (Badge(text="← here", tone="accent"),) if entry.id == self.leaf else ()
         return ListRow(
             id=entry.id,
             title=entry.text[:500],
-            prefix=prefix + mark + fold + _SPEAKERS.get(entry.kind, ""),
+            prefix=prefix + mark + fold + _SPEAKER_PREFIXES.get(entry.kind, ""),
             badges=(*here, *label, *entry.badges),
             right=time_of_day(entry.time) if shows_time else "",
-            tone=_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
+            tone=_KIND_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
             words=entry.label,
         )
 
@@ -151,7 +153,7 @@ class EntryTree:
             found = self._described[entry.id] = self._describe(entry)
         return found
 
-    def _shown(self, kind: TreeFilter, asked: Query | None) -> Callable[[TreeEntry], bool]:
+    def _visibility_test(self, kind: TreeFilter, asked: Query | None) -> Callable[[TreeEntry], bool]:
         """Returns a function that tells whether an entry is visible; prepared once, because it is
         called thousands of times."""
         if kind == "labeled-only":
@@ -166,9 +168,9 @@ class EntryTree:
 
     def _matches(self, entry: TreeEntry, asked: Query) -> bool:
         entry = self._describe_entry(entry)
-        return asked.accepts(f"{entry.text} {entry.label}", 0)
+        return asked.is_match(f"{entry.text} {entry.label}", 0)
 
-    def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
+    def _visible_children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
         """Groups the visible entries by their visible parent; parents precede their children in a
         session file."""
         anchor: dict[str, str] = {}
@@ -201,7 +203,7 @@ class TreeRows:
     def __getitem__(self, at: int) -> VisibleRow:
         found = self._created.get(at)
         if found is None:
-            row = self._tree.row(self._lines[at], shows_time=self._shows_time)
+            row = self._tree.list_row(self._lines[at], shows_time=self._shows_time)
             found = self._created[at] = VisibleRow(row)
         return found
 
@@ -218,7 +220,7 @@ def time_of_day(stamp: str) -> str:
     return then.strftime("%H:%M" if then.date() == datetime.now().astimezone().date() else "%d %b %H:%M")
 
 
-def _prefixed(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:
+def _add_prefixes(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:
     """Returns each entry with the prefix of its line and the prefix of the lines below it."""
     if len(entries) == 1:
         return [(entries[0], above, above)]
@@ -229,7 +231,7 @@ def _prefixed(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry,
     ]
 
 
-def _count(entry_id: str, children: dict[str, list[TreeEntry]]) -> int:
+def _count_descendants(entry_id: str, children: dict[str, list[TreeEntry]]) -> int:
     count = 0
     waiting = [entry_id]
     while waiting:

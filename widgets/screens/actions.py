@@ -11,6 +11,8 @@ class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     group: str = ""
     detail: str = ""
+    words: str = ""
+    """Other words by which people search it."""
     is_own: bool = False
     """Its keys are set by the user."""
     problem: str = ""

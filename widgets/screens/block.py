@@ -22,6 +22,7 @@ from widgets.transcript.blocks import (
     NoteBlock,
     ReplyBlock,
     ReplyState,
+    TurnBlock,
     UserBlock,
 )
 from widgets.transcript.expansion import Expansion
@@ -49,7 +50,7 @@ class BlockKeyboard(Keyboard):
 
     def leave(self) -> None:
         if self.finder.is_on:
-            self.finder.end()
+            self.finder.end_search()
         elif self.widget.text_selection is not None:
             self.widget.screen.clear_selection()
         else:
@@ -86,21 +87,21 @@ class BlockView(Transcript):
         super().__init__(keyboard=keyboard)
         self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
         self.replace_all([block])
-        self.viewport.set_following(is_going_on(block) and not _waits(block))
+        self.viewport.set_following(is_in_progress(block) and not _waits_for_approval(block))
 
     def action_do(self, id: str) -> object:
         assert isinstance(self.keyboard, BlockKeyboard)
-        return KEYS.do(id, self.keyboard) if id in KEYS else super().action_do(id)
+        return KEYS.run_key(id, self.keyboard) if id in KEYS else super().action_do(id)
 
 
-def show_only(shown: BlockView, block: Block) -> None:
+def show_single_block(shown: BlockView, block: Block) -> None:
     """Shows only this block, from its beginning."""
     shown.replace_all([block])
     shown.viewport.set_following(False)
     shown.keyboard.go_home()
 
 
-class SearchedScreen(SheetScreen[None]):
+class SearchableScreen(SheetScreen[None]):
     """A sheet with a searchable transcript."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -113,12 +114,12 @@ class SearchedScreen(SheetScreen[None]):
         self.search_bar = SearchBar(transcript, id="search")
 
     def action_search(self) -> None:
-        self.search_bar.open()
+        self.search_bar.open_or_step()
 
     @on(Transcript.SearchChanged)
     def _search_changed(self, message: Transcript.SearchChanged) -> None:
         message.stop()
-        self.search_bar.show(message)
+        self.search_bar.show_search_state(message)
 
     @on(SearchBar.Left)
     def _search_left(self, message: SearchBar.Left) -> None:
@@ -126,7 +127,7 @@ class SearchedScreen(SheetScreen[None]):
         self.transcript.focus()
 
 
-class BlockScreen(SearchedScreen):
+class BlockScreen(SearchableScreen):
     """A screen that shows one transcript block."""
 
     def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
@@ -145,12 +146,12 @@ class BlockScreen(SearchedScreen):
             yield self.search_bar
             yield KeyHints(self._hints(), id="keys")
 
-    def more_hints(self) -> list[KeyHint]:
+    def own_hints(self) -> list[KeyHint]:
         """Returns the hints of further keys, which come first."""
         return []
 
     def _hints(self) -> list[KeyHint]:
-        first = self.more_hints()
+        first = self.own_hints()
         taken = {hint.key for hint in first}
         return [*first, *(hint for hint in _hints(self.transcript) if hint.key not in taken)]
 
@@ -164,19 +165,19 @@ class BlockScreen(SearchedScreen):
 
     def on_mount(self) -> None:
         self.transcript.focus()
-        if is_going_on(self._shown):
-            self.set_timer(REFRESH_SECONDS, self._look_again)
+        if is_in_progress(self._shown):
+            self.set_timer(REFRESH_SECONDS, self._refresh_block)
 
-    def _look_again(self) -> None:
+    def _refresh_block(self) -> None:
         began = time.thread_time()
         block = self._current()
         if block is None:
             return
         self.transcript.add(block)
         self._update_hints()
-        if is_going_on(block):
+        if is_in_progress(block):
             cost = time.thread_time() - began
-            self.set_timer(max(REFRESH_SECONDS, MIN_PAUSE_FACTOR * cost), self._look_again)
+            self.set_timer(max(REFRESH_SECONDS, MIN_PAUSE_FACTOR * cost), self._refresh_block)
 
     @on(Transcript.FocusModeChanged)
     def _focus_changed(self, message: Message) -> None:
@@ -190,7 +191,7 @@ class BlockScreen(SearchedScreen):
         self.dismiss(None)
 
 
-class AskedBlockScreen(BlockScreen):
+class BlockQuestionScreen(BlockScreen):
     """A screen with all of a call that is asked about, on which the question can be answered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -208,7 +209,7 @@ class AskedBlockScreen(BlockScreen):
         self._labels = labels
         super().__init__(title, lambda: block)
 
-    def more_hints(self) -> list[KeyHint]:
+    def own_hints(self) -> list[KeyHint]:
         yes, no = self._labels
         return [*([KeyHint("y", yes, 8)] if yes else []), KeyHint("n", no, 8)]
 
@@ -244,18 +245,18 @@ def _hints(shown: BlockView) -> list[KeyHint]:
     ]
 
 
-def _waits(block: Block) -> bool:
+def _waits_for_approval(block: Block) -> bool:
     """Returns whether the block waits for approval; it is then shown from its beginning."""
     return isinstance(block, CardBlock) and block.state is CardState.ASKED
 
 
-def is_going_on(block: Block) -> bool:
+def is_in_progress(block: Block) -> bool:
     match block:
         case ReplyBlock():
             return block.state is ReplyState.STREAMING
         case CardBlock() | CustomBlock():
             return block.state in (CardState.PENDING, CardState.ASKED, CardState.RUNNING)
-        case UserBlock() | NoteBlock():
+        case UserBlock() | NoteBlock() | TurnBlock():
             return False
         case _:
             assert_never(block)

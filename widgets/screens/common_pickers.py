@@ -12,7 +12,7 @@ from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.actions import ActionRow
 from widgets.screens.dialogs import DialogScreen
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.screen_parts import KeyHint
 
@@ -26,11 +26,11 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
             detail=action.detail,
             right=", ".join(map(key_name, action.keys)),
             right_tone="accent",
-            words=f"{action.id} {action.group}",
+            words=f"{action.id} {action.group} {action.words}",
         )
         for action in actions
     ]
-    return PickerScreen("Actions", rows, choose="do it", placeholder="what to do?")
+    return PickerScreen("Actions", rows, choose="run", placeholder="search actions and commands")
 
 
 def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
@@ -43,7 +43,7 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
         if action.is_own:
-            badges.append(Badge(text="yours", tone="accent"))
+            badges.append(Badge(text="custom", tone="accent"))
         rows.append(
             ListRow(
                 id=action.id,
@@ -54,7 +54,7 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str
                 words=f"{action.group} {action.id} {' '.join(action.keys)}",
             )
         )
-    return PickerScreen("Keys", rows, note=note, current=current, choose="another key", is_full_height=True)
+    return PickerScreen("Keys", rows, note=note, current=current, choose="change key", is_full_height=True)
 
 
 def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
@@ -68,18 +68,18 @@ def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
     def preview(row: ListRow) -> PreviewText:
         return PreviewText(parts=(PreviewPart(text=text_with_labels(entries[int(row.id)])),))
 
-    return PickerScreen("Older prompts", rows, order="given", choose="put into the editor", preview=preview)
+    return PickerScreen("Older prompts", rows, order="given", choose="insert", preview=preview)
 
 
-SAMPLE = PreviewText(
-    title="How it looks",
+THEME_SAMPLE = PreviewText(
+    title="Preview",
     parts=(
         PreviewPart(text="A heading", is_heading=True),
-        PreviewPart(text="Text as an answer has it, and"),
-        PreviewPart(text="what stands aside of it.", tone="muted"),
-        PreviewPart(text="A hint that need not be read.", tone="dim"),
+        PreviewPart(text="The text of an answer,"),
+        PreviewPart(text="a detail beside it,", tone="muted"),
+        PreviewPart(text="and a hint.", tone="dim"),
         PreviewPart(text=""),
-        PreviewPart(text="› what has the focus", tone="accent"),
+        PreviewPart(text="› the focused row", tone="accent"),
         PreviewPart(text="✓ done", tone="success"),
         PreviewPart(text="! careful", tone="warning"),
         PreviewPart(text="✗ failed", tone="error"),
@@ -90,23 +90,23 @@ SAMPLE = PreviewText(
 class ThemeScreen(PickerScreen):
     """A theme picker: the theme under the cursor is applied by `use`; Escape restores the previous one."""
 
-    ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use and make default", importance=7),)
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use as default", importance=7),)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], current: str, use: Callable[[str], str | None]) -> None:
-        self._before = current
-        self._use = use
+        self._initial_theme = current
+        self._use_theme = use
         super().__init__(
-            "Theme", rows, current=current, choose="use", preview=lambda _: SAMPLE, order="given"
+            "Theme", rows, current=current, choose="use", preview=lambda _: THEME_SAMPLE, order="given"
         )
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         super().on_row_list_moved(event)
         if event.row is not None:
-            self.show_note(self._use(event.row.id) or "")
+            self.show_note(self._use_theme(event.row.id) or "")
 
     def action_cancel(self) -> None:
-        self._use(self._before)
+        self._use_theme(self._initial_theme)
         self.dismiss(None)
 
 
@@ -116,11 +116,12 @@ class KeyScreen(DialogScreen[str | None]):
     def __init__(self, action: ActionRow) -> None:
         keys = ", ".join(map(key_name, action.keys)) or "no key"
         super().__init__(
-            f"A key for: {action.title}", f"Press it now. So far: {keys}. In keybindings.json: {action.id}"
+            f"New key for: {action.title}",
+            f"Press the new key. Now: {keys}. Name in keybindings.json: {action.id}",
         )
 
     def hints(self) -> Sequence[KeyHint]:
-        return (KeyHint("delete", "the default again", 7), KeyHint("escape", "leave it", 8))
+        return (KeyHint("delete", "reset to default", 7), KeyHint("escape", "cancel", 8))
 
     def on_key(self, event: events.Key) -> None:
         event.stop()

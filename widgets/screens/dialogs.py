@@ -1,6 +1,7 @@
 """Dialogs: yes or no, one of several answers, a line, a longer text. Each returns its answer, or None on Escape.
 
-A dialog that opens while the user types ignores keys for a grace period; each ignored key restarts the period."""
+A dialog that opens while the user types ignores keys for a grace period; each ignored key restarts the period, and a
+letter without a meaning there makes it longer, since the Enter of a text often comes after a pause."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -19,14 +20,14 @@ from widgets.line import cells
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.screens.preview import Preview, PreviewText, preview_of
+from widgets.screens.preview import Preview, PreviewText, make_preview
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
-from widgets.status.input_guard import MIN_VISIBLE_SECONDS
+from widgets.status.input_guard import MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
 from widgets.textual_internals import SheetScreen
 
 GRACE_SECONDS = 0.35
 """Seconds without a key before a dialog accepts keys."""
-ROOMY = 16
+ROOMY_MIN_ROWS = 16
 """Rows of a terminal from which a blank row separates the text from the question."""
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class DialogScreen(SheetScreen[T]):
         super().__init__()
         self._heading = title
         self._text = (
-            text if isinstance(text, PreviewText) else preview_of("", text) if text else PreviewText()
+            text if isinstance(text, PreviewText) else make_preview("", text) if text else PreviewText()
         )
         self._is_scrolled = False
         self.add_class("dialog")
@@ -55,7 +56,7 @@ class DialogScreen(SheetScreen[T]):
 
     def hints(self) -> Sequence[KeyHint]:
         return (
-            KeyHint("enter", "answer", 9, "tui.select.confirm"),
+            KeyHint("enter", "confirm", 9, "tui.select.confirm"),
             KeyHint("escape", "cancel", 8, "tui.select.cancel"),
         )
 
@@ -71,7 +72,7 @@ class DialogScreen(SheetScreen[T]):
         text.display = bool(self._text.parts or self._text.title)
         height = max(1, min(text.row_count, self.max_rows()))
         text.styles.height = height
-        text.styles.margin = (0, 0, int(self.app.size.height >= ROOMY), 0)
+        text.styles.margin = (0, 0, int(self.app.size.height >= ROOMY_MIN_ROWS), 0)
         self._is_scrolled = text.display and text.row_count > height
         self.query_one("#keys", KeyHints).show(self.hints())
 
@@ -128,7 +129,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def hints(self) -> Sequence[KeyHint]:
         numbers = f"1-{len(self.answers)}" if 1 < len(self.answers) < 10 else ""
-        own = [KeyHint(numbers, "at once", 7)] if numbers else []
+        own = [KeyHint(numbers, "pick", 7)] if numbers else []
         paging = KeyHint("pageup/pagedown", "scroll", 4, "tui.select.pageUp/tui.select.pageDown")
         scroll = [paging] if self._is_scrolled else []
         return (
@@ -147,8 +148,12 @@ class QuestionScreen(DialogScreen[ListRow | None]):
     def on_key(self, event: events.Key) -> None:
         if event.key in self.IMMEDIATE_KEYS:
             return
-        if self._clock() < self._armed_at:
-            self._armed_at = max(self._armed_at, self._clock() + self._grace)
+        now = self._clock()
+        is_early = now < self._armed_at
+        is_text = event.is_printable and not event.key.isdigit() and event.key not in ("j", "k")
+        if self._grace and (is_early or is_text):
+            self._armed_at = max(self._armed_at, now + (TYPING_PAUSE_SECONDS if is_text else self._grace))
+        if is_early:
             event.stop()
             event.prevent_default()
             if self._returns_early_letters and event.character is not None and event.character.isalpha():
@@ -181,7 +186,7 @@ class ConfirmScreen(DialogScreen[bool | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", show=False, id="app.confirm.yes"),
         Binding("n", "answer(False)", "No", show=False, id="app.confirm.no"),
-        Binding("enter", "default", "The default", show=False, id="tui.select.confirm"),
+        Binding("enter", "default", "Default answer", show=False, id="tui.select.confirm"),
     ]
 
     def __init__(
@@ -217,14 +222,14 @@ class WaitScreen(DialogScreen[None]):
     """Shown while the user does something elsewhere, such as signing in; Escape cancels."""
 
     def hints(self) -> Sequence[KeyHint]:
-        return (KeyHint("escape", "give it up", 8, "tui.select.cancel"),)
+        return (KeyHint("escape", "cancel", 8, "tui.select.cancel"),)
 
 
 class InputScreen(DialogScreen[str | None]):
     """Asks for one line of text; secrets are shown as dots."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "answer", "Answer", show=False, id="tui.select.confirm")
+        Binding("enter", "answer", "Confirm", show=False, id="tui.select.confirm")
     ]
 
     def __init__(
@@ -261,7 +266,7 @@ class InputScreen(DialogScreen[str | None]):
             self.dismiss(self._line.text)
 
 
-class TextScreen(DialogScreen[str | None]):
+class TextEditScreen(DialogScreen[str | None]):
     """Asks for a longer text, in an editor like the prompt editor."""
 
     def __init__(
@@ -286,7 +291,7 @@ class TextScreen(DialogScreen[str | None]):
 
     def hints(self) -> Sequence[KeyHint]:
         return (
-            KeyHint("enter", "answer", 9, "tui.input.submit"),
+            KeyHint("enter", "confirm", 9, "tui.input.submit"),
             KeyHint("shift+enter", "new line", 6, "tui.input.newLine"),
             KeyHint("escape", "cancel", 8, "tui.select.cancel"),
         )

@@ -1,40 +1,44 @@
 """Shows the full text of the list's current row below the list if the row is cut."""
 
-from widgets.lists.row_list import RowList, cut_off
+from widgets.line import RIGHT_MARGIN
+from widgets.lists.row_list import RowList, cut_texts
 from widgets.lists.rows import ListRow
-from widgets.screens.preview import Preview, PreviewPart, PreviewText, row_count
+from widgets.screens.preview import Preview, PreviewPart, PreviewText, count_rows
 
-SHARE = 8
+SCREEN_SHARE = 8
 """The text takes at most one eighth of the height."""
-ROOMY = 16
+ROOMY_MIN_ROWS = 16
 """Rows of a terminal from which the text is shown, with a blank row above it."""
 
 
 class FullRowText(Preview):
     """Reserves as many rows as the longest text needs, so that the list does not move; none if no row is cut."""
 
-    def fit(self, rows: RowList, *, is_told: bool) -> None:
+    def reserve_rows(self, rows: RowList, *, is_told: bool) -> None:
         """`is_told`: a preview already shows the full text."""
         width, height = self.app.size
-        if is_told or height < ROOMY:
+        if is_told or height < ROOMY_MIN_ROWS:
             self.display = False
             return
         choices = (item.row for item in rows.shown if not item.row.is_heading)
         needs = max(
-            (row_count(told, width) for row in choices if (told := _cut(rows, row, width)).parts), default=0
+            (count_rows(told, width) for row in choices if (told := _cut_text(rows, row, width)).parts),
+            default=0,
         )
         self.display = needs > 0
-        self.styles.height = max(1, min(needs, height // SHARE))
+        self.styles.height = max(1, min(needs, height // SCREEN_SHARE))
         self.styles.margin = (1, 0, 0, 0)
         self.show_row(rows)
 
     def show_row(self, rows: RowList) -> None:
         """Shows the full text of the list's current row."""
         if self.display:
-            self.show(_cut(rows, rows.current, self.app.size.width) if rows.current else PreviewText())
+            self.show(_cut_text(rows, rows.current, self.app.size.width) if rows.current else PreviewText())
 
 
-def _cut(rows: RowList, row: ListRow, width: int) -> PreviewText:
+def _cut_text(rows: RowList, row: ListRow, width: int) -> PreviewText:
     return PreviewText(
-        parts=tuple(PreviewPart(text=text, tone="muted") for text in cut_off(rows, row, width - 1))
+        parts=tuple(
+            PreviewPart(text=text, tone="muted") for text in cut_texts(rows, row, width - RIGHT_MARGIN)
+        )
     )

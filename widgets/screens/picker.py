@@ -16,11 +16,11 @@ from widgets.editor.line_input import LineInput
 from widgets.line import cells
 from widgets.lists.filtering import RankingOrder, RowFilter, VisibleRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow, spaced
+from widgets.lists.rows import ListRow, with_blank_rows
 from widgets.screens.full_row_text import FullRowText
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.screens.screen_parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, Sheet, SheetBody
 from widgets.screens.text_pages import ALL_KEYS, show_all_keys
 from widgets.textual_internals import SheetScreen, keymap_of
 
@@ -28,7 +28,7 @@ PREVIEW_MIN_WIDTH = 100
 """The minimum width for a preview beside the list."""
 MAX_TITLE_CELLS = 40
 """The maximum width of the title column, in cells."""
-_MAX_NUMBERED = 9
+_MAX_NUMBERED_ROWS = 9
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
     importance: int = 4
 
 
-def bindings_of(actions: Sequence[PickerAction]) -> list[BindingType]:
+def picker_bindings(actions: Sequence[PickerAction]) -> list[BindingType]:
     """Returns bindings for a picker's own actions, which take precedence over its filter line."""
     return [
         Binding(
@@ -72,7 +72,7 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
-    """The actions of a subclass, which binds them with `bindings_of`."""
+    """The actions of a subclass, which binds them with `picker_bindings`."""
     IS_ALIGNED: ClassVar[bool] = True
     """Whether the text after the titles is aligned in a column."""
     IS_COUNTED: ClassVar[bool] = True
@@ -110,28 +110,32 @@ class PickerScreen(SheetScreen[Picked | None]):
         order: RankingOrder = "best",
         current: str = "",
         note: str = "",
+        heads: ListRow | None = None,
         preview: Callable[[ListRow], PreviewText] | None = None,
         below: Sequence[Widget] = (),
         is_full_height: bool = False,
         filters: bool = True,
     ) -> None:
         """`choose`: what Enter does; empty if it only closes. `empty`: text for an empty list,
-        computed if it names keys. `below`: widgets below the list."""
+        computed if it names keys. `heads`: the heads of the columns. `below`: widgets below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
-        self._rows = spaced(rows)
+        self._rows = with_blank_rows(rows)
         self._query = query
         self._placeholder = placeholder
         self._empty = empty if callable(empty) else lambda own: empty
         self._choose = choose
         self._current = current
         self._note = note
+        self._heads = heads
         self._preview = preview
-        self._below = below
+        self._text_below = below
         self._filters = filters
         self._filter = RowFilter(self._rows, order)
         self._order: RankingOrder = order
-        self._few = _RowNumbers(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
+        self._row_numbers = _RowNumbers(
+            may_be=self.IS_SEARCHED and filters and not query and not is_full_height
+        )
 
     # -- calls ---------------------------------------------------------------------------------------------
 
@@ -144,27 +148,34 @@ class PickerScreen(SheetScreen[Picked | None]):
     @property
     def row(self) -> ListRow | None:
         current = self.query_one(RowList).current if self.is_there else None
-        if current is None or not self._few.are(self._rows):
+        if current is None or not self._row_numbers.enable_for(self._rows):
             return current
         return next(
             (row for row in self._rows if row.id == current.id), current
         )  # the row without its number
 
     @property
-    def typed(self) -> str:
+    def filter_text(self) -> str:
         return self.query_one("#filter", LineInput).text
 
     def show_rows(
-        self, rows: Sequence[ListRow], *, current: str = "", title: str | None = None, note: str | None = None
+        self,
+        rows: Sequence[ListRow],
+        *,
+        current: str = "",
+        title: str | None = None,
+        note: str | None = None,
+        heads: ListRow | None = None,
     ) -> None:
         """Replaces the rows; the cursor stays on its row if that is still there."""
         if not self.is_there:
             return
         keep = current or (self.row.id if self.row else "")
-        self._rows = spaced(rows)
+        self._rows = with_blank_rows(rows)
         self._filter = RowFilter(self._rows, self._order)
         self._title = self._title if title is None else title
         self._note = self._note if note is None else note
+        self._heads = heads or self._heads
         self.query_one(RowList).title_cells = self._title_cells()
         self._apply(keep)
 
@@ -187,13 +198,16 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield RuleTitle(self._title, id="title")
             yield from self.compose_above()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
-            with Body(id="body"):
+            with SheetBody(id="body"):
                 yield RowList(
-                    empty=self._empty(keymap_of(self.app)), title_cells=self._title_cells(), id="rows"
+                    empty=self._empty(keymap_of(self.app)),
+                    title_cells=self._title_cells(),
+                    heads=self._heads,
+                    id="rows",
                 )
                 if self._preview is not None:
                     yield Preview(id="preview")
-                yield from self._below
+                yield from self._text_below
             yield FullRowText(id="told")
             yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
 
@@ -202,8 +216,9 @@ class PickerScreen(SheetScreen[Picked | None]):
         yield from ()
 
     def _title_cells(self) -> int:
-        widths = (cells(row.title) + len(row.prefix) for row in self._rows if not row.is_heading)
-        number = 2 if self._few.may_be else 0
+        rows = (*self._rows, self._heads) if self._heads is not None else self._rows
+        widths = (cells(row.title) + len(row.prefix) for row in rows if not row.is_heading)
+        number = 2 if self._row_numbers.is_allowed else 0
         return min(MAX_TITLE_CELLS, number + max(widths, default=0)) if self.IS_ALIGNED else 0
 
     def hints(self) -> list[KeyHint]:
@@ -212,7 +227,11 @@ class PickerScreen(SheetScreen[Picked | None]):
             for action in self.ACTIONS
         ]
         count = sum(not row.is_heading for row in self._rows)
-        number = [KeyHint(f"1-{count}", "at once", 3)] if count > 1 and self._few.are(self._rows) else []
+        number = (
+            [KeyHint(f"1-{count}", "pick", 3)]
+            if count > 1 and self._row_numbers.enable_for(self._rows)
+            else []
+        )
         chooses = [KeyHint("enter", self._choose, 9, "tui.select.confirm")] if self._choose else []
         return [
             *chooses,
@@ -224,21 +243,21 @@ class PickerScreen(SheetScreen[Picked | None]):
     def on_mount(self) -> None:
         self._fit()
         self._apply(self._current)
-        if not self._few.are(self._rows) and self.IS_SEARCHED:
+        if not self._row_numbers.enable_for(self._rows) and self.IS_SEARCHED:
             self.query_one("#filter", LineInput).focus()
 
     def on_key(self, event: events.Key) -> None:
         """In a short list without a filter line: a number chooses a row, a letter shows the filter
         line."""
-        if not self._few.are(self._rows) or event.character is None or not event.is_printable:
+        if not self._row_numbers.enable_for(self._rows) or event.character is None or not event.is_printable:
             return
         event.stop()
         event.prevent_default()
         if event.character.isdecimal():
-            if (row := self._few.called(event.character, self._rows)) is not None:
+            if (row := self._row_numbers.row_with(event.character, self._rows)) is not None:
                 self.dismiss(Picked(row=row))
             return
-        self._few.may_be = False  # the line stays, even if it is cleared
+        self._row_numbers.is_allowed = False  # the line stays, even if it is cleared
         line = self.query_one("#filter", LineInput)
         line.display = True
         line.focus()
@@ -254,24 +273,29 @@ class PickerScreen(SheetScreen[Picked | None]):
     def _fit(self) -> None:
         self._arrange_panes()
         is_told = self._preview is not None and (self.has_class("beside") or self.has_class("below"))
-        self.query_one(FullRowText).fit(self.query_one(RowList), is_told=is_told)
+        self.query_one(FullRowText).reserve_rows(self.query_one(RowList), is_told=is_told)
         if not self.has_class("full-height"):
             most = max(3, self.app.size.height * 3 // 5 - 3)
-            least = 2 if self._few.are(self._rows) and self._preview is None else 5
-            self.query_one("#body").styles.height = max(1, min(most, max(len(self._rows), least)))
+            least = 2 if self._row_numbers.enable_for(self._rows) and self._preview is None else 5
+            rows = max(len(self._rows), least) + self.query_one(RowList).head_height
+            self.query_one("#body").styles.height = max(1, min(most, rows))
 
     def _apply(self, keep: str = "") -> None:
-        query, is_brief = self.typed, self._few.are(self._rows)
-        shown = self.told(self._filter.apply(query if self._filters else ""))
+        query, is_brief = self.filter_text, self._row_numbers.enable_for(self._rows)
+        shown = self.adjust_rows(self._filter.apply(query if self._filters else ""))
         self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
-        self.query_one(RowList).show(_numbered(shown) if is_brief else shown, query=query, keep=keep)
+        rows = self.query_one(RowList)
+        rows.heads = (
+            _heads_beside_numbers(self._heads) if self._heads is not None and is_brief else self._heads
+        )
+        rows.show(_number_rows(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._update_count()
         needing = {action.id for action in self.ACTIONS if action.needs_row} | {"tui.select.confirm"}
         hints = [hint for hint in self.hints() if self.row is not None or hint.id not in needing]
         self.query_one("#keys", KeyHints).show(hints)
 
-    def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
         """Adjusts the visible rows to each other; subclasses override it."""
         return shown
 
@@ -279,7 +303,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
-        if self._few.are(self._rows) or (shown == total and not self.IS_COUNTED):
+        if self._row_numbers.enable_for(self._rows) or (shown == total and not self.IS_COUNTED):
             count = ""
         note = self._filter.problem or self._note
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
@@ -330,21 +354,25 @@ class _RowNumbers:
     """Numbers the rows of short lists: a digit chooses a row, so no filter line is needed."""
 
     def __init__(self, *, may_be: bool) -> None:
-        self.may_be = may_be
+        self.is_allowed = may_be
         """Whether a short list is numbered; not after text was typed to filter it."""
 
-    def are(self, rows: Sequence[ListRow]) -> bool:
-        return self.may_be and 0 < sum(not row.is_heading for row in rows) <= _MAX_NUMBERED
+    def enable_for(self, rows: Sequence[ListRow]) -> bool:
+        return self.is_allowed and 0 < sum(not row.is_heading for row in rows) <= _MAX_NUMBERED_ROWS
 
     @staticmethod
-    def called(number: str, rows: Sequence[ListRow]) -> ListRow | None:
+    def row_with(number: str, rows: Sequence[ListRow]) -> ListRow | None:
         """Returns the row with a number, if it can be chosen."""
         choices = [row for row in rows if not row.is_heading]
         at = int(number) - 1
         return choices[at] if 0 <= at < len(choices) and not choices[at].is_disabled else None
 
 
-def _numbered(shown: Sequence[VisibleRow]) -> list[VisibleRow]:
+def _heads_beside_numbers(heads: ListRow) -> ListRow:
+    return msgspec.structs.replace(heads, prefix=f"  {heads.prefix}")
+
+
+def _number_rows(shown: Sequence[VisibleRow]) -> list[VisibleRow]:
     out: list[VisibleRow] = []
     number = 0
     for item in shown:

@@ -1,6 +1,6 @@
-"""A pane of plain text beside a list. Foreign text is wrapped and drawn literally, never as markup."""
+"""A pane of text beside a list. Foreign text is wrapped and drawn literally; messages are drawn as Markdown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import msgspec
@@ -11,9 +11,9 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
-from widgets.line import RowBuilder, cells, plain_line
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
 from widgets.lists.rows import Tone
-from widgets.readable_styles import readable
+from widgets.readable_styles import readable_style
 from widgets.transcript.leaves.safe_text import clean, expand_tabs, wrap
 
 MAX_PREVIEW_CHARS = 20_000
@@ -27,7 +27,9 @@ class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     tone: Tone = "text"
     is_heading: bool = False
-    hang: int = 0
+    is_markdown: bool = False
+    """Whether the text is a message, whose Markdown is drawn."""
+    hanging_indent: int = 0
     """The width of a label in cells; continuation rows are indented by it."""
 
 
@@ -38,15 +40,17 @@ class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[PreviewPart, ...] = ()
 
 
-def preview_of(title: str, *texts: str) -> PreviewText:
+def make_preview(title: str, *texts: str) -> PreviewText:
     return PreviewText(title=title, parts=tuple(PreviewPart(text=text) for text in texts))
 
 
-def facts(pairs: Iterable[tuple[str, str]], *, tone: Tone = "muted") -> list[PreviewPart]:
+def fact_parts(pairs: Iterable[tuple[str, str]], *, tone: Tone = "muted") -> list[PreviewPart]:
     """Returns labels and texts in two aligned columns; labels without a text are left out."""
     told = [(label, text) for label, text in pairs if text]
     hang = max((cells(label) for label, _ in told), default=0) + 2
-    return [PreviewPart(text=f"{label:<{hang}}{text}", tone=tone, hang=hang) for label, text in told]
+    return [
+        PreviewPart(text=f"{label:<{hang}}{text}", tone=tone, hanging_indent=hang) for label, text in told
+    ]
 
 
 class Preview(ScrollView, can_focus=False):
@@ -65,7 +69,7 @@ class Preview(ScrollView, can_focus=False):
         self.shown = PreviewText()
         self._longest = longest
         """The maximum number of characters of each part."""
-        self._rows: list[tuple[str, str]] = []
+        self._rows: list[_StyledRow] = []
         self._styles: dict[str, Style] = {}
 
     def show(self, text: PreviewText) -> None:
@@ -94,53 +98,97 @@ class Preview(ScrollView, can_focus=False):
 
     def _lay_out(self) -> None:
         width = _text_width(self.size.width)
-        self._rows = rows = _wrapped(self.shown, width, self._longest)
+        self._rows = rows = _wrap_text(self.shown, width, self._longest)
         textual_inside.resize_content(self, Size(width, len(rows)))  # the text changes with each key
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(max(1, self.size.width - 1), self._style("")).pad(2)
+        line = RowBuilder(max(1, self.size.width - RIGHT_MARGIN), self._style("")).pad(2)
         at = y + self.scroll_offset.y
         if at < len(self._rows):
-            text, key = self._rows[at]
-            line.add(text.rstrip(), self._style(key))
+            for text, key in self._rows[at]:
+                line.add(text, self._style(key))
         line.width = self.size.width  # includes the scroll bar's column
         return line.strip()
 
     def _style(self, key: str) -> Style:
         found = self._styles.get(key)
         if found is None:
-            found = readable(self.get_component_rich_style(f"preview--{key}")) if key else self.rich_style
+            name, _, flags = key.partition("+")
+            found = (
+                readable_style(self.get_component_rich_style(f"preview--{name}")) if name else self.rich_style
+            )
+            if flags:
+                found += Style(
+                    bold="b" in flags or None,
+                    italic="i" in flags or None,
+                    strike="s" in flags or None,
+                    underline="l" in flags or None,
+                )
             self._styles[key] = found
         return found
 
 
-def row_count(text: PreviewText, width: int) -> int:
+def count_rows(text: PreviewText, width: int) -> int:
     """Returns the number of rows that the text needs in a pane of this width."""
-    return len(_wrapped(text, _text_width(width), MAX_PREVIEW_CHARS))
+    return len(_wrap_text(text, _text_width(width), MAX_PREVIEW_CHARS))
 
 
 def _text_width(width: int) -> int:
-    return max(8, width - 3)
+    return max(8, width - 2 - RIGHT_MARGIN)
 
 
-def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str]]:
-    """Returns the wrapped rows of the text, each with its style."""
-    rows: list[tuple[str, str]] = []
+_StyledRow = tuple[tuple[str, str], ...]
+"""The pieces of a row: text and style."""
+_STYLE_BY_MARKDOWN_KEY = {
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "heading"),
+    **dict.fromkeys(("rule", "quote", "quote-mark", "html", "dim", "marker"), "muted"),
+    "code-inline": "accent",
+    "link": "accent",
+    "table-header": "text+b",
+}
+
+
+def _wrap_text(text: PreviewText, width: int, longest: int) -> list[_StyledRow]:
+    """Returns the wrapped rows of the text."""
+    rows: list[_StyledRow] = []
     if text.title:
-        rows += [(plain_line(text.title), "title"), ("", "text")]
+        rows += [((plain_line(text.title), "title"),), ()]
     for part in text.parts:
         key = "heading" if part.is_heading else part.tone
-        if part.is_heading and rows and rows[-1][0]:
-            rows.append(("", "text"))
-        for line in clean(part.text[:longest]).split("\n"):
-            rows.extend((row, key) for row in _rows_of(line, width, part.hang))
+        if part.is_heading and rows and any(piece for piece, _ in rows[-1]):
+            rows.append(())
+        shown = clean(part.text[:longest])
+        if part.is_markdown:
+            rows.extend(_markdown_rows(shown, width))
+        else:
+            rows.extend(
+                ((row.rstrip(), key),)
+                for line in shown.split("\n")
+                for row in _wrap_line(line, width, part.hanging_indent)
+            )
         if (left_out := len(part.text) - longest) > 0:
-            rows.append((f"… {left_out:,} more characters", "muted"))
+            rows.append(((f"… {left_out:,} more characters", "muted"),))
     return rows
 
 
-def _rows_of(line: str, width: int, hang: int) -> list[str]:
+def _markdown_rows(text: str, width: int) -> Iterator[_StyledRow]:
+    from widgets.transcript.markdown.markdown_leaves import parse_markdown  # noqa: PLC0415  (with the first preview)
+
+    for leaf in parse_markdown(text):
+        yield from [()] * leaf.blank
+        for row in range(len(leaf.layout(width))):
+            yield tuple((piece.text, _style_key(piece.key)) for piece in leaf.pieces(row))
+
+
+def _style_key(key: str) -> str:
+    """Returns the pane's style for a style of Markdown (`painting.style_lookup`)."""
+    name, _, flags = key.rpartition("\0")[2].partition("|")[0].partition("+")
+    own, _, own_flags = _STYLE_BY_MARKDOWN_KEY.get(name, "text").partition("+")
+    return f"{own}+{flags}{own_flags}" if flags or own_flags else own
+
+
+def _wrap_line(line: str, width: int, hang: int) -> list[str]:
     """Wraps a line; continuation rows keep its indent."""
     indent = hang or len(line) - len(line.lstrip(" "))
     if width - indent < MIN_WRAP_CELLS:

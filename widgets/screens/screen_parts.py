@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from widgets import textual_internals as textual_inside
 from widgets.key_labels import NO_KEY, key_name
-from widgets.line import RowBuilder, cells, plain_line
-from widgets.transcript.leaves.safe_text import crop
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
+from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
 
 class KeyHint(NamedTuple):
@@ -48,25 +48,25 @@ class KeyHints(Widget):
             self.hints = tuple(hints)
             self.refresh()
 
-    def fitting(self, width: int) -> list[KeyHint]:
+    def fitting_hints(self, width: int) -> list[KeyHint]:
         left = self.current_hints()
-        if self._all_keys is not None and _total(left) > width - 3:
+        if self._all_keys is not None and _total_cells(left) > width - 2 - RIGHT_MARGIN:
             own = textual_inside.keymap_of(self.app) if self.is_attached else {}
-            all_keys = _with_own_keys(self._all_keys, own)
+            all_keys = _with_user_keys(self._all_keys, own)
             left = [*left[:-1], *([all_keys] if all_keys else []), *left[-1:]]
-        while left and _total(left) > width - 3:
+        while left and _total_cells(left) > width - 2 - RIGHT_MARGIN:
             left.remove(min(reversed(left), key=lambda hint: hint.importance))
         return left
 
     def current_hints(self) -> list[KeyHint]:
         """All hints with the user's keys; actions without a key are left out."""
         own = textual_inside.keymap_of(self.app) if self.is_attached else {}
-        return [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
+        return [shown for hint in self.hints if (shown := _with_user_keys(hint, own)) is not None]
 
     def key_at(self, x: int) -> str | None:
         """Returns the key of the hint at a column; of several keys, the one there or the first."""
         at = 2
-        for number, hint in enumerate(self.fitting(self.size.width)):
+        for number, hint in enumerate(self.fitting_hints(self.size.width)):
             at += 3 if number else 0
             keys = hint.key.split("/")
             for place, key in enumerate(keys):
@@ -84,13 +84,13 @@ class KeyHints(Widget):
         key = self.get_component_rich_style("key-hints--key")
         label = self.get_component_rich_style("key-hints--label")
         line = RowBuilder(self.size.width, self.rich_style).pad(2)
-        for number, hint in enumerate(self.fitting(self.size.width)):
+        for number, hint in enumerate(self.fitting_hints(self.size.width)):
             line.add(" · " if number else "", label)
-            line.add(_shown_keys(hint.key), key).add(" " + hint.label, label)
+            line.add(_key_names(hint.key), key).add(" " + hint.label, label)
         return line.strip()
 
 
-def _with_own_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
+def _with_user_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
     """Returns the hint with the user's keys; None if the action has no key."""
     if not any(action in own for action in hint.id.split("/")):
         return hint
@@ -102,18 +102,18 @@ def _with_own_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
     return hint._replace(key="/".join(kept)) if kept else None
 
 
-def _shown_keys(keys: str) -> str:
+def _key_names(keys: str) -> str:
     return "/".join(key_name(key) for key in keys.split("/")) if keys != "/" else "/"
 
 
-def _total(hints: Sequence[KeyHint]) -> int:
-    return sum(cells(_shown_keys(hint.key)) + cells(hint.label) + 4 for hint in hints) - 3
+def _total_cells(hints: Sequence[KeyHint]) -> int:
+    return sum(cells(_key_names(hint.key)) + cells(hint.label) + 4 for hint in hints) - 3
 
 
 def key_list_text(hints: Sequence[KeyHint]) -> str:
     """Lists one key per line with its action, aligned in columns."""
-    width = max((cells(_shown_keys(hint.key)) for hint in hints), default=0)
-    return "\n".join(f"{_shown_keys(hint.key):<{width}}  {hint.label}" for hint in hints)
+    width = max((cells(_key_names(hint.key)) for hint in hints), default=0)
+    return "\n".join(f"{_key_names(hint.key):<{width}}  {hint.label}" for hint in hints)
 
 
 class Sheet(Vertical):
@@ -122,7 +122,7 @@ class Sheet(Vertical):
     BLANK = True
 
 
-class Body(Container):
+class SheetBody(Container):
     """Holds the panes of a sheet, which cover all of it."""
 
     BLANK = True
@@ -160,18 +160,18 @@ class RuleTitle(Widget):
         line = RowBuilder(width, self.rich_style)
         if self.title:
             first = cells(self.note.split(" · ")[0]) + 4 if self.note else 0
-            title = crop(
+            title = cut_end_to_fit(
                 plain_line(self.title),
-                max(1, min(line.room - 5, max(MIN_TITLE_CELLS, line.room - 5 - first))),
+                max(1, min(line.remaining_cells - 5, max(MIN_TITLE_CELLS, line.remaining_cells - 5 - first))),
             )
-            line.add("─ ", rule).add_with_diffstat(title, *self._inks("title")).add(" ")
-        note = _fitting_note(note, max(0, line.room - 2))
+            line.add("─ ", rule).add_with_diffstat(title, *self._word_styles("title")).add(" ")
+        note = _fitting_note(note, max(0, line.remaining_cells - 2))
         if cells(note) > 2:
             line.fill_to(width - cells(note) - 1, "─", rule)
-            line.add_with_diffstat(note, *self._inks("note"))
+            line.add_with_diffstat(note, *self._word_styles("note"))
         return line.fill_to(width, "─", rule).strip()
 
-    def _inks(self, words: str) -> list[Style]:
+    def _word_styles(self, words: str) -> list[Style]:
         """Returns styles for words and for added and removed lines."""
         return [self.get_component_rich_style(f"rule-title--{part}") for part in (words, "added", "removed")]
 
@@ -181,7 +181,7 @@ def _fitting_note(note: str, width: int) -> str:
     left = note.strip().split(" · ")
     while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
         left.pop()
-    return crop(f" {' · '.join(left)} ", width)
+    return f" {cut_end_to_fit(' · '.join(left), max(0, width - 2))} "
 
 
 class WaitingBanner(Static):

@@ -11,14 +11,14 @@ SCOPE_LABELS: dict[RuleScope, str] = {
     "person": "always",
 }
 """Labels for how long a rule is valid."""
-_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
+_SCOPES_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
 
 
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a call, with what it does."""
 
     text: str
-    does: str
+    effect: str
     """What it does and why that is asked about, in a few words."""
     is_harmless: bool
     is_dangerous: bool = False
@@ -28,7 +28,7 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that the user may add instead of allowing a call once."""
 
     text: str
-    answers: int
+    matched_questions: int
     words: str = ""
     """A description of what the rule allows, shown before "for this project"; if empty, the rule
     itself is shown."""
@@ -53,14 +53,14 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     question: str = ""
     """What is asked, as a plain question."""
     parts: tuple[ApprovalPart, ...] = ()
-    does: str = ""
+    effect: str = ""
     why: str = ""
     mode: str = ""
     number: int = 1
-    of: int = 1
+    total: int = 1
     confirmation_word: str | None = None
     rules: tuple[ApprovalRule, ...] = ()
-    asked: int = 0
+    earlier_questions: int = 0
     kind: Literal["call", "confirm", "select", "open", "staged"] = "call"
     """`call`: may a tool call run; `confirm` or `select`: a question of an extension; `open`: something that takes the
     keyboard and must not open by itself; `staged`: staged changes to apply or discard."""
@@ -77,14 +77,14 @@ class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
     once: str = "alt+a"
     deny: str = "alt+x"
     always: str = "alt+w"
-    whole: str = "alt+v"
-    enter: str = "f8"
+    details: str = "alt+v"
+    focus: str = "f8"
 
 
 AnswerAction = Literal["yes", "word", "no", "rules", "rule"]
 
 
-class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
     """One of the numbered answers."""
 
     action: AnswerAction
@@ -96,36 +96,36 @@ class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     scope: RuleScope = "session"
 
 
-_LABELS = {"staged": ("Apply", "Discard"), "open": ("Answer…", "No"), "confirm": ("Yes", "No")}
+_ANSWER_LABELS = {"staged": ("Apply", "Discard"), "open": ("Answer…", "No"), "confirm": ("Yes", "No")}
 
 
-def answers_to(asked: ApprovalRequest) -> list[ApprovalAnswer]:
-    """Returns the answers in their order; the first is the one that the cursor stands on."""
-    yes, no = _LABELS.get(asked.kind, ("Yes, once", "No"))
-    deny = ApprovalAnswer(action="no", label=no, letter="n")
+def call_answers(asked: ApprovalRequest) -> list[AnswerOption]:
+    """Returns the numbered answers to an approval question; the cursor starts on the first."""
+    yes, no = _ANSWER_LABELS.get(asked.kind, ("Yes, once", "No"))
+    deny = AnswerOption(action="no", label=no, letter="n")
     if asked.kind == "select":
-        options = [ApprovalAnswer(action="rule", label=one, rule=one) for one in asked.options]
-        return [*options, ApprovalAnswer(action="no", label="None of these", letter="n")]
+        options = [AnswerOption(action="rule", label=one, rule=one) for one in asked.options]
+        return [*options, AnswerOption(action="no", label="None of these", letter="n")]
     if asked.is_dangerous:
-        return [deny, ApprovalAnswer(action="word", label=yes, letter="y")]
-    allow = ApprovalAnswer(action="yes", label=yes, letter="y")
-    always = ApprovalAnswer(action="rules", label="Yes, and always…", letter="a")
+        return [deny, AnswerOption(action="word", label=yes, letter="y")]
+    allow = AnswerOption(action="yes", label=yes, letter="y")
+    always = AnswerOption(action="rules", label="Yes, and always…", letter="a")
     return [allow, *([always] if asked.rules and asked.kind == "call" else []), deny]
 
 
-def rule_answers(asked: ApprovalRequest) -> list[ApprovalAnswer]:
-    """Returns each rule for the session, for the project, and always."""
-    scopes = _PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(SCOPE_LABELS)
+def rule_answers(asked: ApprovalRequest) -> list[AnswerOption]:
+    """Returns the answers that add a rule: each rule for the session, for the project, and always."""
+    scopes = _SCOPES_PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(SCOPE_LABELS)
     return [
-        ApprovalAnswer(action="rule", label=rule.text, rule=rule.text, scope=scope)
+        AnswerOption(action="rule", label=rule.text, rule=rule.text, scope=scope)
         for scope in scopes
         for rule in asked.rules
     ]
 
 
-def typed_answer(asked: ApprovalRequest, text: str) -> int | None:
+def index_of_typed_answer(asked: ApprovalRequest, text: str) -> int | None:
     """Returns the index of the answer that a typed text names: `y`, `yes`, `n`, `no`, `a`, `always` or a number."""
-    answers = answers_to(asked)
+    answers = call_answers(asked)
     word = text.strip().casefold()
     if word.isdecimal():
         return int(word) - 1 if 0 < int(word) <= len(answers) else None

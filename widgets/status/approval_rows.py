@@ -9,85 +9,101 @@ from widgets.key_labels import fitting_hints
 from widgets.line import cells, plain_line
 from widgets.status.approval_request import (
     SCOPE_LABELS,
-    ApprovalAnswer,
+    AnswerOption,
     ApprovalKeys,
     ApprovalRequest,
     ChangeRow,
 )
-from widgets.transcript.leaves.safe_text import clean, crop, expand_tabs, wrap
+from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, expand_tabs, wrap
 
-Row = tuple[tuple[str, str], ...]
+StyledRow = tuple[tuple[str, str], ...]
 """The pieces of a row: the name of a style, and text."""
 MAX_TEXT_ROWS = 4
 MAX_PARTS = 3
-ROOMY = 30
-"""Rows of the terminal from which there is a blank row above the answers."""
+ROOMY_MIN_ROWS = 30
+"""Rows of the terminal from which there are blank rows below the question, above the answers and below the keys."""
+_GAP_MIN_ROWS = 24
+"""Rows of the terminal from which the row of an omitted reason is left blank above the answers."""
 _MAX_CHANGE_ROWS = 12
 _RESERVED_ROWS = 6
 """Rows that the question leaves for the editor, the lines around it and a part of the transcript."""
 _LABEL_CELLS = 20
+_PART_INDENT = 4
 _MAX_SCOPE_CELLS = max(map(len, SCOPE_LABELS.values()))
 
 
-class CardState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rows depend on besides the question."""
+class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of an approval card, besides its question: size, keys, answers, cursor and typed text."""
 
     width: int
     screen_height: int
     keys: ApprovalKeys
-    answers: Sequence[ApprovalAnswer]
-    at: int
+    answers: Sequence[AnswerOption]
+    chosen_index: int
     change: Sequence[ChangeRow] = ()
     typed: str | None = None
     """The confirmation word as far as it is typed; None while no word is asked for."""
     lists_rules: bool = False
-    is_inside: bool = False
+    has_focus: bool = False
     """Whether the question has the focus."""
     is_armed: bool = False
     takes_letters: bool = True
-    """Whether single letters answer: the editor is empty."""
+    """Whether single letters answer."""
+    has_text: bool = False
+    """Whether the editor has a text, which is sent as the reason of a no."""
     must_repeat: bool = False
     is_too_early: bool = False
 
 
-def card_rows(asked: ApprovalRequest, state: CardState) -> list[Row]:
+def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
     room = max(4, state.screen_height - _RESERVED_ROWS)
     answers = _answer_rows(asked, state)
     is_low = len(answers) + 3 > room
     if is_low:  # a window of the answers around the cursor
         shown = max(1, room - 3)
-        first = max(0, min(state.at - shown // 2, len(answers) - shown))
+        first = max(0, min(state.chosen_index - shown // 2, len(answers) - shown))
         answers = answers[first : first + shown]
-    gap: list[Row] = [(("muted", ""),)] if state.screen_height >= ROOMY else []
-    left = max(1, room - len(answers) - len(gap) - 2)
+    blank: list[StyledRow] = [(("muted", ""),)]
+    outer_gap = blank if state.screen_height >= ROOMY_MIN_ROWS else []
+    has_spare_row = not is_low and state.screen_height >= _GAP_MIN_ROWS and _repeats_question(asked)
+    inner_gap = blank if outer_gap or has_spare_row else []
+    left = max(1, room - len(answers) - 2 * len(outer_gap) - len(inner_gap) - 2)
     return [
-        _head(asked, state.width),
-        *_body(asked, state, left),
-        *gap,
+        _head_row(asked, state.width),
+        *outer_gap,
+        *_question_body(asked, state, left),
+        *inner_gap,
         *answers,
         _key_row(asked, state, is_low),
+        *outer_gap,
     ]
 
 
-def _head(asked: ApprovalRequest, width: int) -> Row:
-    number = f"{asked.number} of {asked.of}" if asked.of > 1 else ""
+def _repeats_question(asked: ApprovalRequest) -> bool:
+    """Whether the reason says only what the question says, such as "writes a.txt" below "Change a.txt?"."""
+    verb, _, file = asked.why.partition(" ")
+    return verb == "writes" and bool(file) and asked.question.endswith(f" {file}?")
+
+
+def _head_row(asked: ApprovalRequest, width: int) -> StyledRow:
+    number = f"{asked.number} of {asked.total}" if asked.total > 1 else ""
     words = {"staged": "nothing is written yet", "call": f"mode: {asked.mode}"}.get(asked.kind, "")
     right = " · ".join(filter(None, (number, words)))
     danger = "▲ DANGEROUS  " if asked.is_dangerous else ""
-    question = crop(plain_line(asked.question), max(8, width - cells(danger) - cells(right) - 2))
+    question = cut_end_to_fit(plain_line(asked.question), max(8, width - cells(danger) - cells(right) - 2))
     pad = " " * max(2, width - cells(danger + question + right))
     return (("danger", danger), ("title", question), ("muted", pad + right if right else ""))
 
 
-def _body(asked: ApprovalRequest, state: CardState, room: int) -> list[Row]:
+def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) -> list[StyledRow]:
     """Returns what would happen, and why that is asked about, in at most `room` rows."""
     telling = _part_rows(asked, state.width)[: max(0, room - 1)]
     room -= len(telling)
     if state.change:
         change = [_change_row(one, state.width) for one in state.change]
-        return [*_cut(change, min(room, _MAX_CHANGE_ROWS), state.keys), *telling]
-    lines = _rows_of(asked.text, state.width - 2)
-    text: list[Row] = [
+        return [*_cut_rows(change, min(room, _MAX_CHANGE_ROWS), state.keys), *telling]
+    lines = _wrap_text(asked.text, state.width - 2)
+    text: list[StyledRow] = [
         (("text", "  "), *((piece.kind or "text", piece.text) for piece in split_diffstat(line)))
         if asked.kind == "staged"
         else (("text", f"  {line}"),)
@@ -95,94 +111,106 @@ def _body(asked: ApprovalRequest, state: CardState, room: int) -> list[Row]:
         if line or asked.kind == "call"
     ]
     most = MAX_TEXT_ROWS if state.screen_height > 20 else 2
-    return [*_cut(text, min(room, most), state.keys), *telling]
+    return [*_cut_rows(text, min(room, most), state.keys), *telling]
 
 
-def _cut(rows: list[Row], most: int, keys: ApprovalKeys) -> list[Row]:
+def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[StyledRow]:
     """Cuts to `most` rows, the last of which then says how many more there are."""
     if len(rows) <= most:
         return rows
     if most <= 1:
         return rows[: max(0, most)]
-    more = f"  … {len(rows) - most + 1} more lines: {keys.whole or 'd'} shows all"
+    more = f"  … {len(rows) - most + 1} more lines: {keys.details or 'd'} shows all"
     return [*rows[: most - 1], (("muted", more),)]
 
 
-def _change_row(row: ChangeRow, width: int) -> Row:
+def _change_row(row: ChangeRow, width: int) -> StyledRow:
     sign = {"added": "+ ", "removed": "- ", "context": "  ", "file": ""}[row.kind]
     name = {"added": "added", "removed": "removed", "context": "muted", "file": "text"}[row.kind]
     text = expand_tabs(clean(row.text).replace("\n", " "), 0)
-    return ((name, crop(f"  {sign}{text}", width)),)
+    shown = cut_end_to_fit(f"  {sign}{text}", width)
+    return (
+        (name, shown + " " * (width - cells(shown))),
+    )  # the ground of a changed line is as wide as the card
 
 
-def _part_rows(asked: ApprovalRequest, width: int) -> list[Row]:
+def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
     """Returns what each part does; harmless parts are left out."""
     telling = [part for part in asked.parts if not part.is_harmless]
     telling.sort(key=lambda part: not part.is_dangerous)
     if len(asked.parts) < 2:
-        return [(("muted", f"  {plain_line(asked.why)}"),)] if asked.why else []
+        has_reason = asked.why and not _repeats_question(asked)
+        return [(("muted", f"  {plain_line(asked.why)}"),)] if has_reason else []
     shown = telling[:MAX_PARTS]
-    longest = min(max((cells(plain_line(part.text)) for part in shown), default=0), max(12, width // 2 - 4))
-    rows: list[Row] = [
-        (
-            ("danger", "  ▲ ") if part.is_dangerous else ("warning", "  • "),
-            ("text", crop(plain_line(part.text), longest).ljust(longest)),
-            ("muted", f"  {plain_line(part.does)}"),
-        )
-        for part in shown
-    ]
+    max_column = max(12, width // 2 - 4)
+    rooms = [width - _PART_INDENT - 2 - cells(plain_line(part.effect)) for part in shown]
+    lengths = [min(cells(plain_line(part.text)), max_column) for part in shown]
+    column = max((length for length, room in zip(lengths, rooms, strict=True) if length <= room), default=0)
+    rows: list[StyledRow] = []
+    for part, length, room in zip(shown, lengths, rooms, strict=True):
+        mark = ("danger", "  ▲ ") if part.is_dangerous else ("warning", "  • ")
+        text, effect = plain_line(part.text), plain_line(part.effect)
+        if length <= column <= room:
+            text = cut_end_to_fit(text, column)
+            rows.append((mark, ("text", text + " " * (column - cells(text))), ("muted", f"  {effect}")))
+        else:
+            rows.append((mark, ("text", cut_end_to_fit(text, width - _PART_INDENT))))
+            rows.append((("muted", " " * _PART_INDENT + cut_end_to_fit(effect, width - _PART_INDENT)),))
     if len(telling) > MAX_PARTS:
         rows.append((("muted", f"  … and {len(telling) - MAX_PARTS} more parts"),))
     return rows
 
 
-def _answer_rows(asked: ApprovalRequest, state: CardState) -> list[Row]:
+def _answer_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
     if state.lists_rules:
         return _rule_rows(asked, state)
-    rows: list[Row] = []
+    rows: list[StyledRow] = []
+    column = max(_LABEL_CELLS, *(cells(plain_line(answer.label)) + 5 for answer in state.answers))
     for index, answer in enumerate(state.answers):
-        is_current = index == state.at
+        is_current = index == state.chosen_index
         name = "current" if is_current else "text"
         label = f"{index + 1}  {plain_line(answer.label)}"
         rows.append(
             (
                 (name, "› " if is_current else "  "),
                 (name, label),
-                *_answer_keys(asked, answer, state, " " * max(2, _LABEL_CELLS - cells(label))),
+                *_answer_keys(asked, answer, state, " " * (column - cells(label))),
             )
         )
     return rows
 
 
-def _answer_keys(asked: ApprovalRequest, answer: ApprovalAnswer, state: CardState, pad: str) -> Row:
+def _answer_keys(
+    asked: ApprovalRequest, answer: AnswerOption, state: ApprovalCardState, pad: str
+) -> StyledRow:
     """Returns the keys of an answer, or how its word is typed."""
     word = asked.confirmation_word
     if answer.action == "word" and state.typed is not None:
         return (("muted", pad), ("key", f"type {word}: "), ("text", state.typed))
     keys = state.keys
-    chord = {"yes": keys.once, "no": keys.deny, "rules": keys.always, "word": keys.enter}.get(
+    chord = {"yes": keys.once, "no": keys.deny, "rules": keys.always, "word": keys.focus}.get(
         answer.action, ""
     )
-    letter = answer.letter if state.takes_letters or state.is_inside else ""
-    shown = "  ".join(filter(None, (letter, "" if state.is_inside else chord)))
-    key = "key" if state.is_armed or state.is_inside else "muted"
+    letter = answer.letter if state.takes_letters or state.has_focus else ""
+    shown = "  ".join(filter(None, (letter, "" if state.has_focus else chord)))
+    key = "key" if state.is_armed or state.has_focus else "muted"
     more = ""
     if answer.action == "word":
         more = f'  type "{word}" to confirm'
-    elif answer.action == "no" and not state.takes_letters and not state.is_inside:
-        more = "  with your text as the reason"
+    elif answer.action == "no" and state.has_text and not state.has_focus:
+        more = "  sends your text as the reason"
     return (("muted", pad), (key, shown), ("muted", more))
 
 
-def _rule_rows(asked: ApprovalRequest, state: CardState) -> list[Row]:
+def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
     known = {rule.text: rule for rule in asked.rules}
     longest = max((cells(plain_line(text)) for text in known), default=0)
-    rows: list[Row] = []
+    rows: list[StyledRow] = []
     for index, answer in enumerate(state.answers):
         rule, scope = known[answer.label], answer.scope
-        name, mark = ("current", "› ") if index == state.at else ("text", "  ")
-        matched = f"matches {rule.answers} of {asked.asked} earlier questions"
-        count = matched if asked.asked else "first question"
+        name, mark = ("current", "› ") if index == state.chosen_index else ("text", "  ")
+        matched = f"matches {rule.matched_questions} of {asked.earlier_questions} earlier questions"
+        count = matched if asked.earlier_questions else "first question"
         words = plain_line(rule.words)
         kept = "all projects" if words and scope == "person" else SCOPE_LABELS[scope]
         text = (
@@ -197,18 +225,18 @@ def _rule_rows(asked: ApprovalRequest, state: CardState) -> list[Row]:
     return rows
 
 
-def _key_row(asked: ApprovalRequest, state: CardState, is_low: bool) -> Row:
+def _key_row(asked: ApprovalRequest, state: ApprovalCardState, is_low: bool) -> StyledRow:
     """Returns the key hints; keys are coloured once they are accepted. `is_low`: not all answers are visible."""
-    keys, name = state.keys, "key" if state.is_armed or state.is_inside else "muted"
+    keys, name = state.keys, "key" if state.is_armed or state.has_focus else "muted"
     if state.is_too_early:
-        return (("warning", "  not yet: "), ("muted", "the question has just appeared, press the key again"))
-    if state.must_repeat and not state.is_inside:
-        again = ("the same key", "again, else it stops")
-        return hint_row((again, (keys.enter, "focus"), ("esc", "stop")), name, state.width)
+        return (("warning", "  too early: "), ("muted", "the question just appeared; press the key again"))
+    if state.must_repeat and not state.has_focus:
+        again = ("same key again", "to confirm")
+        return hint_row((again, (keys.focus, "focus")), name, state.width)
     edit = ("e" if asked.kind == "call" else "", "edit the call")
     if state.typed is not None:
         return hint_row((("enter", "confirm"), ("esc", "back")), name, state.width)
-    if state.is_inside or state.lists_rules:
+    if state.has_focus or state.lists_rules:
         save = "save" if state.lists_rules else "choose"
         more = () if state.lists_rules else (("d", "details"), edit)
         return hint_row(
@@ -217,16 +245,16 @@ def _key_row(asked: ApprovalRequest, state: CardState, is_low: bool) -> Row:
             state.width,
         )
     if not state.takes_letters:
-        return hint_row(((keys.whole, "details"), (keys.enter, "focus"), ("esc", "stop")), name, state.width)
-    details = ("/".join(filter(None, ("d", keys.whole))), "details")
+        return hint_row(((keys.details, "details"), (keys.focus, "focus")), name, state.width)
+    details = ("/".join(filter(None, ("d", keys.details))), "details")
     if is_low and asked.kind != "select":
         letters = [(one.letter, plain_line(one.label).split(",")[0].lower()) for one in state.answers]
         return hint_row((*letters, ("d", "details")), name, state.width)
-    hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.enter, "focus"))
+    hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.focus, "focus"))
     return hint_row(hints, name, state.width)
 
 
-def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int) -> Row:
+def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int) -> StyledRow:
     """Returns key hints in the given style; those without a key or without room are left out."""
     left = {f"{key} {word}": (key, word) for key, word in pairs if key}
     told: list[tuple[str, str]] = [("muted", "  ")]
@@ -245,7 +273,7 @@ def _fitting_hosts(hosts: tuple[str, ...], room: int) -> str:
     return ""
 
 
-def _rows_of(text: str, width: int) -> list[str]:
+def _wrap_text(text: str, width: int) -> list[str]:
     """Wraps foreign text to rows of `width` cells."""
     rows: list[str] = []
     for line in clean(text).split("\n")[:200]:

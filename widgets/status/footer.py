@@ -10,8 +10,8 @@ from rich.text import Text
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.line import RowBuilder, plain_line
-from widgets.status.segments import GAP, Segment, bar_text, fitting, size_of
+from widgets.line import RIGHT_MARGIN, RowBuilder, plain_line, share_cells
+from widgets.status.segments import BAR_CELLS, SEGMENT_GAP, Segment, fitting_segments, segment_cells
 
 TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 
@@ -39,25 +39,26 @@ class SegmentLine(Widget):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         line = RowBuilder(width, self.rich_style).pad(2)
-        shown = fitting(self.segments, width - 3)
+        shown = fitting_segments(self.segments, width - 2 - RIGHT_MARGIN)
         left = [segment for segment in shown if not segment.is_right]
         right = [segment for segment in shown if segment.is_right]
         self._draw(line, left)
-        size = sum(size_of(segment) for segment in right) + len(GAP) * max(0, len(right) - 1)
+        size = sum(segment_cells(segment) for segment in right) + len(SEGMENT_GAP) * max(0, len(right) - 1)
         if right:
-            line.fill_to(width - 1 - size)
+            line.fill_to(width - RIGHT_MARGIN - size)
             self._draw(line, right)
         return line.strip()
 
     def _draw(self, line: RowBuilder, segments: Sequence[Segment]) -> None:
         for number, segment in enumerate(segments):
             style = self.get_component_rich_style(f"segment-line--{segment.tone}")
-            line.add(GAP if number else "")
+            line.add(SEGMENT_GAP if number else "")
             if segment.bar >= 0:
                 track = self.get_component_rich_style("segment-line--track")
-                line.add(bar_text(segment.bar), style + track).add(" ")
+                [filled] = share_cells([segment.bar], BAR_CELLS)
+                line.add("━" * filled, style).add("─" * (BAR_CELLS - filled), track).add(" ")
             text = plain_line(segment.text)
-            pieces = _pieces(segment.coloured) if segment.coloured else ()
+            pieces = _styled_pieces(segment.coloured_text) if segment.coloured_text else ()
             if "".join(piece for piece, _ in pieces) == text:
                 for piece, colours in pieces:
                     line.add(piece, style + colours)
@@ -66,7 +67,7 @@ class SegmentLine(Widget):
 
 
 @lru_cache(maxsize=16)
-def _pieces(coloured: str) -> tuple[tuple[str, Style], ...]:
+def _styled_pieces(coloured: str) -> tuple[tuple[str, Style], ...]:
     """Returns the parts of a text with SGR sequences, each with its style."""
     text = Text.from_ansi(coloured)
     ends = sorted({0, len(text), *(at for span in text.spans for at in (span.start, span.end))})

@@ -11,13 +11,13 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.key_labels import fitting_hints, format_hints, hint_parts, key_label
-from widgets.line import RowBuilder, plain_line
-from widgets.readable_styles import on_selected_row
+from widgets.key_labels import fitting_hints, format_hints, key_label, split_hints
+from widgets.line import RIGHT_MARGIN, RowBuilder, plain_line
+from widgets.readable_styles import selected_row_style
 from widgets.textual_internals import keymap_of
 
-Kind = Literal["steer", "followUp"]
-_LABELS: dict[Kind, str] = {"steer": "steers", "followUp": "follows"}
+QueueKind = Literal["steer", "followUp"]
+_KIND_LABELS: dict[QueueKind, str] = {"steer": "steer", "followUp": "follow up"}
 MAX_ROWS = 5
 
 
@@ -25,7 +25,7 @@ class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
     """A queued message as a row."""
 
     id: str
-    kind: Kind
+    kind: QueueKind
     text: str
     image_count: int = 0
 
@@ -110,15 +110,15 @@ class QueueView(Widget, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=1)
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
         shown = min(len(self.rows), MAX_ROWS)
         hint = self.get_component_rich_style("queue--hint")
         if y >= shown:
             more = len(self.rows) - shown
-            text = self._keys() if self.has_focus else self.hint
+            text = self._key_hints() if self.has_focus else self.hint
             line.add(f"  … and {more} more · " if more else "  ", hint)
             key = self.get_component_rich_style("queue--key")
-            for piece, is_key in hint_parts(fitting_hints(text, line.room)):
+            for piece, is_key in split_hints(fitting_hints(text, line.remaining_cells)):
                 line.add(piece, key if is_key else hint)
             return line.strip()
         first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0
@@ -128,16 +128,16 @@ class QueueView(Widget, can_focus=True):
         label, style = self.get_component_rich_style(name), self.get_component_rich_style("queue--text")
         if is_current:  # to the edge, as in every list
             current = self.get_component_rich_style("queue--current")
-            line.base = on_selected_row(line.base, current)
+            line.base = selected_row_style(line.base, current)
             hint, label, style = (
-                on_selected_row(each, current)
+                selected_row_style(each, current)
                 for each in (self.get_component_rich_style("queue--key"), label, current)
             )
-        line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(9), label)
+        line.add("› " if is_current else "  ", hint).add(_KIND_LABELS[row.kind].ljust(11), label)
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
         return line.add(images + plain_line(row.text), style).strip()
 
-    def _keys(self) -> str:
+    def _key_hints(self) -> str:
         """Returns the key hints while the queue has the focus."""
         own = keymap_of(self.app)
         moves = key_label(own, "app.queue.earlier", "shift+↑"), key_label(own, "app.queue.later", "shift+↓")
@@ -146,7 +146,7 @@ class QueueView(Widget, can_focus=True):
             (key_label(own, "app.queue.edit", "enter"), "edit"),
             (usual, "move"),
             (key_label(own, "app.queue.remove", "del"), "remove"),
-            (key_label(own, "app.queue.switch", "tab"), "steer or follow"),
+            (key_label(own, "app.queue.switch", "tab"), "steer/follow up"),
             (key_label(own, "app.queue.leave", "esc"), "back"),
         )
         return format_hints(told)
@@ -161,17 +161,17 @@ class QueueView(Widget, can_focus=True):
             self.post_message(self.MoveRequested(self.current.id, delta))
 
     def action_edit(self) -> None:
-        self._request(self.EditRequested)
+        self._post_request(self.EditRequested)
 
     def action_remove(self) -> None:
-        self._request(self.RemoveRequested)
+        self._post_request(self.RemoveRequested)
 
     def action_switch(self) -> None:
-        self._request(self.SwitchRequested)
+        self._post_request(self.SwitchRequested)
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
 
-    def _request(self, kind: type[EditRequested]) -> None:
+    def _post_request(self, kind: type[EditRequested]) -> None:
         if self.current is not None:
             self.post_message(kind(self.current.id))

@@ -1,9 +1,10 @@
-"""The side panel of a wide page: changed files, todos, jobs. Takes frozen rows and never the focus.
+"""The side panel of a wide page: changed files, todos, jobs, and at its lower end what the session used. Takes frozen
+rows and never the focus.
 
 The application decides its content and whether it is shown."""
 
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal, get_args
 
 import msgspec
 from rich.style import Style
@@ -12,10 +13,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_internals as textual_inside
-from widgets.line import RowBuilder, cells, plain_line
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line, share_cells
+from widgets.readable_styles import has_background, readable_style
 
-SideTone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
-_PARTS = ("text", "muted", "dim", "accent", "success", "warning", "error", "title", "rule")
+SideTone = Literal["text", "muted", "dim", "accent", "secondary", "success", "warning", "error"]
+_ROWS_FOR_MARGINS = 16
+_STYLE_NAMES = (*get_args(SideTone), "title", "rule")
 
 
 class SideRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,9 +26,13 @@ class SideRow(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     mark: str = ""
+    mark_tone: SideTone | None = None
+    """The colour of the mark; None for that of the text."""
     tone: SideTone = "text"
     figures: tuple[tuple[str, SideTone], ...] = ()
     """Numbers at the right edge, each with its colour."""
+    bar: tuple[tuple[float, SideTone], ...] = ()
+    """The parts of a bar in place of a text, each with its share of the whole row and its colour."""
     is_path: bool = False
     """Whether the text is a path, which is cut at its beginning."""
 
@@ -36,14 +43,16 @@ class SideSection(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     note: str = ""
     rows: tuple[SideRow, ...] = ()
-    at: int = 0
+    important_row: int = 0
     """The index of the row that stays visible if not all rows fit."""
+    is_below: bool = False
+    """Whether it stands at the lower end of the panel."""
 
 
 class SidePanel(Widget):
     """The panel at the right of a wide page."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"side--{part}" for part in _PARTS}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"side--{part}" for part in _STYLE_NAMES}
     DEFAULT_CSS = "SidePanel { dock: right; height: 100%; }"
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -59,30 +68,27 @@ class SidePanel(Widget):
             self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        self._drawn = list(self._lines())
+        self._drawn = self._lines()
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=1).add("│ ", self._style("rule"))
+        edge = "  " if has_background(self.rich_style) else "│ "
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN).add(edge, self._style("rule"))
         if y < len(self._drawn):
             self._draw(line, self._drawn[y])
         return line.strip()
 
-    def _lines(self) -> Iterator[SideSection | SideRow | None]:
-        """Yields the content of each line: a section heading, a row, or None for a blank line."""
-        for number, (section, room) in enumerate(zip(self.sections, self._shares(), strict=True)):
-            if number:
-                yield None
-            yield section
-            yield from in_room(section, room)
-
-    def _shares(self) -> list[int]:
-        """Returns the number of rows for each section; the longest is shortened first."""
-        shares = [len(section.rows) for section in self.sections]
-        room = self.size.height - 2 * len(shares) + 1
-        while sum(shares) > max(room, len(shares)):
-            shares[shares.index(max(shares))] -= 1
-        return shares
+    def _lines(self) -> list[SideSection | SideRow | None]:
+        """Returns the content of each line: a section heading, a row, or None for a blank line."""
+        height = self.size.height
+        top, bottom = (2, 1) if height >= _ROWS_FOR_MARGINS else (0, 0)
+        room = height - top - bottom
+        above, below = list[SideSection | SideRow | None](), list[SideSection | SideRow | None]()
+        for section, rows in zip(self.sections, _section_heights(self.sections, room), strict=True):
+            lines = below if section.is_below else above
+            lines += [*[None] * bool(lines), section, *rows_in_room(section, rows)]
+        gap = max(room - len(above) - len(below), int(bool(above and below)))
+        return [*[None] * top, *above, *[None] * gap, *below]
 
     def _draw(self, line: RowBuilder, shown: SideSection | SideRow | None) -> None:
         match shown:
@@ -90,28 +96,42 @@ class SidePanel(Widget):
                 line.add(plain_line(shown.title), self._style("title"))
                 styles = (self._style(tone) for tone in ("muted", "success", "error"))
                 line.add_with_diffstat(f"  {plain_line(shown.note)}" if shown.note else "", *styles)
+            case SideRow(bar=bar) if bar:
+                sizes = share_cells([share for share, _ in bar], line.remaining_cells)
+                for size, (_, tone) in zip(sizes, bar, strict=True):
+                    line.add("━" * size, self._style(tone))
+                line.add("─" * line.remaining_cells, self._style("rule"))
             case SideRow():
                 figures = sum(cells(text) + 1 for text, _ in shown.figures)
-                words = RowBuilder(max(1, line.room - figures), line.base)
-                words.add(f"{shown.mark} " if shown.mark else "", self._style(shown.tone))
+                words = RowBuilder(max(1, line.remaining_cells - figures), line.base)
+                words.add(f"{shown.mark} " if shown.mark else "", self._style(shown.mark_tone or shown.tone))
                 words.add(plain_line(shown.text), self._style(shown.tone), keep_end=shown.is_path)
-                line.take(words)
-                line.fill_to(line.width - 1 - figures)
+                line.append_line(words)
+                line.fill_to(line.width - RIGHT_MARGIN - figures)
                 for text, tone in shown.figures:
                     line.add(" ").add(text, self._style(tone))
             case None:
                 pass
 
     def _style(self, part: str) -> Style:
-        return self.get_component_rich_style(f"side--{part}")
+        return readable_style(self.get_component_rich_style(f"side--{part}"))
 
 
-def in_room(section: SideSection, room: int) -> Sequence[SideRow]:
+def _section_heights(sections: Sequence[SideSection], height: int) -> list[int]:
+    """Returns the number of rows for each section; the longest is shortened first."""
+    shares = [len(section.rows) for section in sections]
+    room = height - 2 * len(shares) + 1
+    while sum(shares) > max(room, len(shares)):
+        shares[shares.index(max(shares))] -= 1
+    return shares
+
+
+def rows_in_room(section: SideSection, room: int) -> Sequence[SideRow]:
     """Returns the rows around the important one; the last row counts those left out."""
     rows = section.rows
     if len(rows) <= room:
         return rows
     shown = max(0, room - 1)
-    first = max(0, min(section.at - 1, len(rows) - shown))
+    first = max(0, min(section.important_row - 1, len(rows) - shown))
     more = SideRow(text=f"… {len(rows) - shown:,} more", tone="muted")
     return [*rows[first : first + shown], more]

@@ -12,12 +12,12 @@ from widgets import textual_internals as textual_inside
 
 _STEADY_BLOCK, _BLINKING_BLOCK = "\x1b[2 q", "\x1b[1 q"
 _STEADY_BAR, _BLINKING_BAR = "\x1b[6 q", "\x1b[5 q"
-_SHOW = "\x1b[?25h"
-_HIDE = "\x1b[?25l"
+_SHOW_CURSOR = "\x1b[?25h"
+_HIDE_CURSOR = "\x1b[?25l"
 _DEFAULT_SHAPE = "\x1b[0 q"
 
 
-def is_drawn(widget: Widget) -> bool:
+def must_draw_caret(widget: Widget) -> bool:
     """Whether the widget must draw the caret itself."""
     return widget.app.is_headless
 
@@ -26,13 +26,13 @@ def show(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
     """Shows the terminal's cursor: a bar between characters, or a block on one."""
     block = _BLINKING_BLOCK if blinks else _STEADY_BLOCK
     bar = _BLINKING_BAR if blinks else _STEADY_BAR
-    _write(widget, (bar if is_bar else block) + _SHOW)
+    _write(widget, (bar if is_bar else block) + _SHOW_CURSOR)
 
 
 def hide(widget: Widget) -> None:
     """Hides the cursor; when the application ends, shows it in the shell's shape instead."""
     is_leaving = widget.app.return_code is not None or not widget.app.is_running
-    _write(widget, _DEFAULT_SHAPE if is_leaving else _HIDE + _DEFAULT_SHAPE)
+    _write(widget, _DEFAULT_SHAPE if is_leaving else _HIDE_CURSOR + _DEFAULT_SHAPE)
 
 
 def follow_suspension(

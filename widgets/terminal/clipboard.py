@@ -13,35 +13,35 @@ from pathlib import Path
 import msgspec
 
 from widgets.editor.chips import Attachment
-from widgets.editor.images import image_bytes
+from widgets.editor.images import image_from_bytes
 from widgets.terminal.terminal_control import wrap_for_multiplexer
 
 MAX_OSC52_CHARS = 74_000
 """The maximum base64 length that common terminals accept; they cut or drop longer text."""
-TIMEOUT = 3.0
+PROGRAM_TIMEOUT = 3.0
 
 
 class CopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a copy. `sent`: the text was sent to the terminal, which never confirms it."""
 
-    by: str = ""
+    program: str = ""
     """The program that accepted the text."""
-    sent: bool = False
-    path: Path | None = None
+    is_sent: bool = False
+    fallback_path: Path | None = None
 
     @property
     def text(self) -> str:
         """The outcome as a message."""
-        if self.by:
-            return f"Copied with {self.by}"
-        if self.sent:
+        if self.program:
+            return f"Copied with {self.program}"
+        if self.is_sent:
             return "Copied, if your terminal allows it"
-        if self.path is not None:
-            return f"No clipboard was found; the text is in {self.path}"
-        return "Nothing could be copied: there is no clipboard here and no file could be written"
+        if self.fallback_path is not None:
+            return f"No clipboard was found; the text is in {self.fallback_path}"
+        return "Nothing was copied: no clipboard was found and no file could be written"
 
 
-def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
+def osc52_sequence(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
     """Returns the sequence that sets the terminal's clipboard (`c`) or selection (`p`); empty if the
     text is too long."""
     data = base64.b64encode(text.encode(errors="replace")).decode()
@@ -61,22 +61,22 @@ def copy(
 
     Runs programs, so call it in a thread."""
     by = ""
-    for command in _writers(env):
+    for command in _copy_commands(env):
         program = find(command[0])
         if program and _copy_with_program((program, *command[1:]), text, env):
             by = command[0]
             break
-    sequence = osc52(text, env) if write is not None else ""
+    sequence = osc52_sequence(text, env) if write is not None else ""
     if write is not None and sequence:
         write(sequence)
     if by or sequence:
-        return CopyOutcome(by=by, sent=bool(sequence))
+        return CopyOutcome(program=by, is_sent=bool(sequence))
     try:
         fallback.parent.mkdir(parents=True, exist_ok=True)
         fallback.write_text(text, encoding="utf-8", errors="replace")
     except OSError:
         return CopyOutcome()
-    return CopyOutcome(path=fallback)
+    return CopyOutcome(fallback_path=fallback)
 
 
 def paste(
@@ -84,23 +84,23 @@ def paste(
 ) -> Attachment | str | None:
     """Returns the system clipboard's image or text; None if it is empty or unreadable. Call it in a
     thread."""
-    for image_command, text_command in _readers(env):
+    for image_command, text_command in _paste_commands(env):
         program = find(text_command[0])
         if not program:
             continue
         image_program = find(image_command[0]) if image_command else None
         if image_program:
-            data = _output((image_program, *image_command[1:]), env)
-            image = image_bytes(data, "clipboard") if data else None
+            data = _command_output((image_program, *image_command[1:]), env)
+            image = image_from_bytes(data, "clipboard") if data else None
             if image is not None:
                 return image
-        data = _output((program, *text_command[1:]), env)
+        data = _command_output((program, *text_command[1:]), env)
         if data:
             return data.decode(errors="replace")
     return None
 
 
-def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
+def _copy_commands(env: Mapping[str, str]) -> list[Sequence[str]]:
     tmux: list[Sequence[str]] = [("tmux", "load-buffer", "-w", "-")] if env.get("TMUX") else []
     """Commands for tmux, which by default does not pass on wrapped sequences (`allow-passthrough`)."""
     if sys.platform == "darwin":
@@ -117,7 +117,7 @@ def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
     return [*found, *tmux]
 
 
-def _readers(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+def _paste_commands(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]]:
     if sys.platform == "darwin":
         return [(("pngpaste", "-"), ("pbpaste",))]
     found: list[tuple[Sequence[str], Sequence[str]]] = []
@@ -139,7 +139,7 @@ def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]
             input=text.encode(errors="replace"),
             stdout=subprocess.DEVNULL,  # the program keeps running and would hold a pipe open
             stderr=subprocess.DEVNULL,
-            timeout=TIMEOUT,
+            timeout=PROGRAM_TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -147,9 +147,9 @@ def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]
     return done.returncode == 0
 
 
-def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
+def _command_output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
     try:
-        done = subprocess.run(command, env=env, capture_output=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run(command, env=env, capture_output=True, timeout=PROGRAM_TIMEOUT, check=False)
         return done.stdout
     except (OSError, subprocess.TimeoutExpired):
         return b""

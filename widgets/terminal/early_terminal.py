@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _INPUT_FLAGS, _LOCAL_FLAGS, _CHARACTERS = 0, 3, 6
 """Indexes in the list that `tcgetattr` returns."""
 _ENTER_SCREEN, _LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
-_QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
+_BACKGROUND_QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 """Queries for the background colour, followed by one that every terminal answers last."""
 
 
@@ -29,21 +29,21 @@ class EchoLine:
         self.row, self.column, self.room, self.style = row, column, room, style
 
     @property
-    def start(self) -> bytes:
+    def cursor_sequence(self) -> bytes:
         """Returns the sequence that places the cursor at the first letter."""
         return b"\x1b[%d;%dH" % (self.row, self.column)
 
-    def drawn(self, text: str) -> bytes | None:
+    def draw_row(self, text: str) -> bytes | None:
         """Returns the row with the text and the cursor after it; None if it does not fit or cannot be measured."""
         used = 0
         for character in text:
-            width = _width(character)
+            width = _character_width(character)
             if width is None:
                 return None
             used += width
         if used >= self.room:
             return None
-        row = self.start + self.style + text.encode() + b" " * (self.room - used) + b"\x1b[0m"
+        row = self.cursor_sequence + self.style + text.encode() + b" " * (self.room - used) + b"\x1b[0m"
         return row + b"\x1b[%d;%dH" % (self.row, self.column + used)
 
 
@@ -60,12 +60,12 @@ class EarlyTerminal:
         """Whether the page's driver has restored every mode; a second time would reset modes of a surrounding
         program."""
         self._handle = -1
-        self._read = b""
+        self._unread_input = b""
         self._lock = threading.Lock()
-        self._echoes: EchoLine | None = None
-        self._echoed = ""
+        self._echo_line: EchoLine | None = None
+        self._echoed_text = ""
         self._size = (0, 0)
-        self._wakes = self._waker = -1
+        self._wake_read_end = self._wake_write_end = -1
         self._reader: threading.Thread | None = None
 
     def page_started(self) -> None:
@@ -78,7 +78,7 @@ class EarlyTerminal:
     def is_held(self) -> bool:
         return self._handle >= 0
 
-    def hold(self) -> None:
+    def take_over(self) -> None:
         """Takes over the terminal; does nothing if there is none."""
         if self.is_held or sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return
@@ -97,11 +97,11 @@ class EarlyTerminal:
                 time.monotonic(),
             )  # a signal may arrive
             termios.tcsetattr(handle, termios.TCSANOW, held)
-            os.write(sys.stdout.fileno(), _QUESTION)
+            os.write(sys.stdout.fileno(), _BACKGROUND_QUERY)
         except (termios.error, OSError):
             pass
 
-    def draw(self, frame: bytes, place: EchoLine) -> None:
+    def show_launch_frame(self, frame: bytes, place: EchoLine) -> None:
         """Shows a launch frame, and from then on the typed text in it."""
         import termios  # noqa: PLC0415  (not on every system)
 
@@ -113,80 +113,80 @@ class EarlyTerminal:
             termios.tcsetattr(self._handle, termios.TCSANOW, held)
             self.is_drawn = True  # set first: however this ends, the screen is left
             self._size = tuple(os.get_terminal_size(sys.stdout.fileno()))
-            out = _ENTER_SCREEN + frame + place.start
+            out = _ENTER_SCREEN + frame + place.cursor_sequence
             while out:
                 out = out[os.write(sys.stdout.fileno(), out) :]
         except (termios.error, OSError):
             return
-        self._echoes = place
-        self._wakes, self._waker = os.pipe()
+        self._echo_line = place
+        self._wake_read_end, self._wake_write_end = os.pipe()
         self._reader = threading.Thread(target=self._read_input, name="launch frame", daemon=True)
         self._reader.start()
 
     def _read_input(self) -> None:
         while True:
             try:
-                ready, _, _ = select.select([self._handle, self._wakes], [], [])
-                more = b"" if self._wakes in ready else os.read(self._handle, 4096)
+                ready, _, _ = select.select([self._handle, self._wake_read_end], [], [])
+                more = b"" if self._wake_read_end in ready else os.read(self._handle, 4096)
             except (OSError, ValueError):
                 return
             if not more:
                 return
             with self._lock:
-                self._read += more
-                self._echo()
+                self._unread_input += more
+                self._echo_typed_text()
 
-    def _echo(self) -> None:
-        if self._echoes is None:
+    def _echo_typed_text(self) -> None:
+        if self._echo_line is None:
             return
-        text, rest = typed_in(self._read)
-        if text == self._echoed or rest.startswith((b"\x1b]", b"\x1b[?")):
+        text, rest = split_typed_text(self._unread_input)
+        if text == self._echoed_text or rest.startswith((b"\x1b]", b"\x1b[?")):
             return  # a reply, or a part of one
-        self._echoed = text
-        shown = self._echoes.drawn(text)
+        self._echoed_text = text
+        shown = self._echo_line.draw_row(text)
         try:
             is_same_size = tuple(os.get_terminal_size(sys.stdout.fileno())) == self._size
             if shown is not None and not rest and is_same_size:
                 os.write(sys.stdout.fileno(), shown)
             else:  # from here on the page shows the text; none is lost
-                self._echoes = None
+                self._echo_line = None
         except OSError:
-            self._echoes = None
+            self._echo_line = None
 
     def _stop_reading(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:
-            os.write(self._waker, b"\0")
+            os.write(self._wake_write_end, b"\0")
             try:
                 reader.join()
             except RuntimeError:  # a signal arrived during its start: it finds that word and ends by itself
                 return
-            os.close(self._wakes)
-            os.close(self._waker)
+            os.close(self._wake_read_end)
+            os.close(self._wake_write_end)
 
-    def wait_for(self, seconds: float) -> bool:
+    def wait_for_input(self, seconds: float) -> bool:
         """Waits for input; returns whether more arrived."""
         if not self.is_held:
             return False
         if self._reader is not None:
-            before = len(self._read)
+            before = len(self._unread_input)
             end = time.monotonic() + seconds
-            while len(self._read) == before and self._reader.is_alive() and time.monotonic() < end:
+            while len(self._unread_input) == before and self._reader.is_alive() and time.monotonic() < end:
                 time.sleep(0.002)
-            return len(self._read) > before
+            return len(self._unread_input) > before
         try:
             if not select.select([self._handle], [], [], seconds)[0]:
                 return False
             more = os.read(self._handle, 4096)
         except OSError:
             return False
-        self._read += more
+        self._unread_input += more
         return bool(more)
 
     @property
-    def read(self) -> bytes:
-        """All input so far, replies and keys."""
-        return self._read
+    def input_so_far(self) -> bytes:
+        """All terminal input so far: keys, and replies to queries."""
+        return self._unread_input
 
     def take_typed_text(self) -> str:
         """Returns the typed text, if the input is only text, for the editor before the page's first
@@ -194,19 +194,19 @@ class EarlyTerminal:
 
         After this the frame shows no further input."""
         with self._lock:
-            self._echoes = None
-            text, rest = typed_in(self._read)
+            self._echo_line = None
+            text, rest = split_typed_text(self._unread_input)
             if rest or not text:
                 return ""
-            self._read = b""
+            self._unread_input = b""
             return text
 
     def take_input(self) -> bytes:
         """Returns and clears the stored input, for the terminal's next reader."""
         self._stop_reading()
-        while self.is_held and self.wait_for(0.0):
+        while self.is_held and self.wait_for_input(0.0):
             pass
-        read, self._read = self._read, b""
+        read, self._unread_input = self._unread_input, b""
         # A single line end is an Enter pressed before the terminal was held; several may belong to a text.
         return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
 
@@ -214,9 +214,9 @@ class EarlyTerminal:
         """Leaves it to the new owner of the terminal to exit the alternate screen."""
         self.is_drawn = False
         with self._lock:
-            self._echoes = None
+            self._echo_line = None
 
-    def end(self) -> None:
+    def restore_terminal(self) -> None:
         """Restores the terminal's original state."""
         if self.attributes is None:
             return
@@ -236,7 +236,7 @@ class EarlyTerminal:
         self.attributes, self._handle = None, -1
 
 
-def typed_in(read: bytes) -> tuple[str, bytes]:
+def split_typed_text(read: bytes) -> tuple[str, bytes]:
     """Returns the typed text with backspaces applied, and the input from the first non-text key on.
 
     Replies of the terminal are left out."""
@@ -244,7 +244,7 @@ def typed_in(read: bytes) -> tuple[str, bytes]:
     at = 0
     while at < len(read):
         if read[at] == 0x1B:
-            length = _answer_length(read[at:])
+            length = _reply_length(read[at:])
             if length == 0:
                 return "".join(text), read[at:]
             at += length
@@ -254,7 +254,7 @@ def typed_in(read: bytes) -> tuple[str, bytes]:
                 text.pop()
             at += 1
             continue
-        size = _letter_size(read[at])
+        size = _utf8_length(read[at])
         letter = read[at : at + size].decode("utf-8", "replace")
         if not letter.isprintable() or "\ufffd" in letter:
             return "".join(text), read[at:]
@@ -263,11 +263,11 @@ def typed_in(read: bytes) -> tuple[str, bytes]:
     return "".join(text), b""
 
 
-def _letter_size(first: int) -> int:
+def _utf8_length(first: int) -> int:
     return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 
-def _answer_length(read: bytes) -> int:
+def _reply_length(read: bytes) -> int:
     """Returns the length of a terminal's reply at the start; 0 if it is a key or incomplete."""
     if read.startswith(b"\x1b]"):
         ends = [end + len(mark) for mark in (b"\x07", b"\x1b\\") if (end := read.find(mark)) > 0]
@@ -283,7 +283,7 @@ def _answer_length(read: bytes) -> int:
     return 0
 
 
-def _width(character: str) -> int | None:
+def _character_width(character: str) -> int | None:
     """Returns a character's width; None if it depends on its neighbours."""
     if ord(character) < 0x300:
         return 1

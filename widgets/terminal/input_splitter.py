@@ -12,12 +12,12 @@ from textual.events import Paste
 from tools.patterns import late
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_ANSWER = late(
+_REPLY = late(
     "\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)"  # a colour, the size of a cell
     "|\x1b\\[\\?\\d*u|\x1b\\[\\?[\\d;]*c|\x1b\\[6;\\d+;\\d+t"  # keyboard protocol, attributes, the size of a cell
     "|\x1b_G[^\x07\x1b]*\x1b\\\\|\x1bP>\\|[^\x07\x1b]*\x1b\\\\"  # images, its name
 )
-_BEGUN = late(
+_UNFINISHED_REPLY = late(
     "\x1b(?:"
     "\\[(?:20{0,2}|6(?:;\\d*){0,2}|\\?[\\d;]*)?|\\](?:\\d+(?:;[^\x07\x1b]*\x1b?)?)?"
     "|_(?:G(?:[\\w=,]*|[\\w=,]*;(?:OK?\x1b?|E[ -~]*\x1b?)?))?|P(?:>(?:\\|[ -~]*\x1b?)?)?"
@@ -38,10 +38,8 @@ class TerminalReply(str):
 
 
 class InputSplitter:
-    """Accepts input in pieces of any size; the result does not depend on where it was cut.
-
-    A possible start of a reply is held as long as an Escape is. A reply that never ends types nothing, and keys pressed
-    after it count."""
+    """Splits terminal input that arrives in pieces of any size. A possible start of a reply is held as long
+    as an Escape is. A reply that never ends types nothing, and keys pressed after it count."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -68,9 +66,9 @@ class InputSplitter:
                 if begins:
                     self._paste = []
                 else:
-                    before = self._without_unfinished(before, begun)
+                    before = self._hold_unfinished_reply(before, begun)
                 if not self._held_text or before:
-                    yield from _parted(before, begun)
+                    yield from _split_replies(before, begun)
                     begun = ""
             else:
                 inside, ends, text = text.partition(PASTE_ENDS)
@@ -80,7 +78,7 @@ class InputSplitter:
                 pasted, self._paste = "".join((*self._paste, inside)), None
                 yield Paste(pasted.replace("\0", ""))
 
-    def give_up(self) -> str:
+    def release_held(self) -> str:
         """Returns the keys in input that was held too long."""
         if self.hold_timeout != 0.0:
             return ""
@@ -88,8 +86,8 @@ class InputSplitter:
         self._held_text = self._fragment = ""
         return held.removeprefix(fragment)
 
-    def _without_unfinished(self, text: str, begun: str) -> str:
-        found = _BEGUN.search(text)
+    def _hold_unfinished_reply(self, text: str, begun: str) -> str:
+        found = _UNFINISHED_REPLY.search(text)
         if found is None or len(found.group()) > _MAX_REPLY_LENGTH:
             return text
         self._held_text = found.group()
@@ -110,11 +108,11 @@ class InputSplitter:
         self._held_text = inside[cut:]
 
 
-def _parted(text: str, begun: str) -> Iterator[str | TerminalReply]:
+def _split_replies(text: str, begun: str) -> Iterator[str | TerminalReply]:
     """Yields keys and replies. `begun`: text already dropped as the start of a reply; if none
     follows, it is not repeated."""
     at = 0
-    for found in _ANSWER.finditer(text):
+    for found in _REPLY.finditer(text):
         if keys := text[at : found.start()].removeprefix(begun):
             yield keys
         yield TerminalReply(found.group())

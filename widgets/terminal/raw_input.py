@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-Listener = Callable[[str], "str | bool | None"]
+InputListener = Callable[[str], "str | bool | None"]
 """Gets raw input with escape sequences. Returns True to consume it, or replacement text."""
 
 
@@ -10,13 +10,13 @@ class RawInput:
     """Passes input to listeners in the order in which they subscribed."""
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: list[InputListener] = []
 
     @property
     def has_listeners(self) -> bool:
         return bool(self._listeners)
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def add_listener(self, listener: InputListener) -> Callable[[], None]:
         """Adds a listener; returns the function that removes it."""
         self._listeners.append(listener)
 

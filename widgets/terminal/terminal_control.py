@@ -20,13 +20,13 @@ from tools.patterns import late
 from widgets.line import plain_line
 from widgets.textual_internals import driver_of
 
-Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
-Progress = Literal["none", "busy", "error"]
+NotificationMethod = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
+ProgressState = Literal["none", "busy", "error"]
 BELL = "\x07"
-END = "\x1b\\"
-_SCREEN_CHUNK = 250
+STRING_TERMINATOR = "\x1b\\"
+_SCREEN_CHUNK_CHARS = 250
 """The number of characters that GNU screen passes on at a time."""
-RESTORE = (
+RESET_SEQUENCE = (
     "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # synchronised output, mouse
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
     "\x1b[?7h\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # wrapping, colours, cursor, title
@@ -37,45 +37,51 @@ RESTORE = (
 def wrap_for_multiplexer(sequence: str, env: Mapping[str, str] = os.environ) -> str:
     """Wraps a sequence so that tmux or screen passes it to the terminal."""
     if env.get("TMUX"):
-        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + END
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + STRING_TERMINATOR
     if env.get("STY") or env.get("TERM", "").startswith("screen"):
-        parts = (sequence[at : at + _SCREEN_CHUNK] for at in range(0, len(sequence), _SCREEN_CHUNK))
-        return "".join(f"\x1bP{part}{END}" for part in parts)
+        parts = (
+            sequence[at : at + _SCREEN_CHUNK_CHARS] for at in range(0, len(sequence), _SCREEN_CHUNK_CHARS)
+        )
+        return "".join(f"\x1bP{part}{STRING_TERMINATOR}" for part in parts)
     return sequence
 
 
 def title_sequence(title: str) -> str:
-    return f"\x1b]0;{_safe(title, 120)}{BELL}"
+    return f"\x1b]0;{_safe_text(title, 120)}{BELL}"
 
 
-def progress_sequence(state: Progress, percent: int | None = None) -> str:
+def progress_sequence(state: ProgressState, percent: int | None = None) -> str:
     """OSC 9;4: taskbar or tab progress."""
     if state == "none":
-        return f"\x1b]9;4;0;0{END}"
+        return f"\x1b]9;4;0;0{STRING_TERMINATOR}"
     kind = {"busy": 3 if percent is None else 1, "error": 2}[state]
-    return f"\x1b]9;4;{kind};{min(100, max(0, percent or 0))}{END}"
+    return f"\x1b]9;4;{kind};{min(100, max(0, percent or 0))}{STRING_TERMINATOR}"
 
 
-def notification_sequence(method: Method, title: str, body: str, env: Mapping[str, str] = os.environ) -> str:
+def notification_sequence(
+    method: NotificationMethod, title: str, body: str, env: Mapping[str, str] = os.environ
+) -> str:
     """Returns the sequence for a desktop notification."""
-    title, body = _safe(title, 80), _safe(body, 200)
-    match choose_method(env) if method == "auto" else method:
+    title, body = _safe_text(title, 80), _safe_text(body, 200)
+    match choose_notification_method(env) if method == "auto" else method:
         case "off":
             return ""
         case "osc9":
-            return wrap_for_multiplexer(f"\x1b]9;{title}: {body}{END}", env)
+            return wrap_for_multiplexer(f"\x1b]9;{title}: {body}{STRING_TERMINATOR}", env)
         case "osc777":
-            return wrap_for_multiplexer(f"\x1b]777;notify;{title.replace(';', ',')};{body}{END}", env)
+            return wrap_for_multiplexer(
+                f"\x1b]777;notify;{title.replace(';', ',')};{body}{STRING_TERMINATOR}", env
+            )
         case "osc99":
-            first = f"\x1b]99;i=bayou:d=0;{title}{END}"
+            first = f"\x1b]99;i=bayou:d=0;{title}{STRING_TERMINATOR}"
             return wrap_for_multiplexer(first, env) + wrap_for_multiplexer(
-                f"\x1b]99;i=bayou:d=1:p=body;{body}{END}", env
+                f"\x1b]99;i=bayou:d=1:p=body;{body}{STRING_TERMINATOR}", env
             )
         case _:
             return BELL
 
 
-def choose_method(env: Mapping[str, str]) -> Method:
+def choose_notification_method(env: Mapping[str, str]) -> NotificationMethod:
     """Returns the notification method that the terminal is known to support; the bell if unknown."""
     program = env.get("TERM_PROGRAM", "").lower()
     if env.get("KITTY_WINDOW_ID") or "kitty" in env.get("TERM", ""):
@@ -91,24 +97,24 @@ class Notifier(msgspec.Struct, eq=False):
     """Decides whether a notification is due: not while the user looks, not for short tasks, at most twice a second."""
 
     write: Callable[[str], None]
-    method: Method = "auto"
+    method: NotificationMethod = "auto"
     only_unfocused: bool = True
     min_seconds: float = 10.0
     clock: Callable[[], float] = time.monotonic
     env: Mapping[str, str] = os.environ
     is_focused: bool = True
-    _last: float = msgspec.field(default_factory=lambda: float("-inf"))
+    _last_notification: float = msgspec.field(default_factory=lambda: float("-inf"))
 
     def notify(self, title: str, body: str, *, took: float | None = None) -> bool:
         now = self.clock()
         if self.only_unfocused and self.is_focused:
             return False
-        if (took is not None and took < self.min_seconds) or now - self._last < 1.0:
+        if (took is not None and took < self.min_seconds) or now - self._last_notification < 1.0:
             return False
         sequence = notification_sequence(self.method, title, body, self.env)
         if not sequence:
             return False
-        self._last = now
+        self._last_notification = now
         self.write(sequence)
         return True
 
@@ -128,7 +134,7 @@ def restore_terminal(line_discipline: Any = None) -> None:
     try:
         if sys.__stdout__ is not None and sys.__stdout__.isatty():
             _set_line_discipline(line_discipline)
-            os.write(sys.__stdout__.fileno(), RESTORE.encode())
+            os.write(sys.__stdout__.fileno(), RESET_SEQUENCE.encode())
     except (OSError, ValueError):
         pass
 
@@ -164,7 +170,7 @@ def edit_externally(
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
-        code, problem = _run([*command, str(path)], env)
+        code, problem = _run_program([*command, str(path)], env)
     app.refresh(layout=True)
     if problem:
         return None, f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
@@ -173,22 +179,22 @@ def edit_externally(
     return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
 
 
-_AT_LINE = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")
+_PLUS_LINE_EDITORS = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")
 """Editors that accept `+LINE` before the file."""
-_WITH_LINE = late(r"(hx|helix|zed|subl)\Z")
+_COLON_LINE_EDITORS = late(r"(hx|helix|zed|subl)\Z")
 """Editors that accept `FILE:LINE`."""
-_GOTO = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
+_GOTO_EDITORS = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
 """Editors that accept `FILE:LINE` after `--goto`."""
 
 
-def command_at_line(command: list[str], path: Path, line: int) -> list[str]:
+def editor_command_at_line(command: list[str], path: Path, line: int) -> list[str]:
     """Returns the command that opens a file at a line, if the editor is known to support it."""
     name = Path(command[0]).name.removesuffix(".exe")
-    if _AT_LINE.match(name):
+    if _PLUS_LINE_EDITORS.match(name):
         return [*command, f"+{line}", str(path)]
-    if _WITH_LINE.match(name):
+    if _COLON_LINE_EDITORS.match(name):
         return [*command, f"{path}:{line}"]
-    if _GOTO.match(name):
+    if _GOTO_EDITORS.match(name):
         return [*command, "--goto", f"{path}:{line}"]
     return [*command, str(path)]
 
@@ -199,14 +205,14 @@ def open_externally(
     """Opens a file in another program, started with `env`, while bayou is suspended; returns an error
     or an empty text."""
     with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
-        code, problem = _run(command_at_line(command, path, line), env)
+        code, problem = _run_program(editor_command_at_line(command, path, line), env)
     app.refresh(layout=True)
     if problem:
         return f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
     return f"{command[0]} ended with {code}" if code else ""
 
 
-def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
+def _run_program(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
     """Runs the program; returns its exit code, or the reason why it could not start."""
     try:
         return subprocess.run(command, env=env, check=False).returncode, ""
@@ -214,5 +220,5 @@ def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
         return 0, getattr(error, "strerror", None) or str(error)
 
 
-def _safe(text: str, longest: int) -> str:
+def _safe_text(text: str, longest: int) -> str:
     return plain_line(text)[:longest]

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
@@ -27,10 +28,10 @@ from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.input_splitter import InputSplitter, TerminalReply
 from widgets.terminal.raw_input import RawInput
-from widgets.terminal.terminal_input import InputReader, with_alt_joined
+from widgets.terminal.terminal_input import InputReader, join_leading_alt
 from widgets.textual_internals import KeyParser
 
-_CHUNK = 65_536
+_READ_CHUNK_BYTES = 65_536
 _KEY_TIMEOUT = 2.0
 """Seconds to wait for the effect of a key before the next key is delivered anyway."""
 _ENTER_SCREEN = "\x1b[?1049h"
@@ -41,6 +42,29 @@ _DISAMBIGUATES_ESCAPE = 1
 _SAVE_TITLE = "\x1b[22;0t"
 _RESTORE_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
 """Restores the shell's title and cursor shape, which the shell does not set again."""
+
+PLAIN_MARK_BY_MARK: Mapping[str, str] = {
+    "✓": "√",
+    "✗": "×",
+    "▸": "►",
+    "▾": "▼",
+    "◆": "■",
+    "◇": "◊",
+    "○": "□",
+    "◐": "▪",
+    "⊘": "Ø",
+    "⊟": "═",
+    "↻": "↕",
+    "✂": "‡",
+    "‖": "║",
+    "❯": "›",
+    "⋯": "…",
+    "☐": "□",
+    "☑": "■",
+}
+"""For marks that some monospaced fonts lack: characters of the same width that are in JetBrains Mono, Fira Code and
+Liberation Mono (`tests/pictures/test_look.py`)."""
+_PLAIN_MARK_TABLE = str.maketrans(dict(PLAIN_MARK_BY_MARK))
 
 
 class _WakingEvent(threading.Event):
@@ -59,7 +83,7 @@ class KeyPacing(Protocol):
     """Decides which keys must wait until the previous key has taken effect."""
 
     def is_text(self, key: events.Key) -> bool: ...
-    async def settle(self) -> None: ...
+    async def wait_for_effects(self) -> None: ...
 
 
 class AmbiguousAltKey(events.Key):
@@ -83,31 +107,33 @@ class TerminalDriver(LinuxDriver):
         ahead: KeyPacing | None = None,
         raw: RawInput | None = None,
         images: TerminalImages | None = None,
+        has_plain_marks: bool = False,
     ) -> None:
         """`held`: the terminal as held since the start, with its original state. `raw`: gets input
         before it is parsed.
 
         `images`: the terminal's images, which are notified when bayou takes or leaves the terminal
-        and get its replies."""
+        and get its replies. `has_plain_marks`: marks that some fonts lack are written as others."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             textual_inside.set_output(self, sys.__stdout__)
         _allow_any_character(sys.__stdout__)
         _allow_any_character(textual_inside.output_of(self))
         self._owner = app
+        self._has_plain_marks = has_plain_marks
         self._events = asyncio.get_running_loop()
         self._is_debugging = debug
         self._early_terminal = held
         self._ahead = ahead
-        self._raw = raw
+        self._raw_input = raw
         self._images = images
-        self._settling: Future[None] | None = None
-        self._incoming = InputSplitter()
+        self._settled_future: Future[None] | None = None
+        self._input_splitter = InputSplitter()
         self._has_page = False
-        self._tells_chords = False
-        self._wakes, self._waker = os.pipe()
-        os.set_blocking(self._wakes, False)
-        self.exit_event = _WakingEvent(self._waker)
+        self._has_key_protocol = False
+        self._wake_read_end, self._wake_write_end = os.pipe()
+        os.set_blocking(self._wake_read_end, False)
+        self.exit_event = _WakingEvent(self._wake_write_end)
 
     def start_application_mode(self) -> None:
         if self._early_terminal is not None:
@@ -126,7 +152,7 @@ class TerminalDriver(LinuxDriver):
             self.attrs_before = self._early_terminal.attributes
         self.write(_SAVE_TITLE + _KEY_PROTOCOL_QUERY)
         if self._images is not None:
-            self.write(self._images.arrive())
+            self.write(self._images.enter_terminal())
 
     def write(self, data: str) -> None:
         if data == _ENTER_SCREEN and self._early_terminal is not None and self._early_terminal.is_drawn:
@@ -134,11 +160,13 @@ class TerminalDriver(LinuxDriver):
             return
         if not data.isascii():
             data = DIRECTION_CONTROLS.sub("", data)  # these take no cell, but move the text after them
+            if self._has_plain_marks:
+                data = data.translate(_PLAIN_MARK_TABLE)
         super().write(data)
 
     def stop_application_mode(self) -> None:
         if self._images is not None:
-            self.write(self._images.leave())
+            self.write(self._images.leave_terminal())
         self.write(_RESTORE_TITLE_AND_CURSOR)
         super().stop_application_mode()
         if self._early_terminal is not None:
@@ -148,7 +176,7 @@ class TerminalDriver(LinuxDriver):
         """Gives the terminal to the shell until it resumes bayou; returns False if there is no shell that could."""
         self.suspend_application_mode()
         with self.no_automatic_restart():
-            was_away = _stop_group()
+            was_away = _stop_process_group()
         self.resume_application_mode()
         return was_away
 
@@ -163,64 +191,68 @@ class TerminalDriver(LinuxDriver):
         self._wait_for_page()
         parser, reader = KeyParser(debug=self._is_debugging), InputReader()
         if self._early_terminal is not None:
-            self._take(parser, reader.read(self._early_terminal.take_input()), is_guessed=reader.has_guessed)
+            self._handle_input(
+                parser, reader.read_text(self._early_terminal.take_input()), is_guessed=reader.has_guessed
+            )
         while not self.exit_event.is_set():
             ready, _, _ = select.select(
-                [self.fileno, self._wakes], [], [], _nearest_timeout(parser, self._incoming)
+                [self.fileno, self._wake_read_end], [], [], _next_timeout(parser, self._input_splitter)
             )
             if self.fileno in ready:
-                data = _read(self.fileno)
+                data = _read_available(self.fileno)
                 if not data:
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal is gone
                     return
-                self._take(parser, reader.read(data), is_guessed=reader.has_guessed)
-            for event in parser.feed_alone(with_alt_joined(self._incoming.give_up(), is_whole=True)):
-                self._deliver(self._as_key(event))
+                self._handle_input(parser, reader.read_text(data), is_guessed=reader.has_guessed)
+            for event in parser.feed_alone(
+                join_leading_alt(self._input_splitter.release_held(), is_whole=True)
+            ):
+                self._deliver_event(self._as_alt_key(event))
             for event in parser.tick():
-                self._deliver(self._as_key(event))
+                self._deliver_event(self._as_alt_key(event))
         parser.close()
 
     def page_ready(self) -> None:
         """Lets keys be delivered; before this no widget would receive them."""
         self._has_page = True
-        os.write(self._waker, b"\0")
+        os.write(self._wake_write_end, b"\0")
 
     def _wait_for_page(self) -> None:
         while not (self._has_page or self.exit_event.is_set()):
-            select.select([self._wakes], [], [])
-            _empty(self._wakes)
-        _empty(self._wakes)
+            select.select([self._wake_read_end], [], [])
+            _drain_pipe(self._wake_read_end)
+        _drain_pipe(self._wake_read_end)
 
-    def _take(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
+    def _handle_input(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
         """Handles input. `is_guessed`: this terminal has sent Alt as a leading Escape, although it
         reported otherwise."""
-        if text and self._raw is not None and self._raw.has_listeners:
-            text = self._passed(self._raw, text)
-        for part in self._incoming.feed(text):
+        if text and self._raw_input is not None and self._raw_input.has_listeners:
+            text = self._pass_to_listeners(self._raw_input, text)
+        for part in self._input_splitter.feed(text):
             if isinstance(part, events.Paste):
-                self._deliver(part)
+                self._deliver_event(part)
             elif isinstance(part, TerminalReply):
                 self._handle_reply(part)
             else:
-                self._tells_chords &= not is_guessed
-                for event in parser.feed(with_alt_joined(part)):
-                    self._deliver(self._as_key(event))
+                self._has_key_protocol &= not is_guessed
+                for event in parser.feed(join_leading_alt(part)):
+                    self._deliver_event(self._as_alt_key(event))
 
     def _handle_reply(self, answer: TerminalReply) -> None:
         if (found := _KEY_PROTOCOL_REPLY.fullmatch(answer)) is not None:
-            self._tells_chords = bool(int(found[1] or 0) & _DISAMBIGUATES_ESCAPE)
+            self._has_key_protocol = bool(int(found[1] or 0) & _DISAMBIGUATES_ESCAPE)
         elif self._images is not None:
             self._events.call_soon_threadsafe(self._images.handle_reply, str(answer))
 
-    def _as_key(self, event: Message) -> Message:
+    def _as_alt_key(self, event: Message) -> Message:
         """Converts a key event: Alt with a letter types nothing, even if the Escape and the letter
         arrived separately."""
         if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
             return event
         character = None if event.is_printable else event.character
-        return (events.Key if self._tells_chords else AmbiguousAltKey)(event.key, character)
+        return (events.Key if self._has_key_protocol else AmbiguousAltKey)(event.key, character)
 
-    def _passed(self, raw: RawInput, text: str) -> str:
+    def _pass_to_listeners(self, raw: RawInput, text: str) -> str:
         """Returns the input that the listeners leave. They run in the application's thread; one that
         hangs is skipped."""
 
@@ -233,20 +265,22 @@ class TerminalDriver(LinuxDriver):
             wait([asked], 0.05)
         return asked.result() if asked.done() else text
 
-    def _deliver(self, event: Message) -> None:
+    def _deliver_event(self, event: Message) -> None:
         """Delivers a key or a paste once the previous key has taken effect."""
         if isinstance(event, events.Key | events.Paste):
             self._wait_for_previous_key()
-        if isinstance(event, events.MouseEvent) and not is_within(event, self._owner.size):
+        if isinstance(event, events.MouseEvent) and not is_inside_screen(event, self._owner.size):
             return
         self.process_message(event)
         if self._images is not None and self._images.needs_retry:
             self._events.call_soon_threadsafe(self._images.retry_images)
         if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
-            self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._events)
+            self._settled_future = asyncio.run_coroutine_threadsafe(
+                self._ahead.wait_for_effects(), self._events
+            )
 
     def _wait_for_previous_key(self) -> None:
-        settling, self._settling = self._settling, None
+        settling, self._settled_future = self._settled_future, None
         end = time.monotonic() + _KEY_TIMEOUT
         while settling is not None and not settling.done() and not self.exit_event.is_set():
             if time.monotonic() > end:
@@ -254,7 +288,7 @@ class TerminalDriver(LinuxDriver):
             wait([settling], 0.05)
 
 
-def is_within(event: events.MouseEvent, size: Size) -> bool:
+def is_inside_screen(event: events.MouseEvent, size: Size) -> bool:
     """Returns whether a mouse event is inside the screen. A press outside would take the focus from
     the editor; releases always count."""
     return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
@@ -265,7 +299,7 @@ def reraise(error: Exception) -> None:
     raise error
 
 
-def _nearest_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
+def _next_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
     """Returns the seconds until the parser or the splitter stops waiting for more input."""
     waits = [seconds for seconds in (parser.escape_timeout, incoming.hold_timeout) if seconds is not None]
     return min(waits, default=None)
@@ -277,22 +311,22 @@ def _allow_any_character(file: Any) -> None:
         file.reconfigure(encoding="utf-8", errors="replace")
 
 
-def _read(descriptor: int) -> bytes:
+def _read_available(descriptor: int) -> bytes:
     try:
-        return os.read(descriptor, _CHUNK)
+        return os.read(descriptor, _READ_CHUNK_BYTES)
     except OSError:
         return b""
 
 
-def _empty(descriptor: int) -> None:
+def _drain_pipe(descriptor: int) -> None:
     try:
-        while os.read(descriptor, _CHUNK):
+        while os.read(descriptor, _READ_CHUNK_BYTES):
             pass
     except BlockingIOError:
         pass
 
 
-def _stop_group() -> bool:
+def _stop_process_group() -> bool:
     """Stops all processes in the foreground, as the terminal's Ctrl+Z does, and returns when they
     continue.
 

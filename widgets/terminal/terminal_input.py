@@ -14,19 +14,19 @@ from tools.patterns import late
 _OLD_MOUSE = late(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
 _DECIMAL_MOUSE = late(rb"\x1b\[(\d+);(\d+);(\d+)M")
 _BROKEN_MOUSE = late(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
-_META = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
+_META_KEY = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
 r"""Matches an Escape before a key, which means Alt. Excludes the start or end of a sequence ([ ] O
 P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
 _META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
 _META_BEGINNING = late(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
 """Matches what begins a sequence and cannot be one, because of the key behind it."""
 _META_ALONE = late(rb"\x1b([\[\]_PX^])")
-_MODIFIED = late(rb"\x1b\[27;(\d+);(\d+)~")
+_MODIFIED_KEY = late(rb"\x1b\[27;(\d+);(\d+)~")
 """Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
-_PRESSED = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
+_KITTY_KEY = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
 """Matches a press or a repetition of a key in kitty's encoding with the kind of event, which a terminal sends that
 another program left in this mode; without it Textual would drop the key, an Escape too."""
-_LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
+_CTRL_LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
     range(0x20, 0x100)
 )
 """The key that, with Ctrl, sends each byte."""
@@ -48,17 +48,17 @@ class InputReader:
         self.has_guessed = False
         """Whether an Escape directly followed by a letter was interpreted as Alt with that letter."""
 
-    def read(self, data: bytes, *, final: bool = False) -> str:
-        self.has_guessed |= self._ended_in_escape and _META.match(b"\x1b" + data[:1]) is not None
+    def read_text(self, data: bytes, *, final: bool = False) -> str:
+        self.has_guessed |= self._ended_in_escape and _META_KEY.match(b"\x1b" + data[:1]) is not None
         self._ended_in_escape = data.endswith(b"\x1b") and not self._is_pasting
-        translated = self._translated(self._rest + data)
+        translated = self._translate_input(self._rest + data)
         self._rest = b""
         unfinished = _UNFINISHED_SEQUENCE if self._is_pasting else _UNFINISHED
         if not final and (cut := unfinished.search(translated)):
             translated, self._rest = translated[: cut.start()], translated[cut.start() :]
         return self._decode(translated, final=final)
 
-    def _translated(self, data: bytes) -> bytes:
+    def _translate_input(self, data: bytes) -> bytes:
         """Converts mouse reports to SGR, and removes sequences from pastes, on which Textual's parser
         would fail."""
         if b"\x1b" not in data:
@@ -72,50 +72,52 @@ class InputReader:
                 end = cut.start() if cut else len(piece)
                 parts += [_SEQUENCE.sub(b"", piece[:end]), piece[end:]]
                 continue
-            self.has_guessed |= not self._is_pasting and _META.search(piece) is not None
-            parts += [_SEQUENCE.sub(b"", piece) if self._is_pasting else _in_sgr(piece), found]
+            self.has_guessed |= not self._is_pasting and _META_KEY.search(piece) is not None
+            parts += [_SEQUENCE.sub(b"", piece) if self._is_pasting else _mouse_reports_to_sgr(piece), found]
             if found:
                 self._is_pasting = not self._is_pasting
         return b"".join(parts)
 
 
-def _in_sgr(data: bytes) -> bytes:
-    data = _OLD_MOUSE.sub(lambda found: _report(*(part[0] - 32 for part in found.groups())), data)
-    data = _DECIMAL_MOUSE.sub(lambda found: _report(int(found[1]) - 32, int(found[2]), int(found[3])), data)
-    data = _PRESSED.sub(b"\x1b[\\1;\\2\\3", data)
-    data = _with_alt(_BROKEN_MOUSE.sub(b"", data))
-    return _MODIFIED.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
+def _mouse_reports_to_sgr(data: bytes) -> bytes:
+    data = _OLD_MOUSE.sub(lambda found: _mouse_report(*(part[0] - 32 for part in found.groups())), data)
+    data = _DECIMAL_MOUSE.sub(
+        lambda found: _mouse_report(int(found[1]) - 32, int(found[2]), int(found[3])), data
+    )
+    data = _KITTY_KEY.sub(b"\x1b[\\1;\\2\\3", data)
+    data = _alt_keys_to_kitty(_BROKEN_MOUSE.sub(b"", data))
+    return _MODIFIED_KEY.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
 
 
 _ESCAPE_KEY = "\x1b[27u"
 """The key Escape in the protocol of kitty, which no key behind it changes."""
 
 
-def with_alt_joined(text: str, *, is_whole: bool = False) -> str:
+def join_leading_alt(text: str, *, is_whole: bool = False) -> str:
     """Converts Alt with a key at the beginning of the text, whose Escape was read alone: Textual would drop the Escape
     before an Enter. An Escape and a key with Ctrl are two keys. `is_whole`: nothing follows in time, so that an Escape
     and a bracket begin no sequence."""
     if is_whole and _META_ALONE.fullmatch(text.encode("utf-8", "replace")):
-        return _META_ALONE.sub(_alt, text.encode()).decode()
+        return _META_ALONE.sub(_kitty_alt_key, text.encode()).decode()
     if not text.startswith("\x1b") or len(text) < 2 or not text[1].isascii():
         return text
     if text[1] < " " and text[1] not in "\r\n\t\x1b":
         return f"{_ESCAPE_KEY}{text[1:]}"
-    return _with_alt(text[:3].encode("utf-8", "replace")).decode() + text[3:]
+    return _alt_keys_to_kitty(text[:3].encode("utf-8", "replace")).decode() + text[3:]
 
 
-def _with_alt(data: bytes) -> bytes:
-    data = _META_BEGINNING.sub(_alt, _META.sub(_alt, data))
-    return _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_LETTERS)), data)
+def _alt_keys_to_kitty(data: bytes) -> bytes:
+    data = _META_BEGINNING.sub(_kitty_alt_key, _META_KEY.sub(_kitty_alt_key, data))
+    return _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_CTRL_LETTERS)), data)
 
 
-def _alt(found: re.Match[bytes]) -> bytes:
+def _kitty_alt_key(found: re.Match[bytes]) -> bytes:
     """Converts Alt with a key to kitty's encoding; a capital is a letter with Shift."""
     key = found[1]
     return b"\x1b[%d;%du" % (ord(key.lower()), 4 if key.isupper() else 3)
 
 
-def _report(buttons: int, column: int, row: int) -> bytes:
+def _mouse_report(buttons: int, column: int, row: int) -> bytes:
     """Converts a mouse report. In older encodings button 3 means a release, without naming the
     button."""
     is_release = buttons & 3 == 3 and not buttons & 0b1100_0000 and not buttons & 32

@@ -20,26 +20,26 @@ from textual.strip import Strip
 
 from tools.patterns import late
 from widgets.graphics.image_overlay import ImageOverlay
-from widgets.terminal.written_runs import Row, WrittenRun
+from widgets.terminal.written_runs import WrittenRow, WrittenRun
 from widgets.textual_internals import (
     ChopsUpdate,
     CompositorUpdate,
-    Display,
+    DisplayFrame,
     LayoutUpdate,
     cache_encoding,
     cached_encoding,
     driver_of,
     reroute_display,
 )
-from widgets.transcript.painting.sgr import color_system, compact
+from widgets.transcript.painting.sgr import color_system, encode_strip
 
-_NARROW = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
-"""Characters that every terminal draws one cell wide."""
+_SINGLE_CELL_TEXT = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f–…›←↑→↓−≡▲◆◇○●◐◑◒◓✓✗⊘]*")
+"""Characters that terminals draw one cell wide, and the marks of cards and of running work, which change most often."""
 _MIN_MOVED_ROWS = 4
 _MIN_MOVED_SHARE = 0.3
 
 
-class _Update(CompositorUpdate):
+class _DeferredUpdate(CompositorUpdate):
     """A deferred update of the compositor; it is encoded only when it is sent."""
 
     def __init__(self, output: "OutputDiff", update: ChopsUpdate | LayoutUpdate) -> None:
@@ -59,20 +59,20 @@ class OutputDiff:
     def __init__(self, app: App[Any], over: ImageOverlay | None = None) -> None:
         """`over`: the images that the terminal draws over cells."""
         self._app = app
-        self._over = over
-        self._send: Display | None = None
-        self._rows: dict[int, Row] = {}
+        self._image_overlay = over
+        self._send: DisplayFrame | None = None
+        self._rows: dict[int, WrittenRow] = {}
         self._is_on = True
         self.bytes_sent = 0
         """Characters encoded so far, for measuring."""
 
     def install(self) -> "OutputDiff":
-        reroute_display(self._app, self._through)
+        reroute_display(self._app, self._send_frame)
         return self
 
-    def _through(self, send: Display) -> Display:
+    def _send_frame(self, send: DisplayFrame) -> DisplayFrame:
         self._send = send
-        return self._display
+        return self._display_frame
 
     @property
     def is_on(self) -> bool:
@@ -81,20 +81,20 @@ class OutputDiff:
     @is_on.setter
     def is_on(self, value: bool) -> None:
         self._is_on = value
-        self.forget()
+        self.forget_content()
 
-    def forget(self) -> None:
+    def forget_content(self) -> None:
         """Forgets what the terminal shows, because other output was written to it."""
         self._rows = {}
 
-    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+    def _display_frame(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         assert self._send is not None
         driver = driver_of(self._app)
         is_inline = driver is not None and driver.is_inline
         if self._is_on and not is_inline and isinstance(renderable, ChopsUpdate | LayoutUpdate):
-            renderable = _Update(self, renderable)
+            renderable = _DeferredUpdate(self, renderable)
         elif renderable is not None:
-            self.forget()
+            self.forget_content()
         self._send(screen, renderable)
 
     def encode(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
@@ -104,32 +104,38 @@ class OutputDiff:
             out = self._encode_all(update, system)
         else:
             out = self._encode_changes(update, system)
-        if self._over is not None:
-            self._over.schedule_drawing(self._rows)
+        if self._image_overlay is not None:
+            self._image_overlay.schedule_drawing(self._rows)
         text = "".join(out)
         self.bytes_sent += len(text)
         return text
 
     def _encode_all(self, update: LayoutUpdate, system: ColorSystem) -> list[str]:
-        self.forget()
-        out: list[str] = [self._over.remove_all()] if self._over is not None else []
+        self.forget_content()
+        out: list[str] = [self._image_overlay.remove_all()] if self._image_overlay is not None else []
         for y, strips in enumerate(update.strips, update.region.y):
-            row: Row = {}
+            row: WrittenRow = {}
             x = update.region.x
-            out.append(_move_to(x, y))
+            out.append(_cursor_sequence(x, y))
             for strip in strips:
                 end = x + strip.cell_length
                 row[x] = WrittenRun(x, end, strip)
-                out.append(_encoded(strip, system))
+                out.append(_encode_strip(strip, system))
                 x = end
             self._rows[y] = row
         return out
 
     def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
         wanted = _wanted_runs(update)
-        out: list[str] = [self._over.clear_before_write(self._rows, wanted)] if self._over is not None else []
-        move = find_move(self._rows, wanted)
-        if move is not None and not (self._over is not None and self._over.covers(move.top, move.bottom)):
+        out: list[str] = (
+            [self._image_overlay.clear_before_write(self._rows, wanted)]
+            if self._image_overlay is not None
+            else []
+        )
+        move = find_moved_rows(self._rows, wanted)
+        if move is not None and not (
+            self._image_overlay is not None and self._image_overlay.covers(move.top, move.bottom)
+        ):
             self._scroll(move, wanted, out)
         for y, runs in wanted.items():
             row = self._rows.setdefault(y, {})
@@ -142,22 +148,22 @@ class OutputDiff:
                     if part is not None:
                         x, strip = part
                         if strip.cell_length:
-                            out.append(_move_to(x, y) + _encoded(strip, system))
+                            out.append(_cursor_sequence(x, y) + _encode_strip(strip, system))
                         row[run.x] = run
                         continue
-                out.append(_move_to(run.x, y) + _encoded(run.strip, system))
-                _write(row, run)
+                out.append(_cursor_sequence(run.x, y) + _encode_strip(run.strip, system))
+                _remember_run(row, run)
         return out
 
     def _scroll(self, move: "MovedRows", wanted: dict[int, list[WrittenRun]], out: list[str]) -> None:
         """Scrolls rows in the terminal and in memory; rows that must not move are requested again."""
         rows = self._rows
-        count = abs(move.up)
-        code = "S" if move.up > 0 else "T"
+        count = abs(move.rows_up)
+        code = "S" if move.rows_up > 0 else "T"
         out.append(f"\x1b[0m\x1b[{move.top + 1};{move.bottom}r\x1b[{count}{code}\x1b[r")
         before = {y: rows.get(y, {}) for y in range(move.top, move.bottom)}
         for y in range(move.top, move.bottom):
-            source = y + move.up
+            source = y + move.rows_up
             rows[y] = dict(before[source]) if move.top <= source < move.bottom else {}
             covered = wanted.setdefault(y, [])
             ends = {run.x: run.end for run in covered}
@@ -172,11 +178,11 @@ class MovedRows(NamedTuple):
 
     top: int
     bottom: int
-    up: int
+    rows_up: int
     """The number of rows upwards; negative for downwards."""
 
 
-def find_move(rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
+def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
     """Returns a move if most of the wanted rows are already on the screen at another height."""
     if len(wanted) < 2 * _MIN_MOVED_ROWS:
         return None
@@ -211,7 +217,7 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> Move
 
 
 def _is_already_shown(
-    rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]
+    rows: dict[int, WrittenRow], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]
 ) -> bool:
     """Returns whether every cell of these rows is either wanted or remembered, so that it can be
     restored."""
@@ -219,20 +225,18 @@ def _is_already_shown(
     for y in range(top, bottom):
         row = rows.get(y, {})
         runs = wanted.get(y, [])
-        if row and {run.x: run.end for run in runs} == {x: run.end for x, run in row.items()}:
-            continue  # each run replaces one
         cells = sorted([(run.x, run.end) for run in (*row.values(), *runs)])
         reached = 0
         for start, end in cells:
             if start > reached:
                 return False
             reached = max(reached, end)
-        if reached < width or _is_cut(row, runs):
+        if reached < width or _cuts_run(row, runs):
             return False
     return True
 
 
-def _is_cut(row: Row, runs: Iterable[WrittenRun]) -> bool:
+def _cuts_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
     """Returns whether a remembered run is only partly covered, so that it could not be restored."""
     wanted = list(runs)
     for known in row.values():
@@ -263,11 +267,28 @@ def _wanted_runs(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
     return wanted
 
 
-def _write(row: Row, run: WrittenRun) -> None:
-    """Remembers a run, and forgets the runs that it covers."""
+def _remember_run(row: WrittenRow, run: WrittenRun) -> None:
+    """Remembers a written run: as a part of a longer run that contains it, else instead of the runs that it
+    covers."""
+    for known in row.values():
+        if known.x <= run.x and run.end <= known.end and known.end - known.x > run.end - run.x:
+            whole = _replace_part_of_run(known, run)
+            if whole is not None:
+                row[known.x] = whole
+                return
     for known in [known for known in row.values() if known.x < run.end and known.end > run.x]:
         del row[known.x]
     row[run.x] = run
+
+
+def _replace_part_of_run(known: WrittenRun, run: WrittenRun) -> WrittenRun | None:
+    """Returns a written run with a part of its cells replaced; None unless all its cells are known to be
+    one column wide."""
+    if _narrow_segments(known.strip) is None or _narrow_segments(run.strip) is None:
+        return None
+    size, start, end = known.end - known.x, run.x - known.x, run.end - known.x
+    strip = Strip([*known.strip.crop(0, start), *run.strip, *known.strip.crop(end, size)], size)
+    return WrittenRun(known.x, known.end, strip)
 
 
 def changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None:
@@ -275,31 +296,31 @@ def changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None
     safer to send everything.
 
     Only runs of narrow characters are cut, because terminals disagree about the width of others."""
-    old, new = _segments(known.strip), _segments(run.strip)
+    old, new = _narrow_segments(known.strip), _narrow_segments(run.strip)
     if old is None or new is None:
         return None
-    start = _common(old, new, 0)
+    start = _count_equal_cells(old, new, 0)
     if start >= run.end - run.x:
         return run.x, Strip([], 0)
-    back = _common(_reversed(old), _reversed(new), 0)
+    back = _count_equal_cells(_reversed_segments(old), _reversed_segments(new), 0)
     size = run.end - run.x
     end = max(start + 1, size - back)
     return run.x + start, Strip(run.strip.crop(start, end), end - start)
 
 
-def _segments(strip: Strip) -> list[Segment] | None:
+def _narrow_segments(strip: Strip) -> list[Segment] | None:
     segments = list(strip)
     for text, style, _ in segments:
-        if not _NARROW.fullmatch(text) or (style is not None and style.link):
+        if not _SINGLE_CELL_TEXT.fullmatch(text) or (style is not None and style.link):
             return None
     return segments
 
 
-def _reversed(segments: list[Segment]) -> list[Segment]:
+def _reversed_segments(segments: list[Segment]) -> list[Segment]:
     return [Segment(text[::-1], style) for text, style, _ in reversed(segments)]
 
 
-def _common(old: list[Segment], new: list[Segment], at: int) -> int:
+def _count_equal_cells(old: list[Segment], new: list[Segment], at: int) -> int:
     """Returns the number of equal cells at the start of two rows."""
     index_old = index_new = offset_old = offset_new = 0
     while index_old < len(old) and index_new < len(new):
@@ -324,14 +345,14 @@ def _common(old: list[Segment], new: list[Segment], at: int) -> int:
     return at
 
 
-def _encoded(strip: Strip, system: ColorSystem) -> str:
+def _encode_strip(strip: Strip, system: ColorSystem) -> str:
     """Returns the strip's encoding, computed once."""
     found = cached_encoding(strip)
     if found is None:
-        found = compact(strip, system)
+        found = encode_strip(strip, system)
         cache_encoding(strip, found)
     return found
 
 
-def _move_to(x: int, y: int) -> str:
+def _cursor_sequence(x: int, y: int) -> str:
     return f"\x1b[{y + 1};{x + 1}H"

@@ -13,5 +13,5 @@ class WrittenRun(NamedTuple):
     strip: Strip
 
 
-Row = dict[int, WrittenRun]
+WrittenRow = dict[int, WrittenRun]
 """The runs of a row by their start column; they do not overlap."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
 
-def items_of(blocks: Iterable[Block]) -> list[Item]:
+def make_items(blocks: Iterable[Block]) -> list[Item]:
     found = list(blocks)
     if not found:
         return []
@@ -20,7 +20,7 @@ def items_of(blocks: Iterable[Block]) -> list[Item]:
     return [Item(block) for block in found]
 
 
-def reply_item(block_id: str) -> Item:
+def make_reply_item(block_id: str) -> Item:
     """Creates the item of a reply that begins."""
     from widgets.transcript.item import Item, reply_placeholder  # noqa: PLC0415  (with the first block)
 

@@ -1,6 +1,7 @@
 """The blocks of a transcript: frozen values that say what to show. `leaves` draws them."""
 
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -29,6 +30,8 @@ class ReplyState(StrEnum):
     ABORTED = "aborted"
     ERROR = "error"
     TRUNCATED = "truncated"
+    REPLACED = "replaced"
+    """It was cut off, and another answer follows."""
 
 
 class NoteKind(StrEnum):
@@ -56,11 +59,11 @@ class CustomKind(StrEnum):
     HUNK = "hunk"
 
 
-class _Value(msgspec.Struct, frozen=True, kw_only=True):
+class _FrozenValue(msgspec.Struct, frozen=True, kw_only=True):
     pass
 
 
-class ShownFailure(_Value, frozen=True, kw_only=True):
+class ShownFailure(_FrozenValue, frozen=True, kw_only=True):
     """Why something failed, and the next step."""
 
     message: str
@@ -69,20 +72,20 @@ class ShownFailure(_Value, frozen=True, kw_only=True):
     """The key that retries; empty if a retry is impossible."""
 
 
-class Thought(_Value, frozen=True, kw_only=True):
-    """A thought of the model."""
+class Thought(_FrozenValue, frozen=True, kw_only=True):
+    """A part of a reply: the model's thinking."""
 
     text: str
     seconds: float | None = None
 
 
-class Prose(_Value, frozen=True, kw_only=True):
-    """Markdown text."""
+class Prose(_FrozenValue, frozen=True, kw_only=True):
+    """A part of a reply: Markdown text."""
 
     text: str
 
 
-class UserBlock(_Value, frozen=True, kw_only=True):
+class UserBlock(_FrozenValue, frozen=True, kw_only=True):
     """A prompt of the user."""
 
     id: str
@@ -90,7 +93,7 @@ class UserBlock(_Value, frozen=True, kw_only=True):
     images: tuple[ImageBlock, ...] = ()
 
 
-class ReplyBlock(_Value, frozen=True, kw_only=True):
+class ReplyBlock(_FrozenValue, frozen=True, kw_only=True):
     """A reply of the model."""
 
     id: str
@@ -99,7 +102,7 @@ class ReplyBlock(_Value, frozen=True, kw_only=True):
     failure: ShownFailure | None = None
 
 
-class CardBlock(_Value, frozen=True, kw_only=True):
+class CardBlock(_FrozenValue, frozen=True, kw_only=True):
     """A tool call and its result. The id is the call's id."""
 
     id: str
@@ -109,7 +112,7 @@ class CardBlock(_Value, frozen=True, kw_only=True):
     """How long it took or has been running, in words."""
 
 
-class CustomBlock(_Value, frozen=True, kw_only=True):
+class CustomBlock(_FrozenValue, frozen=True, kw_only=True):
     id: str
     kind: CustomKind
     card: Card
@@ -117,7 +120,7 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
     timing: str = ""
     label: str = ""
     """Replaces the state's word, for example `delivered`."""
-    peek: int = 0
+    preview_lines: int = 0
     """The number of body lines shown while the block is closed."""
     tone: NoteKind | None = None
     """A colour for blocks that need attention."""
@@ -125,7 +128,21 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
     """The key that opens it and what it does, shown while it is closed: `ctrl+o open`."""
 
 
-class NoteBlock(_Value, frozen=True, kw_only=True):
+class PageRow(_FrozenValue, frozen=True, kw_only=True):
+    """A row of the first page: a label, a text, and what is at the right. A click does what it is about."""
+
+    text: str
+    label: str = ""
+    detail: str = ""
+    kind: Literal["fact", "choice", "tip"] = "fact"
+    """A fact has its key at the right; a choice is chosen by the number in its label; a tip has its key in it."""
+    sends: str = ""
+    """What a click sends, as if it was typed."""
+    action: str = ""
+    """The id of the action that a click runs."""
+
+
+class NoteBlock(_FrozenValue, frozen=True, kw_only=True):
     """A message of bayou."""
 
     id: str
@@ -134,18 +151,42 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     next_step: str = ""
     """What the user can do about the problem."""
     title: str = ""
-    mark: str = ""
-    """The mark before the title, in place of the mark of the kind."""
-    tries: tuple[tuple[str, str], ...] = ()
-    """Suggested requests, chosen by number, each with a description."""
-    hints: tuple[tuple[str, str], ...] = ()
-    """Further keys or commands, each with its action."""
+    art: tuple[str, ...] = ()
+    """A drawing above the tagline; its waves are in the colour of water."""
+    tagline: str = ""
+    is_centred: bool = False
+    """Whether it stands in the middle of the page."""
+    rows: tuple[PageRow, ...] = ()
+    label_cells: int = 0
+    """The width of the labels of all rows; 0 for the widest one of facts and tips."""
 
 
-Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock
+class TurnAction(_FrozenValue, frozen=True, kw_only=True):
+    """Something that can be done with a turn, by its key or a click."""
+
+    key: str
+    words: str
+    id: str
+    """The action's id."""
 
 
-def map_in(block: Block) -> MapBlock | None:
+class TurnBlock(_FrozenValue, frozen=True, kw_only=True):
+    """The end of a turn: how it ended, how long it took, and what it changed."""
+
+    id: str
+    words: str
+    """How it ended and how long it took: `Done in 14 s`."""
+    state: CardState = CardState.DONE
+    files: str = ""
+    """The changed files: `2 files +4 −1`."""
+    warning: str = ""
+    actions: tuple[TurnAction, ...] = ()
+
+
+Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock | TurnBlock
+
+
+def map_of_block(block: Block) -> MapBlock | None:
     """The file map that the block shows, if it shows one."""
     if not isinstance(block, CardBlock | CustomBlock):
         return None

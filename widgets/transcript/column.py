@@ -11,20 +11,23 @@ from operator import add, floordiv
 from typing import TYPE_CHECKING, NamedTuple
 
 from widgets.transcript.blocks import UserBlock
+from widgets.transcript.bursts import fold_bursts, join_bursts
 from widgets.transcript.expansion import Expansion
 from widgets.transcript.heights import Heights
-from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.leaf import MAX_PROSE_CELLS, Leaf
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
-MAX_BELOW_STREAMING = 200
+MAX_BLOCKS_BELOW_STREAMING = 200
 """The maximum distance of a growing reply from the end, in blocks."""
 MAX_CACHED_BLOCKS = 60
 """The number of blocks whose leaves and strips stay in memory."""
+ABOVE_ALL = -2
+"""The row of blank rows above the first block."""
 
 
-class RowInSight(NamedTuple):
+class LocatedRow(NamedTuple):
     """A visible row: its item, leaf and row within the leaf."""
 
     item: Item
@@ -59,7 +62,7 @@ class Column:
         """The index of each block, counted from the block that was first when the list was made."""
         self._before = 0
         """The number of blocks inserted before that block."""
-        self._recent: OrderedDict[int, Item] = OrderedDict()
+        self._recently_drawn: OrderedDict[int, Item] = OrderedDict()
         self._sizes: tuple[list[int], list[int]] | None = None
         """Lines and characters of each block for height estimates; computed when needed."""
 
@@ -76,22 +79,25 @@ class Column:
 
     def replace(self, items: Iterable[Item]) -> None:
         self.items = list(items)
+        join_bursts(self.items)
         self.changes += 1
-        self._number()
-        self._recent.clear()
-        self.estimate()
+        self._renumber()
+        self._recently_drawn.clear()
+        self.estimate_heights()
 
-    def _number(self) -> None:
+    def _renumber(self) -> None:
         self._before = 0
         self._index = {item.block.id: index for index, item in enumerate(self.items)}
 
-    def put_before(self, items: list[Item]) -> None:
+    def prepend(self, items: list[Item]) -> None:
         """Inserts items at the beginning; the cost does not depend on the number of existing ones."""
         self._sizes = None
         self.changes += 1
+        join_bursts(items)
+        fold_bursts(items, self.expansion)
         _set_gaps(items, self.expansion)
         width = max(1, self.width)
-        self.heights.put_before([item.estimate(width, self.expansion) for item in items])
+        self.heights.prepend([item.estimate(width, self.expansion) for item in items])
         self.items[:0] = items
         self._before += len(items)
         self._index.update({item.block.id: index - self._before for index, item in enumerate(items)})
@@ -100,18 +106,22 @@ class Column:
     def append(self, item: Item) -> None:
         self._sizes = None
         self.changes += 1
-        item.follows(self._above(len(self.items)), self.expansion)
+        above = self._visible_block_above(len(self.items))
+        join_bursts([item], above)
+        item.set_gap_after(above, self.expansion)
         self._index[item.block.id] = len(self.items) - self._before
         self.items.append(item)
         self.heights.append(item.estimate(max(1, self.width), self.expansion) if item.live is None else 0)
 
     def remove(self, index: int) -> None:
         item = self.items.pop(index)
+        if item.burst is not None:
+            item.burst.items.remove(item)
         self.changes += 1
         self._sizes = None
         self.heights.remove(index)
-        self._recent.pop(id(item), None)
-        self._number()
+        self._recently_drawn.pop(id(item), None)
+        self._renumber()
         self.update_gap(index)
 
     def update_gap(self, index: int, *, is_another: bool = True) -> None:
@@ -121,20 +131,31 @@ class Column:
         if index < len(self.items):
             item = self.items[index]
             before = item.gap
-            item.follows(self._above(index), self.expansion)
+            item.set_gap_after(self._visible_block_above(index), self.expansion)
             if is_another or item.gap != before:
                 item.is_exact = False
                 self.measure(index)
 
-    def _above(self, index: int) -> Item | None:
+    def fold_burst(self, index: int) -> None:
+        """Folds or unfolds the burst of a block after one of its calls changed."""
+        burst = self.items[index].burst
+        if burst is None or not burst.fold(self.expansion):
+            return
+        self._sizes = None
+        places = [at for item in burst.items if (at := self.index_of(item.block.id)) is not None]
+        for at in range(min(places), max(places) + 2):
+            self.update_gap(at)
+
+    def _visible_block_above(self, index: int) -> Item | None:
         """Returns the nearest block above that has visible content."""
         return next((self.items[at] for at in range(index - 1, -1, -1) if not self.items[at].is_empty), None)
 
-    def estimate(self) -> None:
+    def estimate_heights(self) -> None:
         """Estimates all heights after the expansion changed, without drawing."""
         self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
+        fold_bursts(self.items, expansion)
         _set_gaps(self.items, expansion)
         for item in self.items:
             if item.live is not None:
@@ -146,13 +167,13 @@ class Column:
     def resize(self, width: int) -> None:
         """Estimates all heights for another width, cheaply, since there may be thousands of blocks."""
         if not self._sizes or len(self._sizes[0]) != len(self.items):
-            sizes = [item.size(item.extent(self.expansion)) for item in self.items]
+            sizes = [item.size_estimate(item.current_extent(self.expansion)) for item in self.items]
             lines = [item.gap + size.lines for item, size in zip(self.items, sizes, strict=True)]
             self._sizes = lines, [size.characters for size in sizes]
         self.width = width
         lines, characters = self._sizes
-        self.heights.replace(map(add, lines, map(floordiv, characters, repeat(width))))
-        for item in (item for item in self.items[-MAX_BELOW_STREAMING:] if item.live is not None):
+        self.heights.replace(map(add, lines, map(floordiv, characters, repeat(min(width, MAX_PROSE_CELLS)))))
+        for item in (item for item in self.items[-MAX_BLOCKS_BELOW_STREAMING:] if item.live is not None):
             self.heights.set(self._index[item.block.id] + self._before, item.measure(width, self.expansion))
 
     def measure(self, index: int) -> int:
@@ -163,55 +184,55 @@ class Column:
         if self.width > 0 and (item.live is not None or not item.is_exact or item.width != self.width):
             item.measure(self.width, self.expansion)
             self.heights.set(index, item.height)
-        self._recent[id(item)] = item
-        self._recent.move_to_end(id(item))
+        self._recently_drawn[id(item)] = item
+        self._recently_drawn.move_to_end(id(item))
         return item.height
 
-    def trim(self) -> None:
+    def release_old_drawings(self) -> None:
         """Releases the drawings that were least recently used."""
-        while len(self._recent) > MAX_CACHED_BLOCKS:
-            _, item = self._recent.popitem(last=False)
+        while len(self._recently_drawn) > MAX_CACHED_BLOCKS:
+            _, item = self._recently_drawn.popitem(last=False)
             item.release_drawing()
 
-    def settle(self, y: int, height: int) -> int:
+    def measure_visible(self, y: int, height: int) -> int:
         """Computes exact heights for the rows visible from `y` on; returns the new position of the first row."""
         if not self.items:
             return 0
-        index = self.heights.find(y)
-        row = y - self.heights.top(index)
+        index = self.heights.block_at(y)
+        row = y - self.heights.top_of_block(index)
         before = self.heights[index]
         now = self.measure(index)
         if now != before:
             row = row * now // max(1, before)
-        row = self._sharpen(index, row, height)
+        row = self._measure_rough_item(index, row, height)
         shown = self.heights[index] - row
         below = index + 1
         while shown < height and below < len(self.items):
             self.measure(below)
-            self._sharpen(below, 0, height - shown)
+            self._measure_rough_item(below, 0, height - shown)
             shown += self.heights[below]
             below += 1
         if shown < height:
-            return self.settle_end(height)
-        return self.heights.top(index) + row
+            return self.measure_last_screen(height)
+        return self.heights.top_of_block(index) + row
 
-    def shift(self, y: int, delta: int, height: int) -> int:
+    def position_after_scroll(self, y: int, delta: int, height: int) -> int:
         """Scrolls by some rows: exact even where heights above are only estimates."""
         if not self.items:
             return 0
-        index = self.heights.find(y)
-        row = y - self.heights.top(index)
+        index = self.heights.block_at(y)
+        row = y - self.heights.top_of_block(index)
         if delta < 0 and self.items[index].leaves is not None:
-            row = self._sharpen(index, row, -delta, is_above=True)
+            row = self._measure_rough_item(index, row, -delta, is_above=True)
         row += delta
         above = index - 1
         missing = -row
         while missing > 0 and above >= 0:
             missing -= self._measure_end(above, missing)
             above -= 1
-        return self.settle(max(0, self.heights.top(index) + row), height)
+        return self.measure_visible(max(0, self.heights.top_of_block(index) + row), height)
 
-    def settle_end(self, height: int) -> int:
+    def measure_last_screen(self, height: int) -> int:
         """Computes exact heights for the end of the transcript; returns the position of the first
         visible row."""
         index = len(self.items)
@@ -219,53 +240,53 @@ class Column:
         while index > 0 and shown < height:
             index -= 1
             shown += self._measure_end(index, height - shown)
-        self.trim()
+        self.release_old_drawings()
         return max(0, self.heights.total - height)
 
     def _measure_end(self, index: int, rows: int) -> int:
         """Computes a block's exact height, as far as its last `rows` rows need it."""
-        self._sharpen(index, self.measure(index), rows, is_above=True)
+        self._measure_rough_item(index, self.measure(index), rows, is_above=True)
         return self.heights[index]
 
-    def _sharpen(self, index: int, row: int, rows: int, *, is_above: bool = False) -> int:
+    def _measure_rough_item(self, index: int, row: int, rows: int, *, is_above: bool = False) -> int:
         item = self.items[index]
-        row = item.sharpen(row, rows, is_above=is_above)
+        row = item.measure_rows(row, rows, is_above=is_above)
         self.heights.set(index, item.height)
         return row
 
-    def rows(self, y: int, height: int) -> list[RowInSight]:
+    def rows(self, y: int, height: int) -> list[LocatedRow]:
         """Returns the content of each visible row; fewer rows than requested at the end."""
-        rows: list[RowInSight] = []
+        rows: list[LocatedRow] = []
         if not self.items or self.width <= 0:
             return rows
-        index = self.heights.find(y)
-        offset = y - self.heights.top(index)
+        index = self.heights.block_at(y)
+        offset = y - self.heights.top_of_block(index)
         while len(rows) < height and index < len(self.items):
             item = self.items[index]
             if item.leaves is None or item.width != self.width:
                 self.measure(index)
-            offset = self._sharpen(index, offset, height - len(rows))
+            offset = self._measure_rough_item(index, offset, height - len(rows))
             while offset < item.height and len(rows) < height:
-                leaf, row = item.at(offset)
-                rows.append(RowInSight(item, leaf, row))
+                leaf, row = item.leaf_at(offset)
+                rows.append(LocatedRow(item, leaf, row))
                 offset += 1
             index += 1
             offset = 0
-        self.trim()
+        self.release_old_drawings()
         return rows
 
-    def anchor(self, y: int) -> Anchor | None:
+    def remember_position(self, y: int) -> Anchor | None:
         """Remembers the content at a row."""
         if not self.items or self.width <= 0:
             return None
-        index = self.heights.find(y)
+        index = self.heights.block_at(y)
         item = self.items[index]
-        row = y - self.heights.top(index)
-        leaf, leaf_row = item.at(row) if item.leaves is not None else (None, 0)
+        row = y - self.heights.top_of_block(index)
+        leaf, leaf_row = item.leaf_at(row) if item.leaves is not None else (None, 0)
         offset = leaf.layout(self.width)[leaf_row][0] if leaf is not None else 0
         return Anchor(item, row, item.height, leaf, offset)
 
-    def place_of(self, anchor: Anchor) -> int:
+    def position_of(self, anchor: Anchor) -> int:
         """Returns the current position of the remembered row."""
         index = self.index_of(anchor.item.block.id)
         if index is None:
@@ -279,7 +300,7 @@ class Column:
             self.heights.set(index, item.height)
         elif item.height != anchor.rows and anchor.row >= item.gap:
             row = min(anchor.row * item.height // max(1, anchor.rows), item.height - 1)
-        return self.heights.top(index) + max(0, row)
+        return self.heights.top_of_block(index) + max(0, row)
 
     @staticmethod
     def _same_leaf(item: Item, anchor: Anchor) -> Leaf | None:
@@ -291,15 +312,16 @@ class Column:
 
 
 def refresh_block(column: Column, index: int) -> None:
-    """Recomputes a block after its content changed, and the gaps around it."""
+    """Recomputes a block after its content changed, the burst that it belongs to, and the gaps around it."""
+    column.fold_burst(index)
     column.update_gap(index, is_another=False)
     column.measure(index)
     column.update_gap(index + 1, is_another=False)
 
 
-def first_row(column: Column, index: int) -> int:
+def first_row_of(column: Column, index: int) -> int:
     """Returns the first row of a block, below its blank row if there is one."""
-    return column.heights.top(index) + column.items[index].gap
+    return column.heights.top_of_block(index) + column.items[index].gap
 
 
 def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
@@ -307,10 +329,12 @@ def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
     heights = column.heights
     said = (
         (index, column.items[index].block)
-        for index in range(max(0, heights.find(y)), heights.find(y + height - 1) + 1)
+        for index in range(max(0, heights.block_at(y)), heights.block_at(y + height - 1) + 1)
     )
     return tuple(
-        block.text for index, block in said if isinstance(block, UserBlock) and first_row(column, index) >= y
+        block.text
+        for index, block in said
+        if isinstance(block, UserBlock) and first_row_of(column, index) >= y
     )
 
 
@@ -318,5 +342,5 @@ def _set_gaps(items: list[Item], expansion: Expansion) -> None:
     """Sets the gap of each item by the item above that has visible content."""
     above = None
     for item in items:
-        item.follows(above, expansion)
+        item.set_gap_after(above, expansion)
         above = above if item.is_empty else item

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from tools.results import CommandBlock, DiffBlock
 from widgets.transcript.blocks import Block, CardBlock, CardState, ReplyBlock
-from widgets.transcript.markdown.diagram import Diagrams
+from widgets.transcript.markdown.diagram import DiagramSetting
 
 AutoOpenCards = Literal["never", "errors", "edits", "results", "always"]
 
@@ -24,7 +24,7 @@ class Extent(IntEnum):
     """Everything, where a search found something in it."""
 
 
-def extent_of(is_open: "Extent | bool") -> Extent:
+def to_extent(is_open: "Extent | bool") -> Extent:
     """Converts an open or closed state to an extent."""
     if isinstance(is_open, Extent):
         return is_open
@@ -39,26 +39,28 @@ class Expansion(NamedTuple):
     thinking: bool = False
     cards: AutoOpenCards = "never"
     """Which cards open automatically."""
-    diagrams: Diagrams = "final"
+    diagrams: DiagramSetting = "final"
     is_whole: bool = False
     """The block has a separate screen, where long results are not cut."""
 
-    def of(self, block: Block, own: Extent | None) -> Extent:
+    def block_extent(self, block: Block, own: Extent | None) -> Extent:
         if own is not None:
             return own
         if isinstance(block, ReplyBlock):
-            return extent_of(self.thinking)
+            return to_extent(self.thinking)
         if self.tools is not None or not isinstance(block, CardBlock):
-            return extent_of(self.tools or Extent.CLOSED)
-        return self._by_itself(block)
+            return to_extent(self.tools or Extent.CLOSED)
+        return self._default_card_extent(block)
 
-    def _by_itself(self, block: CardBlock) -> Extent:
+    def _default_card_extent(self, block: CardBlock) -> Extent:
         match self.cards:
             case "never":
                 return Extent.CLOSED
             case "always":
                 return Extent.ALL
             case "errors" | "edits" | "results":
+                if block.state is CardState.ASKED:
+                    return Extent.CLOSED  # the question above the editor shows the change
                 is_edit = self.cards != "errors" and any(
                     isinstance(one, DiffBlock) for one in block.card.blocks
                 )

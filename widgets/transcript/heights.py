@@ -25,7 +25,7 @@ class Heights:
         self._tops = [0]
         self._valid = 0
 
-    def put_before(self, heights: Iterable[int]) -> None:
+    def prepend(self, heights: Iterable[int]) -> None:
         self._heights[:0] = heights
         self._tops = [0]
         self._valid = 0
@@ -44,24 +44,24 @@ class Heights:
 
     @property
     def total(self) -> int:
-        self._sync()
+        self._update_sums()
         return self._tops[-1]
 
-    def top(self, index: int) -> int:
-        self._sync()
+    def top_of_block(self, index: int) -> int:
+        self._update_sums()
         return self._tops[index]
 
     def tops(self) -> Sequence[int]:
         """The first row of each block, and the end after the last."""
-        self._sync()
+        self._update_sums()
         return self._tops
 
-    def find(self, y: int) -> int:
+    def block_at(self, y: int) -> int:
         """Returns the block that covers a line: the last one for lines below everything, -1 if there is none."""
-        self._sync()
+        self._update_sums()
         return min(len(self._heights) - 1, bisect_right(self._tops, max(0, y)) - 1)
 
-    def _sync(self) -> None:
+    def _update_sums(self) -> None:
         count = len(self._heights)
         if self._valid == count and len(self._tops) == count + 1:
             return

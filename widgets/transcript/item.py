@@ -11,12 +11,13 @@ from widgets.transcript.blocks import (
     ReplyState,
     ShownFailure,
 )
+from widgets.transcript.bursts import Burst, folded_burst_card
 from widgets.transcript.expansion import Expansion, Extent
 from widgets.transcript.leaves import block_leaves as drawing
 from widgets.transcript.leaves import card_leaves as cards
 from widgets.transcript.leaves import long_messages as rough
-from widgets.transcript.leaves.leaf import Leaf
-from widgets.transcript.markdown.diagram import show_diagrams
+from widgets.transcript.leaves.leaf import MAX_PROSE_CELLS, Leaf
+from widgets.transcript.markdown.diagram import apply_diagram_setting
 from widgets.transcript.markdown.live_reply import LiveReply
 
 
@@ -24,19 +25,22 @@ class Item:
     """A block with its layout."""
 
     __slots__ = (
-        "_bases",
         "_epoch",
         "_extent",
-        "_is_rough",
-        "_measured",
+        "_has_estimated_leaves",
+        "_measured_for",
         "_sizes",
+        "_text_offsets",
         "_tops",
         "block",
+        "burst",
         "expanded",
+        "explored",
         "gap",
         "height",
         "hits",
         "is_exact",
+        "is_hidden",
         "leaves",
         "live",
         "searched",
@@ -48,6 +52,11 @@ class Item:
         self.block = block
         self.expanded: Extent | None = None
         """The extent set by hand; None: the setting for all applies."""
+        self.burst: Burst | None = None
+        self.explored: tuple[CardBlock, ...] = ()
+        """The calls of its burst that are folded into this item's row."""
+        self.is_hidden = False
+        """Whether it is folded into the row of another item."""
         self.gap = 1
         """Blank rows above."""
         self.height = 1
@@ -56,14 +65,14 @@ class Item:
         self.leaves: list[Leaf] | None = None
         self.live: LiveReply | None = LiveReply(block.id) if live else None
         self._tops: list[int] = []
-        self._bases: list[int] = []
+        self._text_offsets: list[int] = []
         self._epoch = -1
-        self._sizes: dict[Extent, drawing.Size] = {}
+        self._sizes: dict[Extent, drawing.TextSize] = {}
         self._extent = Extent.CLOSED
         """The extent that the leaves were created for."""
-        self._is_rough = False
+        self._has_estimated_leaves = False
         """Whether heights of some leaves are only estimates (`long_messages`)."""
-        self._measured: tuple[int, Extent, int] | None = None
+        self._measured_for: tuple[int, Extent, int] | None = None
         """The width, extent and gap for which the height is exact."""
         self.hits = 0
         self.searched = 0
@@ -71,12 +80,15 @@ class Item:
         self.version = 0
         """A counter of layouts."""
 
-    def extent(self, expansion: Expansion) -> Extent:
-        return expansion.of(self.block, self.expanded)
+    def current_extent(self, expansion: Expansion) -> Extent:
+        return expansion.block_extent(self.block, self.expanded)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is a reply without visible content, which only calls tools."""
+        """Whether the block has no visible content: a reply that only calls tools, or a call in a folded
+        burst."""
+        if self.is_hidden:
+            return True
         if self.live is not None:
             return not self.live.text.strip()
         block = self.block
@@ -86,9 +98,10 @@ class Item:
             and not any(part.text.strip() for part in block.parts)
         )
 
-    def follows(self, above: "Item | None", expansion: Expansion) -> None:
-        """Sets the gap by the block above: cards stay together unless they show lines of output."""
-        if above is None:
+    def set_gap_after(self, above: "Item | None", expansion: Expansion) -> None:
+        """Sets the blank row above the block by the block above it: cards stay together unless they show
+        lines of output."""
+        if above is None or self.is_hidden:
             self.gap = 0
             return
         kinds = CardBlock | CustomBlock
@@ -97,26 +110,28 @@ class Item:
 
     def estimate(self, width: int, expansion: Expansion) -> int:
         """Returns the height: exact if it was measured for this width, else an estimate without drawing."""
-        extent = self.extent(expansion)
-        if self._measured == (width, extent, self.gap):
+        extent = self.current_extent(expansion)
+        if self._measured_for == (width, extent, self.gap):
             return self.height
         self.is_exact = False
         if extent is not self._extent:
-            self.drop()
-        size = self.size(extent)
-        self.height = self.gap + size.lines + size.characters // width
+            self.discard_drawing()
+        size = self.size_estimate(extent)
+        self.height = self.gap + size.lines + size.characters // min(width, MAX_PROSE_CELLS)
         return self.height
 
     @property
     def has_size(self) -> bool:
-        """Whether its size was computed since its last change."""
+        """Whether the block's size was computed since its last change."""
         return bool(self._sizes)
 
-    def size(self, extent: Extent) -> drawing.Size:
+    def size_estimate(self, extent: Extent) -> drawing.TextSize:
         """Returns the numbers for the height estimate; computed once."""
+        if self.is_hidden or self.explored:
+            return drawing.TextSize(int(not self.is_hidden), 0)
         size = self._sizes.get(extent)
         if size is None:
-            size = self._sizes[extent] = drawing.size(self.block, extent)
+            size = self._sizes[extent] = drawing.estimate_size(self.block, extent)
         return size
 
     def measure(self, width: int, expansion: Expansion) -> int:
@@ -124,94 +139,117 @@ class Item:
         self.version += 1
         if self.live is not None:
             return self._measure_live(width, expansion)
-        extent = self.extent(expansion)
+        extent = self.current_extent(expansion)
         if self.leaves is None or extent is not self._extent:
-            self.leaves = drawing.draw(self.block, extent, is_whole=expansion.is_whole)
-        show_diagrams(self.leaves, expansion.diagrams)
+            self.leaves = self.draw(expansion)
+        apply_diagram_setting(self.leaves, expansion.diagrams)
         self._tops = list(
-            accumulate((rough.rough_height(leaf, width) for leaf in self.leaves), initial=self.gap)
+            accumulate((rough.height_or_estimate(leaf, width) for leaf in self.leaves), initial=self.gap)
         )
-        self._is_rough = rough.is_rough(self.leaves, width)
-        self._bases = []
+        self._has_estimated_leaves = rough.has_estimates(self.leaves, width)
+        self._text_offsets = []
         self.height = self._tops[-1] if self.leaves else 0
         self.is_exact = True
         self.width = width
         self._extent = extent
-        self._measured = (width, extent, self.gap)
+        self._measured_for = (width, extent, self.gap)
         return self.height
+
+    def draw(self, expansion: Expansion) -> list[Leaf]:
+        if self.is_hidden:
+            return []
+        if self.explored:
+            return drawing.draw_explored(folded_burst_card(self.explored))
+        return drawing.draw_block(self.block, self.current_extent(expansion), is_whole=expansion.is_whole)
+
+    def fold_into(self, cards: tuple[CardBlock, ...], *, is_hidden: bool) -> bool:
+        """Shows folded calls in this block's row, or hides the block in the row of another; returns whether
+        that changed."""
+        if (cards, is_hidden) == (self.explored, self.is_hidden):
+            return False
+        self.explored, self.is_hidden = cards, is_hidden
+        self.discard_drawing()
+        return True
 
     def _measure_live(self, width: int, expansion: Expansion) -> int:
         assert self.live is not None
-        leaves, stable = self.live.collect(is_open=bool(self.extent(expansion)))
+        leaves, stable = self.live.collect_leaves(is_open=bool(self.current_extent(expansion)))
         if self.width != width or self.live.epoch != self._epoch or not self._tops:
             stable = 0
             self._tops = [self.gap]
         self._epoch = self.live.epoch
         tops = self._tops
         del tops[stable + 1 :]
-        show_diagrams(leaves[len(tops) - 1 :], expansion.diagrams)
+        apply_diagram_setting(leaves[len(tops) - 1 :], expansion.diagrams)
         for leaf in leaves[len(tops) - 1 :]:
-            tops.append(tops[-1] + rough.rough_height(leaf, width))
+            tops.append(tops[-1] + rough.height_or_estimate(leaf, width))
         self.leaves = leaves
-        self._is_rough = rough.is_rough(leaves[stable:], width) or (stable > 0 and self._is_rough)
-        self._bases = []
+        self._has_estimated_leaves = rough.has_estimates(leaves[stable:], width) or (
+            stable > 0 and self._has_estimated_leaves
+        )
+        self._text_offsets = []
         self.height = tops[-1] if leaves else 0
         self.is_exact = True
         self.width = width
         return self.height
 
-    def sharpen(self, row: int, rows: int, *, is_above: bool = False) -> int:
+    def measure_rows(self, row: int, rows: int, *, is_above: bool = False) -> int:
         """Computes exact heights for some rows from a row on, or above it; returns the row's new
         position. The item's height may change."""
-        if not (self._is_rough and self.leaves):
+        if not (self._has_estimated_leaves and self.leaves):
             return row
-        sharpen = rough.sharpen_above if is_above else rough.sharpen
+        sharpen = rough.measure_above if is_above else rough.measure_from
         row = sharpen(self.leaves, self._tops, self.width, row, rows)
         self.height = self._tops[-1]
         return row
 
-    def finish(
+    def finish_streaming(
         self, state: ReplyState, failure: ShownFailure | None, now: float, expansion: Expansion
     ) -> None:
         """Ends streaming: the reply is complete, and leaves that were final stay."""
         assert self.live is not None
         self.live.finish(now)
-        self.leaves = self.live.final_leaves(state, failure, is_open=bool(self.extent(expansion)))
+        self.leaves = self.live.final_leaves(state, failure, is_open=bool(self.current_extent(expansion)))
         self.block = self.live.block(state, failure)
         self.searched = 0
         self.live = None
         self.is_exact = False
-        self._extent = self.extent(expansion)
+        self._extent = self.current_extent(expansion)
         self._sizes = {}
-        self._measured = None
+        self._measured_for = None
 
     def toggle(self, expansion: Expansion, wanted: Extent | None = None) -> None:
         """Sets the given extent; without one, cycles through closed, preview and all."""
-        now = self.extent(expansion)
+        if self.explored and self.burst is not None and wanted is None:
+            self.burst.is_open = True
+            return
+        now = self.current_extent(expansion)
         if wanted is None and now <= Extent.PREVIEW:
             card = self.block.card if isinstance(self.block, CardBlock | CustomBlock) else None
-            has_preview = card is not None and now < Extent.PREVIEW and cards.shows_less(card)
+            has_preview = card is not None and now < Extent.PREVIEW and cards.preview_omits_text(card)
             wanted = Extent.PREVIEW if has_preview else Extent.ALL
         self.expanded = Extent.CLOSED if wanted is None else wanted
-        self.drop()
+        if not self.expanded and self.burst is not None and self.burst.items[0] is self:
+            self.burst.is_open = False
+        self.discard_drawing()
 
-    def show(self, block: Block) -> None:
+    def replace_block(self, block: Block) -> None:
         """Replaces the block by a newer value of it."""
         if block != self.block:
             self.block = block
             self.searched = 0
             self._sizes = {}
-            self.drop()
+            self.discard_drawing()
 
-    def drop(self) -> None:
+    def discard_drawing(self) -> None:
         """Discards the block's drawing."""
         if self.live is None:
             self.release_drawing()
-            self._measured = None
+            self._measured_for = None
 
     def invalidate_layout(self) -> None:
         """Discards the layout because the drawing style changed, also for a streaming reply."""
-        self.drop()
+        self.discard_drawing()
         self.width = -1
 
     def release_drawing(self) -> None:
@@ -219,14 +257,14 @@ class Item:
         if self.live is None:
             self.leaves = None
             self._tops = []
-            self._bases = []
+            self._text_offsets = []
             self.is_exact = False
 
-    def forget_colours(self) -> None:
+    def discard_painted_rows(self) -> None:
         for leaf in self.leaves or ():
-            leaf.forget()
+            leaf.discard_painted_rows()
 
-    def at(self, offset: int) -> tuple[Leaf | None, int]:
+    def leaf_at(self, offset: int) -> tuple[Leaf | None, int]:
         """Returns the leaf at a row and the row within it; no leaf for blank rows."""
         assert self.leaves is not None
         index = bisect_right(self._tops, offset) - 1
@@ -240,28 +278,28 @@ class Item:
         """Returns the first row of a leaf within the block."""
         assert self.leaves is not None
         index = self.leaves.index(leaf)
-        if self._is_rough:
-            self.sharpen(self._tops[index] + leaf.blank, 1)
+        if self._has_estimated_leaves:
+            self.measure_rows(self._tops[index] + leaf.blank, 1)
         return self._tops[index] + leaf.blank
 
     @property
-    def bases(self) -> list[int]:
+    def text_offsets(self) -> list[int]:
         """Returns the index in the block's text where each leaf's text starts."""
-        if not self._bases and self.leaves:
+        if not self._text_offsets and self.leaves:
             at = 0
             for index, leaf in enumerate(self.leaves):
                 at += (1 + min(1, leaf.blank)) if index else 0
-                self._bases.append(at)
+                self._text_offsets.append(at)
                 at += len(leaf.plain)
-        return self._bases
+        return self._text_offsets
 
-    def base_of(self, leaf: Leaf) -> int:
+    def text_offset_of(self, leaf: Leaf) -> int:
         assert self.leaves is not None
-        return self.bases[self.leaves.index(leaf)]
+        return self.text_offsets[self.leaves.index(leaf)]
 
     def text(self, expansion: Expansion) -> str:
         """The drawn text without wrapping, indents and borders."""
-        return "".join(gap + leaf.plain for gap, leaf in _drawn(self, expansion))
+        return "".join(gap + leaf.plain for gap, leaf in _drawn_leaves(self, expansion))
 
     def current_block(self) -> Block:
         """Returns the block with everything received so far of a streaming reply."""
@@ -272,6 +310,8 @@ class Item:
 
     @property
     def can_expand(self) -> bool:
+        if self.explored:
+            return True
         if self.live is not None:
             return any(leaf.link == "toggle" for leaf in self.leaves or ())
         return drawing.can_expand(self.block)
@@ -283,14 +323,14 @@ def reply_placeholder(block_id: str) -> ReplyBlock:
 
 def shows_lines(item: Item, expansion: Expansion) -> bool:
     """Whether a card shows more than its header line, so that it needs gaps around it."""
-    return drawing.shows_lines(item.block, item.extent(expansion))
+    return not item.explored and drawing.shows_lines(item.block, item.current_extent(expansion))
 
 
-def copied(item: Item, expansion: Expansion, start: int, end: int) -> str:
+def copied_text(item: Item, expansion: Expansion, start: int, end: int) -> str:
     """Returns a part of the item's text, with the indents of nested content."""
     parts: list[str] = []
     at = 0
-    for gap, leaf in _drawn(item, expansion):
+    for gap, leaf in _drawn_leaves(item, expansion):
         parts.append(gap[max(0, start - at) : max(0, end - at)])
         at += len(gap)
         below = at + len(leaf.plain)
@@ -301,9 +341,9 @@ def copied(item: Item, expansion: Expansion, start: int, end: int) -> str:
     return "".join(parts)
 
 
-def _drawn(item: Item, expansion: Expansion) -> list[tuple[str, Leaf]]:
+def _drawn_leaves(item: Item, expansion: Expansion) -> list[tuple[str, Leaf]]:
     """Returns all leaves, each with the text between it and the previous one."""
     leaves = item.leaves
     if leaves is None:
-        leaves = drawing.draw(item.block, item.extent(expansion), is_whole=expansion.is_whole)
+        leaves = item.draw(expansion)
     return [(("\n\n" if leaf.blank else "\n") if index else "", leaf) for index, leaf in enumerate(leaves)]

@@ -8,12 +8,12 @@ from textual.widget import Widget
 
 from widgets.key_table import Key, KeyTable
 from widgets.transcript import messages
-from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_in
+from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_of_block
 from widgets.transcript.column import Column
 from widgets.transcript.expansion import Extent
 from widgets.transcript.leaves.code import CodeLeaf
-from widgets.transcript.overlay import Overlay
 from widgets.transcript.pointing import selected_text
+from widgets.transcript.row_marks import RowMarks
 from widgets.transcript.searching.finder import Finder
 from widgets.transcript.viewport import Viewport
 
@@ -27,7 +27,7 @@ class Keyboard:
     """Handles the keys of the transcript."""
 
     def __init__(
-        self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, finder: Finder
+        self, widget: Widget, column: Column, viewport: Viewport, overlay: RowMarks, finder: Finder
     ) -> None:
         self.widget = widget
         """The widget that posts the messages."""
@@ -46,12 +46,12 @@ class Keyboard:
         viewport = self.viewport
         if self.column.heights.total > viewport.height:
             viewport.set_following(False)
-            viewport.commit(self.column.settle(0, viewport.height))
+            viewport.set_size_and_position(self.column.measure_visible(0, viewport.height))
         if self.cursor and (rows := viewport.rows):
             self._set_cursor(rows[0].item.block.id)
 
     def go_end(self) -> None:
-        self.viewport.follow()
+        self.viewport.follow_end()
         if self.cursor and self.column.items:
             self._set_cursor(self.column.items[-1].block.id)
 
@@ -60,15 +60,15 @@ class Keyboard:
         column, items = self.column, self.column.items
         prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
         y = self.viewport.top
-        tops = {index: column.heights.top(index) + items[index].gap for index in prompts}
+        tops = {index: column.heights.top_of_block(index) + items[index].gap for index in prompts}
         if direction < 0:
             found = max((index for index in prompts if tops[index] < y), default=None)
         else:
             found = min((index for index in prompts if tops[index] > y), default=None)
         if found is not None:
             column.measure(found)
-            top = column.heights.top(found) + items[found].gap
-            self.viewport.scroll_to_top_row(column.settle(top, self.viewport.height))
+            top = column.heights.top_of_block(found) + items[found].gap
+            self.viewport.scroll_to_top_row(column.measure_visible(top, self.viewport.height))
             if self.cursor:
                 self._set_cursor(items[found].block.id)
         elif direction > 0:
@@ -99,7 +99,7 @@ class Keyboard:
     def leave(self) -> None:
         """Ends the search first, then focus mode."""
         if self.finder.is_on:
-            self.finder.end()
+            self.finder.end_search()
         else:
             self.widget.post_message(messages.FocusModeChanged(is_on=False))
 
@@ -116,7 +116,7 @@ class Keyboard:
         if index is None:
             self.begin()
             return
-        top, height = column.heights.top(index), column.measure(index)
+        top, height = column.heights.top_of_block(index), column.measure(index)
         y, room = viewport.top, viewport.height
         if direction > 0 and top + height > y + room:
             viewport.scroll_by(min(room - 2, top + height - y - room))
@@ -132,7 +132,7 @@ class Keyboard:
             self._scroll_into_view(target, from_below=direction < 0)
 
     def _scroll_into_view(self, index: int, *, from_below: bool) -> None:
-        top, height = self.column.heights.top(index), self.column.measure(index)
+        top, height = self.column.heights.top_of_block(index), self.column.measure(index)
         y, room = self.viewport.top, self.viewport.height
         if top >= y and top + height <= y + room:
             return
@@ -146,13 +146,13 @@ class Keyboard:
 
     def copy_block(self) -> None:
         if item := self.item:
-            from widgets.transcript.item import copied  # noqa: PLC0415  (came with the first block)
+            from widgets.transcript.item import copied_text  # noqa: PLC0415  (came with the first block)
 
             expansion = self.column.expansion
             if isinstance(item.block, UserBlock):  # it may be folded
                 self.copy(item.block.text, "block")
                 return
-            self.copy(copied(item, expansion, 0, len(item.text(expansion))), "block")
+            self.copy(copied_text(item, expansion, 0, len(item.text(expansion))), "block")
 
     def copy_raw(self) -> None:
         if item := self.item:
@@ -182,7 +182,7 @@ class Keyboard:
             self.viewport.toggle(item)
 
     def ask_for(self, kind: type[messages.BranchRequested | messages.RetryRequested]) -> None:
-        """Posts a request to the application about the focused block."""
+        """Posts a message that requests an action on the focused block."""
         if item := self.item:
             self.widget.post_message(kind(item.block.id))
 
@@ -193,10 +193,10 @@ class Keyboard:
         if item is None:
             return
         is_folding = isinstance(item.block, CardBlock | CustomBlock | UserBlock)
-        outline = map_in(item.block)
+        outline = map_of_block(item.block)
         if outline is not None and outline.symbols:
             self.widget.post_message(messages.SymbolsRequested(outline))
-        elif is_folding and item.can_expand and item.extent(self.column.expansion) <= Extent.RESULT:
+        elif is_folding and item.can_expand and item.current_extent(self.column.expansion) <= Extent.RESULT:
             self.viewport.toggle(item)
         else:
             self.show_whole(item)
@@ -234,11 +234,11 @@ KEYS: KeyTable[Keyboard] = KeyTable(
     Key("transcript.copy-block", "y", "Copy", Keyboard.copy_block),
     Key("transcript.copy-code", "c", "Copy code", Keyboard.copy_code),
     Key("transcript.copy-raw", "r", "Copy Markdown", Keyboard.copy_raw),
-    Key("transcript.toggle-block", "o,space", "Open/close", Keyboard.toggle),
+    Key("transcript.toggle-block", "o,space", "Expand/collapse", Keyboard.toggle),
     Key(
         "transcript.branch",
         "e",
-        "Edit from here",
+        "Edit, or branch from here",
         lambda keyboard: keyboard.ask_for(messages.BranchRequested),
     ),
     Key(
@@ -247,11 +247,13 @@ KEYS: KeyTable[Keyboard] = KeyTable(
         "Go to a definition",
         lambda keyboard: ask_for_names(keyboard, uses=False),
     ),
-    Key("transcript.uses", "u", "Where a name is used", lambda keyboard: ask_for_names(keyboard, uses=True)),
+    Key(
+        "transcript.uses", "u", "Find the uses of a name", lambda keyboard: ask_for_names(keyboard, uses=True)
+    ),
     Key("transcript.full-screen", "enter", "Full screen", Keyboard.enter),
     Key("transcript.retry", "R", "Try again", lambda keyboard: keyboard.ask_for(messages.RetryRequested)),
-    Key("transcript.next-hit", "n", "Next hit", lambda keyboard: keyboard.finder.step(1)),
-    Key("transcript.previous-hit", "N", "Previous hit", lambda keyboard: keyboard.finder.step(-1)),
+    Key("transcript.next-hit", "n", "Next match", lambda keyboard: keyboard.finder.step(1)),
+    Key("transcript.previous-hit", "N", "Previous match", lambda keyboard: keyboard.finder.step(-1)),
     Key("transcript.scroll-left", "h,left", "Scroll left", lambda keyboard: keyboard.sideways(-1)),
     Key("transcript.scroll-right", "l,right", "Scroll right", lambda keyboard: keyboard.sideways(1)),
     Key("transcript.leave", "escape", "Back", lambda keyboard: keyboard.leave()),

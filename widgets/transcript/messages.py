@@ -34,6 +34,22 @@ class RetryRequested(BlockMessage, namespace="transcript"):
     """Asks to retry the request to the model."""
 
 
+class ActionChosen(Message, namespace="transcript"):
+    """An action of the page was clicked."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__()
+        self.action = action
+
+
+class SuggestionChosen(Message, namespace="transcript"):
+    """A suggested request was clicked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 class SymbolChosen(Message, namespace="transcript"):
     """A line of a file map was clicked."""
 

@@ -6,23 +6,23 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from tools.patterns import late
-from widgets.transcript.column import Column, RowInSight
+from widgets.transcript.column import Column, LocatedRow
 from widgets.transcript.leaves.leaf import Leaf, Piece
 from widgets.transcript.leaves.safe_text import cells
 
-_NAME = late(r"(?:[^\W\d]|\$)[\w$]*")
-_WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
+_NAME_PATTERN = late(r"(?:[^\W\d]|\$)[\w$]*")
+_WORD_PATTERN = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 
 class TextPlace(NamedTuple):
     """A position in a block's text."""
 
-    block: int
+    block_index: int
     """The index of the block."""
     offset: int
 
 
-def offset_in(leaf: Leaf, row: int, x: int) -> int:
+def offset_at_cell(leaf: Leaf, row: int, x: int) -> int:
     """Returns the text position at a cell of a row; decoration counts as the text after it."""
     x += leaf.shift
     column = 0
@@ -33,13 +33,13 @@ def offset_in(leaf: Leaf, row: int, x: int) -> int:
             if x < column:
                 return piece.start
             if x < column + size:
-                return _within(piece, x - column)
+                return _offset_in_piece(piece, x - column)
             last = piece.end
         column += size
     return last
 
 
-def _within(piece: Piece, x: int) -> int:
+def _offset_in_piece(piece: Piece, x: int) -> int:
     if len(piece.text) != piece.end - piece.start:
         return piece.start
     if piece.text.isascii():
@@ -84,12 +84,12 @@ def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
     return Link(leaf, start, end, piece.key[1:].partition("\0")[0])
 
 
-def place_at(column: Column, rows: list[RowInSight], x: int, y: int) -> TextPlace:
+def place_at(column: Column, rows: list[LocatedRow], x: int, y: int) -> TextPlace:
     """Returns the text position under a cell of the viewport; blank rows count as the row below."""
     for distance, (item, leaf, row) in enumerate(rows[max(0, y) :]):
         if leaf is not None:
-            offset = offset_in(leaf, row, 0 if distance else x)
-            return TextPlace(column.index_of(item.block.id) or 0, item.base_of(leaf) + offset)
+            offset = offset_at_cell(leaf, row, 0 if distance else x)
+            return TextPlace(column.index_of(item.block.id) or 0, item.text_offset_of(leaf) + offset)
     return TextPlace(max(0, len(column) - 1), 1 << 40)
 
 
@@ -98,7 +98,7 @@ def word_at(text: str, offset: int) -> tuple[int, int]:
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)]
-    for match in _WORD.finditer(line):
+    for match in _WORD_PATTERN.finditer(line):
         if match.end() > offset - start:
             return start + match.start(), start + match.end()
     return offset, offset
@@ -107,7 +107,7 @@ def word_at(text: str, offset: int) -> tuple[int, int]:
 def name_at(text: str, offset: int) -> str:
     """Returns the identifier at a position; empty if there is none."""
     line = text.rfind("\n", 0, offset) + 1
-    for match in _NAME.finditer(text, line):
+    for match in _NAME_PATTERN.finditer(text, line):
         if match.start() > offset:
             break
         if match.end() > offset:
@@ -115,7 +115,7 @@ def name_at(text: str, offset: int) -> str:
     return ""
 
 
-def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:
+def selected_range(selection: Selection, index: int, size: int) -> tuple[int, int]:
     """Returns the part of a block's text that a selection covers."""
     start, end = selection
     first = 0
@@ -133,7 +133,7 @@ def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:
 
 def selected_text(column: Column, selection: Selection) -> str:
     """Returns the selected text without wraps, indents and borders."""
-    from widgets.transcript.item import copied  # noqa: PLC0415  (came with the first block)
+    from widgets.transcript.item import copied_text  # noqa: PLC0415  (came with the first block)
 
     count = len(column)
     first = min(max(0, selection.start.y), count) if selection.start else 0
@@ -141,17 +141,19 @@ def selected_text(column: Column, selection: Selection) -> str:
     parts: list[str] = []
     for index in range(first, last + 1):
         item = column.items[index]
-        start, end = range_in(selection, index, len(item.text(column.expansion)))
+        if item.is_hidden:
+            continue
+        start, end = selected_range(selection, index, len(item.text(column.expansion)))
         if parts:
             parts.append("\n\n" if item.gap else "\n")
-        parts.append(copied(item, column.expansion, start, end))
+        parts.append(copied_text(item, column.expansion, start, end))
     return "".join(parts)
 
 
 def selection_between(one: TextPlace, other: TextPlace) -> Selection:
     """Returns the selection between two positions in any order, both included."""
     first, last = sorted((one, other))
-    return Selection(Offset(first.offset, first.block), Offset(last.offset + 1, last.block))
+    return Selection(Offset(first.offset, first.block_index), Offset(last.offset + 1, last.block_index))
 
 
 def selection_in_block(index: int, start: int, end: int) -> Selection:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from widgets.transcript.block_items import items_of
+from widgets.transcript.block_items import make_items
 from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
 from widgets.transcript.painting.painter import Painter
@@ -46,28 +46,28 @@ class StreamedBlocks:
         self._expects_code = False
         self._last_frame = 0.0
         self._frame_cost = 0.0
-        self._live: dict[str, Item] = {}
-        self._progress: dict[str, Block] = {}
+        self._streaming_items: dict[str, Item] = {}
+        self._pending_cards: dict[str, Block] = {}
         """New values of running cards, applied in the next frame."""
 
     def on_mounted(self) -> None:
         """Called when the widget is mounted."""
         if self._expects_code:
-            self._widget.call_after_refresh(_warm_up)
+            self._widget.call_after_refresh(_load_highlighter)
 
     def prepare_highlighter(self) -> None:
         """Loads the syntax highlighter once content arrives that may contain code; it is large."""
         if not self._expects_code:
             self._expects_code = True
             if self._widget.is_attached:
-                self._widget.call_after_refresh(_warm_up)
+                self._widget.call_after_refresh(_load_highlighter)
 
-    def begin(self, item: Item) -> None:
-        self._live[item.block.id] = item
+    def begin_reply(self, item: Item) -> None:
+        self._streaming_items[item.block.id] = item
 
-    def append(self, block_id: str, sort: ReplyPartKind, delta: str) -> None:
-        """Stores the delta; it is applied in the next frame."""
-        item = self._live.get(block_id)
+    def append_delta(self, block_id: str, sort: ReplyPartKind, delta: str) -> None:
+        """Stores a piece of a streamed reply; it is drawn in the next frame."""
+        item = self._streaming_items.get(block_id)
         if item is None or item.live is None or not delta:
             return
         if "`" in delta:
@@ -75,42 +75,42 @@ class StreamedBlocks:
         item.live.append(sort, delta)
         self._request_frame()
 
-    def finish(self, block_id: str, state: ReplyState, failure: ShownFailure | None) -> None:
-        item = self._live.pop(block_id, None)
+    def finish_reply(self, block_id: str, state: ReplyState, failure: ShownFailure | None) -> None:
+        item = self._streaming_items.pop(block_id, None)
         if item is None:
             return
 
         def finish() -> None:
-            item.finish(state, failure, self._clock(), self._column.expansion)
+            item.finish_streaming(state, failure, self._clock(), self._column.expansion)
             if (index := self._column.index_of(block_id)) is not None:
                 self._column.update_gap(index + 1)
 
-        self._viewport.change(item, finish)
+        self._viewport.change_item(item, finish)
 
-    def show(self, item: Item, block: Block) -> None:
+    def update_block(self, item: Item, block: Block) -> None:
         """Replaces a block's value: at once, or in the next frame if the new value only extends the old one."""
         if item.live is not None:
             return
         if _only_extends(item.block, block):
-            self._progress[block.id] = block
+            self._pending_cards[block.id] = block
             self._request_frame()
             return
-        self._progress.pop(block.id, None)
-        self._viewport.change(item, lambda: item.show(block))
+        self._pending_cards.pop(block.id, None)
+        self._viewport.change_item(item, lambda: item.replace_block(block))
 
-    def put_before(self, blocks: Iterable[Block]) -> None:
+    def prepend_blocks(self, blocks: Iterable[Block]) -> None:
         """Inserts earlier blocks above; the visible rows do not move."""
         anchor = self._viewport.remember_place()
-        self._column.put_before(items_of(blocks))
-        self._viewport.restore(anchor)
+        self._column.prepend(make_items(blocks))
+        self._viewport.restore_anchor(anchor)
 
     def forget(self, block_id: str) -> None:
-        self._live.pop(block_id, None)
-        self._progress.pop(block_id, None)
+        self._streaming_items.pop(block_id, None)
+        self._pending_cards.pop(block_id, None)
 
     def forget_all(self) -> None:
-        self._live.clear()
-        self._progress.clear()
+        self._streaming_items.clear()
+        self._pending_cards.clear()
 
     def flush(self) -> None:
         """Applies everything that waits for the next frame."""
@@ -123,8 +123,8 @@ class StreamedBlocks:
     # -- frames --------------------------------------------------------------------------------------------
 
     def _has_waiting(self) -> bool:
-        return bool(self._progress) or any(
-            item.live is not None and item.live.is_waiting for item in self._live.values()
+        return bool(self._pending_cards) or any(
+            item.live is not None and item.live.is_waiting for item in self._streaming_items.values()
         )
 
     def _request_frame(self) -> None:
@@ -147,38 +147,38 @@ class StreamedBlocks:
             self._request_frame()
 
     def _apply_pending(self) -> None:
-        progress, self._progress = self._progress, {}
+        progress, self._pending_cards = self._pending_cards, {}
         for block_id, block in progress.items():
             if (card := self._column.find(block_id)) is not None:
-                self._viewport.change(card, lambda card=card, block=block: card.show(block))
-        for item in list(self._live.values()):
+                self._viewport.change_item(card, lambda card=card, block=block: card.replace_block(block))
+        for item in list(self._streaming_items.values()):
             if item.live is not None and item.live.is_waiting:
-                item.live.work_in(self._clock())
+                item.live.add_waiting_deltas(self._clock())
                 if self._column.width > 0:
-                    self._grow(item)
+                    self._draw_grown_item(item)
 
-    def _grow(self, item: Item) -> None:
+    def _draw_grown_item(self, item: Item) -> None:
         column, viewport = self._column, self._viewport
         index = column.index_of(item.block.id)
         if index is None:
             return
-        before = column.heights[index]
+        before, above = column.heights[index], viewport.blank_rows
         height = item.measure(column.width, column.expansion)
         column.heights.set(index, height)
         y = viewport.top
         end = max(0, column.heights.total - viewport.height)
         if viewport.is_following and end != y:
-            viewport.commit(end)
+            viewport.set_size_and_position(end)
             return
-        top = column.heights.top(index)
+        top = column.heights.top_of_block(index)
         if not viewport.is_following:
             if top + before <= y:
-                viewport.commit(y + height - before)
+                viewport.set_size_and_position(y + height - before)
                 return
             if not viewport.new_below and top + height > y + viewport.height:
                 viewport.new_below = 1
         viewport.update_total()
-        self._painter.repaint_changed(max(0, top - y))
+        self._painter.repaint_changed(0 if viewport.blank_rows != above else max(0, top - y + above))
 
 
 def _only_extends(old: Block, new: Block) -> bool:
@@ -193,8 +193,8 @@ def _only_extends(old: Block, new: Block) -> bool:
     )
 
 
-def _warm_up() -> None:
+def _load_highlighter() -> None:
     """Loads the highlighter's modules in a thread, so that the first fence does not delay a frame."""
     from widgets.transcript.leaves import highlight  # noqa: PLC0415  (what is warmed up is not there before)
 
-    asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)
+    asyncio.get_running_loop().run_in_executor(None, highlight.load_pygments)

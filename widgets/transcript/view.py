@@ -19,18 +19,18 @@ from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
 from widgets.transcript import messages
-from widgets.transcript.block_items import items_of, reply_item
+from widgets.transcript.block_items import make_items, make_reply_item
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
-from widgets.transcript.expansion import AutoOpenCards, Extent, extent_of
+from widgets.transcript.expansion import AutoOpenCards, Extent, to_extent
 from widgets.transcript.keyboard import KEYS, Keyboard
-from widgets.transcript.markdown.diagram import Diagrams
+from widgets.transcript.markdown.diagram import DiagramSetting
 from widgets.transcript.mouse import Mouse
-from widgets.transcript.overlay import Overlay
 from widgets.transcript.painting.painter import Painter
 from widgets.transcript.painting.scrollbar import MarkedScrollBar, ScrollBarUpdater
-from widgets.transcript.painting.style_lookup import COMPONENTS, CurrentStyles
+from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 from widgets.transcript.pointing import selected_text
+from widgets.transcript.row_marks import RowMarks
 from widgets.transcript.searching.finder import Finder
 from widgets.transcript.streamed_blocks import StreamedBlocks
 from widgets.transcript.viewport import Viewport
@@ -40,7 +40,7 @@ class Transcript(ScrollView, can_focus=True):
     """The widget that shows the conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENT_NAMES)
     DEFAULT_CSS = "Transcript { overflow-x: hidden; overflow-y: scroll; }"
     FOCUS_ON_CLICK: ClassVar[bool] = False
 
@@ -51,6 +51,8 @@ class Transcript(ScrollView, can_focus=True):
     SymbolsRequested = messages.SymbolsRequested
     RetryRequested = messages.RetryRequested
     LinkChosen = messages.LinkChosen
+    ActionChosen = messages.ActionChosen
+    SuggestionChosen = messages.SuggestionChosen
     NamesRequested = messages.NamesRequested
     PromptsMoved = messages.PromptsMoved
     FocusModeChanged = messages.FocusModeChanged
@@ -61,15 +63,16 @@ class Transcript(ScrollView, can_focus=True):
         *,
         clock: Callable[[], float] = time.monotonic,
         keyboard: type[Keyboard] = Keyboard,
+        fills_from_below: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.column = Column()
-        self.overlay = Overlay()
+        self.overlay = RowMarks()
         look = CurrentStyles(self)
         thumb = ScrollBarUpdater(self, self.column, self.overlay.search, look)
-        self.viewport = Viewport(self, self.column, self.overlay, thumb)
+        self.viewport = Viewport(self, self.column, self.overlay, thumb, fills_from_below=fills_from_below)
         self.painter = Painter(self, self.column, self.viewport, self.overlay, look)
         self.finder = Finder(self.column, self.viewport, self.overlay.search, thumb, self.post_message)
         self.keyboard = keyboard(self, self.column, self.viewport, self.overlay, self.finder)
@@ -82,9 +85,9 @@ class Transcript(ScrollView, can_focus=True):
         """Shows a block at the end, or updates it if its id is already shown."""
         item = self.column.find(block.id)
         if item is not None:
-            self.arriving.show(item, block)
+            self.arriving.update_block(item, block)
             return
-        item = items_of([block])[0]
+        item = make_items([block])[0]
         if isinstance(block, CardBlock | CustomBlock):
             self.arriving.prepare_highlighter()
         self.column.append(item)
@@ -92,46 +95,46 @@ class Transcript(ScrollView, can_focus=True):
 
     def begin_reply(self, block_id: str) -> None:
         if self.column.find(block_id) is None:
-            item = reply_item(block_id)
-            self.arriving.begin(item)
+            item = make_reply_item(block_id)
+            self.arriving.begin_reply(item)
             self.column.append(item)
             self.viewport.block_added(item)
 
     def append_text(self, block_id: str, delta: str) -> None:
         """Appends Markdown to a reply; drawn in the next frame."""
-        self.arriving.append(block_id, "prose", delta)
+        self.arriving.append_delta(block_id, "prose", delta)
 
     def append_thinking(self, block_id: str, delta: str) -> None:
-        self.arriving.append(block_id, "thinking", delta)
+        self.arriving.append_delta(block_id, "thinking", delta)
 
     def finish_reply(
         self, block_id: str, state: ReplyState = ReplyState.DONE, *, failure: ShownFailure | None = None
     ) -> None:
-        self.arriving.finish(block_id, state, failure)
+        self.arriving.finish_reply(block_id, state, failure)
 
     def replace_all(self, blocks: Iterable[Block]) -> None:
         """Shows another conversation, scrolled to its end. Blocks opened by hand stay open."""
         self.arriving.forget_all()
         opened = {item.block.id: item.expanded for item in self.column.items if item.expanded is not None}
-        items = items_of(blocks)
+        items = make_items(blocks)
         for item in items:
             item.expanded = opened.get(item.block.id)
         if items:
             self.arriving.prepare_highlighter()
-        self._forget_places()
+        self._clear_focus_and_selection()
         self.column.replace(items)
-        self.viewport.follow()
+        self.viewport.follow_end()
 
     def remove_block(self, block_id: str) -> None:
         index = self.column.index_of(block_id)
         if index is not None:
             self.arriving.forget(block_id)
             anchor = self.viewport.remember_place()
-            self._forget_places()
+            self._clear_focus_and_selection()
             self.column.remove(index)
-            self.viewport.restore(anchor)
+            self.viewport.restore_anchor(anchor)
 
-    def block(self, block_id: str) -> Block | None:
+    def find_block(self, block_id: str) -> Block | None:
         """Returns the current block with this id."""
         item = self.column.find(block_id)
         return item.current_block() if item is not None else None
@@ -145,19 +148,21 @@ class Transcript(ScrollView, can_focus=True):
         by default."""
         anchor = self.viewport.remember_place()
         old = self.column.expansion
-        wanted = None if tools is None else extent_of(tools)
+        wanted = None if tools is None else to_extent(tools)
         self.column.expansion = old._replace(
             tools=old.tools if wanted is None else wanted or None,
             thinking=old.thinking if thinking is None else thinking,
         )
         for item in self.column.items:
             is_reply = isinstance(item.block, ReplyBlock)
+            if tools is not None and item.burst is not None:
+                item.burst.is_open = False
             if (thinking if is_reply else tools) is not None:
                 item.expanded = None if is_reply or wanted else Extent.CLOSED
-        self.column.estimate()
-        self.viewport.restore(anchor)
+        self.column.estimate_heights()
+        self.viewport.restore_anchor(anchor)
 
-    def set_display_options(self, *, cards: AutoOpenCards, diagrams: Diagrams) -> None:
+    def set_display_options(self, *, cards: AutoOpenCards, diagrams: DiagramSetting) -> None:
         """Sets which cards open automatically and when diagrams are drawn."""
         old = self.column.expansion
         new = old._replace(cards=cards, diagrams=diagrams)
@@ -167,8 +172,8 @@ class Transcript(ScrollView, can_focus=True):
         self.column.expansion = new
         for item in self.column.items:
             item.invalidate_layout()
-        self.column.estimate()
-        self.viewport.restore(anchor)
+        self.column.estimate_heights()
+        self.viewport.restore_anchor(anchor)
 
     def toggle(self, block_id: str) -> None:
         """Opens or closes a block; the rows above it do not move."""
@@ -176,7 +181,7 @@ class Transcript(ScrollView, can_focus=True):
         if item is not None:
             self.viewport.toggle(item)
 
-    def _forget_places(self) -> None:
+    def _clear_focus_and_selection(self) -> None:
         """Clears what refers to positions in the column: focus and selection."""
         self.overlay.cursor = ""
         if self.is_attached and self in self.screen.selections:
@@ -189,10 +194,10 @@ class Transcript(ScrollView, can_focus=True):
         return textual_inside.vertical_scrollbar(self, lambda cells: MarkedScrollBar(thickness=cells))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return self.painter.lines(crop)
+        return self.painter.paint_region(crop)
 
     def render_line(self, y: int) -> Strip:
-        return self.painter.line_with_places(y)
+        return self.painter.line_with_positions(y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return selected_text(self.column, selection), "\n"
@@ -200,11 +205,11 @@ class Transcript(ScrollView, can_focus=True):
     # -- events of Textual ---------------------------------------------------------------------------------
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        self.viewport.scrolled(old_value, new_value)
+        self.viewport.note_scrolled(old_value, new_value)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self.painter.forget_look()
+        self.painter.drop_painted_rows()
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
@@ -212,7 +217,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def action_do(self, id: str) -> object:
         """Runs a key of the table by its id."""
-        return KEYS.do(id, self.keyboard)
+        return KEYS.run_key(id, self.keyboard)
 
     @on(events.Mount)
     @on(events.Focus)
@@ -233,4 +238,4 @@ class Transcript(ScrollView, can_focus=True):
     @on(events.Leave)
     @on(events.Click)
     def _on_mouse_event(self, event: events.Event) -> None:
-        self.mouse.take(event)
+        self.mouse.handle_event(event)

@@ -13,9 +13,18 @@ from textual.widget import Widget
 
 from widgets import textual_internals as textual_inside
 from widgets.transcript import messages
-from widgets.transcript.column import Anchor, Column, RowInSight, first_row, prompts_in_view, refresh_block
-from widgets.transcript.overlay import Overlay
+from widgets.transcript.blocks import NoteBlock
+from widgets.transcript.column import (
+    ABOVE_ALL,
+    Anchor,
+    Column,
+    LocatedRow,
+    first_row_of,
+    prompts_in_view,
+    refresh_block,
+)
 from widgets.transcript.painting.scrollbar import ScrollBarUpdater
+from widgets.transcript.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
@@ -24,21 +33,32 @@ if TYPE_CHECKING:
 class Viewport:
     """The scroll position and visible rows of a transcript."""
 
-    def __init__(self, widget: ScrollView, column: Column, overlay: Overlay, thumb: ScrollBarUpdater) -> None:
+    def __init__(
+        self,
+        widget: ScrollView,
+        column: Column,
+        overlay: RowMarks,
+        thumb: ScrollBarUpdater,
+        *,
+        fills_from_below: bool,
+    ) -> None:
+        """`fills_from_below`: blocks that do not fill the view are at its lower end, a first page in its middle."""
         self._widget = widget
+        self._fills_from_below = fills_from_below
         self._column = column
         self._overlay = overlay
-        self._thumb = thumb
+        self._scroll_bar = thumb
         self.is_following = True
+        self._covered_rows = 0
         self.new_below = 0
         """The number of blocks added since the view left the end."""
         self.prompts: tuple[str, ...] = ()
         """The user's prompts that begin in the visible rows."""
         self._is_setting = False
-        self._rows: list[RowInSight] = []
+        self._rows: list[LocatedRow] = []
         self._rows_key: tuple[int, int, int] | None = None
         self._version = 0
-        textual_inside.watch_size(widget, self._resizing)
+        textual_inside.watch_size(widget, self._keep_place_on_resize)
 
     # -- position ------------------------------------------------------------------------------------------
 
@@ -46,6 +66,11 @@ class Viewport:
     def width(self) -> int:
         """The width for rows in cells, without the scroll bar."""
         return max(4, self._widget.size.width - self._widget.styles.scrollbar_size_vertical)
+
+    @property
+    def text_width(self) -> int:
+        """The width for text, without the column of air before the scroll bar."""
+        return max(3, self.width - 1)
 
     @property
     def height(self) -> int:
@@ -57,49 +82,72 @@ class Viewport:
         return self._widget.scroll_offset.y
 
     @property
-    def rows(self) -> list[RowInSight]:
+    def rows(self) -> list[LocatedRow]:
         """The visible rows; a new list object if they changed."""
         key = (self._version, self.top, self.height)
         if key != self._rows_key:
-            self._rows = self._column.rows(self.top, self.height)
+            rows = self._column.rows(self.top, self.height)
+            above = self.blank_rows
+            self._rows = (
+                [LocatedRow(self._column.items[0], None, ABOVE_ALL)] * above + rows if above else rows
+            )
             self._rows_key = key
         return self._rows
 
-    def row_at(self, y: int) -> RowInSight | None:
+    @property
+    def blank_rows(self) -> int:
+        """The rows above blocks that do not fill the view."""
+        column = self._column
+        missing = self.height - column.heights.total
+        if missing <= 0 or not column.items or not self._fills_from_below:
+            return 0
+        last = column.items[-1].block
+        is_first_page = isinstance(last, NoteBlock) and last.is_centred
+        return missing // 2 if is_first_page else max(0, missing - self._covered_rows)
+
+    def lift_above(self, covered_rows: int) -> None:
+        """Moves blocks that do not fill the view above rows at its lower end that something covers."""
+        if covered_rows != self._covered_rows:
+            self._covered_rows = covered_rows
+            self.repaint()
+
+    def row_at(self, y: int) -> LocatedRow | None:
         rows = self.rows
         return rows[y] if 0 <= y < len(rows) else None
 
     # -- keeping the position ------------------------------------------------------------------------------
 
-    def _resizing(self) -> Callable[[bool], None]:
+    def _keep_place_on_resize(self) -> Callable[[bool], None]:
         anchor = self.remember_place()
 
         def resized(has_changed: bool) -> None:
-            self._thumb.forget()  # the scroll bar has old numbers
-            if self._widget.size.width and self.width != self._column.width:
-                self._column.resize(self.width)
-                self.restore(anchor)
+            self._scroll_bar.forget_shown()  # the scroll bar has old numbers
+            if self._widget.size.width and self.text_width != self._column.width:
+                self._column.resize(self.text_width)
+                self.restore_anchor(anchor)
             elif has_changed and self._column.width > 0:
-                self.restore(anchor)
+                self.restore_anchor(anchor)
 
         return resized
 
     def remember_place(self) -> Anchor | None:
         """Returns what must stay in place; None while the view follows the end."""
-        return None if self.is_following else self._column.anchor(self.top)
+        return None if self.is_following else self._column.remember_position(self.top)
 
-    def restore(self, anchor: Anchor | None) -> None:
-        """Moves the view back after a change."""
+    def restore_anchor(self, anchor: Anchor | None) -> None:
+        """Scrolls back to a remembered row after heights changed."""
         if self._column.width <= 0:
             return
         if anchor is None and self.is_following:
-            self.go_to_end()
+            self.jump_to_end()
         elif anchor is None:  # nothing was visible that could stay in place
-            self.commit(self._column.settle(0, self.height))
+            self.set_size_and_position(self._column.measure_visible(0, self.height))
         else:
-            self.commit(self._column.settle(self._column.place_of(anchor), self.height))
+            self.set_size_and_position(
+                self._column.measure_visible(self._column.position_of(anchor), self.height)
+            )
 
-    def change(self, item: Item, change: Callable[[], None]) -> None:
+    def change_item(self, item: Item, change: Callable[[], None]) -> None:
         """Changes a block while the view stays in place, or at the end."""
         index = self._column.index_of(item.block.id)
         if index is None:
@@ -112,7 +160,7 @@ class Viewport:
         anchor = self.remember_place()
         change()
         refresh_block(self._column, index)
-        self.restore(anchor)
+        self.restore_anchor(anchor)
 
     def toggle(self, item: Item) -> None:
         """Opens or closes a block. Its first line stays under the pointer if there are enough rows
@@ -121,26 +169,28 @@ class Viewport:
         if not item.can_expand or index is None:
             return
         if self._column.width <= 0:
-            self.change(item, lambda: item.toggle(self._column.expansion))
+            self.change_item(item, lambda: item.toggle(self._column.expansion))
             return
-        anchor, row = self._column.anchor(self.top), first_row(self._column, index) - self.top
+        anchor, row = self._column.remember_position(self.top), first_row_of(self._column, index) - self.top
         item.toggle(self._column.expansion)
         refresh_block(self._column, index)
         if row < 0:
-            self.restore(anchor)
+            self.restore_anchor(anchor)
         else:
-            self.commit(self._column.settle(max(0, first_row(self._column, index) - row), self.height))
+            self.set_size_and_position(
+                self._column.measure_visible(max(0, first_row_of(self._column, index) - row), self.height)
+            )
         self.set_following(self.top >= self._column.heights.total - self.height)
 
     def block_added(self, item: Item) -> None:
-        """Called when a block was added at the end."""
+        """Updates the view after a block was added at the end: follows it, or counts it as new."""
         if self._column.width <= 0:
             return
         if self.is_following:
-            self.go_to_end()
+            self.jump_to_end()
         else:
             self.new_below += 1
-            self.commit(self.top)
+            self.set_size_and_position(self.top)
 
     # -- moving --------------------------------------------------------------------------------------------
 
@@ -149,16 +199,16 @@ class Viewport:
             self.new_below = 0
         self.is_following = is_following
 
-    def follow(self) -> None:
+    def follow_end(self) -> None:
         """Scrolls to the end and follows it, for example after sending."""
         self.set_following(True)
-        self.go_to_end()
+        self.jump_to_end()
 
-    def go_to_end(self) -> None:
+    def jump_to_end(self) -> None:
         if self._column.width > 0:
-            self.commit(self._column.settle_end(self.height))
+            self.set_size_and_position(self._column.measure_last_screen(self.height))
 
-    def commit(self, y: int) -> None:
+    def set_size_and_position(self, y: int) -> None:
         """Sets size and position without laying out the screen."""
         widget = self._widget
         y = max(0, min(y, self._column.heights.total - self.height))
@@ -170,7 +220,7 @@ class Viewport:
             widget.set_reactive(Widget.scroll_y, float(y))  # pyright: ignore[reportArgumentType]
             widget.set_reactive(Widget.scroll_target_y, float(y))  # pyright: ignore[reportArgumentType]
         self._is_setting = False
-        self._thumb.sync()
+        self._scroll_bar.update_if_moved()
         self.repaint()
         prompts = prompts_in_view(self._column, self.top, self.height)
         if prompts != self.prompts:
@@ -180,14 +230,14 @@ class Viewport:
     def update_total(self) -> None:
         """Updates the total height after content below the view became longer."""
         self._set_total()
-        self._thumb.sync()
+        self._scroll_bar.update_if_moved()
 
     def _set_total(self) -> None:
         size = Size(self._column.width, self._column.heights.total)
         if size != self._widget.virtual_size:
             self._widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
 
-    def scrolled(self, old: float, new: float) -> None:
+    def note_scrolled(self, old: float, new: float) -> None:
         """Handles a move by Textual: from the scroll bar, or after a layout."""
         if not self._is_setting and self._column.width > 0:
             self.scroll_to(round(old), round(new))
@@ -196,14 +246,14 @@ class Viewport:
         """Scrolls to a row: exactly if it is near the old position, else by estimated heights."""
         height = self.height
         if y >= max(0, self._column.heights.total - height):
-            self.follow()
+            self.follow_end()
             return
         self.set_following(False)
         if abs(y - old) <= 2 * height:
-            y = self._column.shift(old, y - old, height)
+            y = self._column.position_after_scroll(old, y - old, height)
         else:
-            y = self._column.settle(y, height)
-        self.commit(y)
+            y = self._column.measure_visible(y, height)
+        self.set_size_and_position(y)
 
     def scroll_by(self, rows: int) -> None:
         """Scrolls by some rows, without animation."""
@@ -216,20 +266,20 @@ class Viewport:
     def scroll_to_top_row(self, y: int) -> None:
         """Scrolls an exact row to the top; at the end the view follows."""
         self.set_following(y >= self._column.heights.total - self.height)
-        self.commit(y)
+        self.set_size_and_position(y)
 
     # -- painting ------------------------------------------------------------------------------------------
 
-    def rows_changed(self) -> None:
+    def invalidate_rows(self) -> None:
         """Marks the visible rows as outdated."""
         self._version += 1
 
-    def forget_shown(self) -> None:
+    def invalidate_all(self) -> None:
         """Marks everything shown as outdated, including the scroll bar's marks."""
-        self._thumb.forget()
-        self.rows_changed()
+        self._scroll_bar.forget_shown()
+        self.invalidate_rows()
 
     def repaint(self) -> None:
-        """Repaints everything, also after a change of the overlay."""
-        self.rows_changed()
+        """Repaints all visible rows, also after a change of the marks over them."""
+        self.invalidate_rows()
         self._widget.refresh(self._widget.size.region)

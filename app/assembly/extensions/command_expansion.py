@@ -9,20 +9,25 @@ from typing import Any
 
 from app.assembly.assembled_session import AssembledSession
 from app.engine.core.prompt_intake import RequestRefused
-from app.extensions.command_hooks.foreign_tools import foreign_tool
+from app.extensions.command_hooks.claude_tools import claude_tool
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.resources.command_files import ShellPart, body_parts, mentioned_files
 from app.resources.paths import Paths
-from app.resources.prompt_templates import PromptTemplate, has_placeholder, split_arguments, substitute
+from app.resources.prompt_templates import (
+    PromptTemplate,
+    has_placeholder,
+    split_arguments,
+    substitute_placeholders,
+)
 from app.values.events import Event
 from app.values.models import Model
 from tools.effects import Effects
-from tools.files.presence import is_file
+from tools.files.existence import is_file
 from tools.results import ToolResult
 
 
 class CommandExpansion:
-    """Expands the commands of one session."""
+    """Expands the file-defined slash commands of one session."""
 
     def __init__(self, assembled: AssembledSession, paths: Paths) -> None:
         self._assembled = assembled
@@ -30,56 +35,59 @@ class CommandExpansion:
         self._limiting: PromptTemplate | None = None
         """The command whose `allowed-tools` limits the present run, or the next one."""
         self._former_model: Model | None = None
-        assembled.session.subscribe(self._finish_command, hears={"agent_settled"})
+        assembled.session.subscribe(self._restore_after_run, hears={"agent_settled"})
 
     async def expand(self, command: PromptTemplate, arguments: str) -> str:
-        """Returns the prompt of a command. Raises `RequestRefused` when a part of it cannot be made, so that
-        nothing is sent."""
+        """Returns the prompt of a file-defined slash command. Raises `RequestRefused` when a part of the prompt
+        cannot be made, so that nothing is sent."""
         words = split_arguments(arguments)
         parts = [part for part in body_parts(command.body) if part]
         await self._require_trust(command, parts)
         texts: list[str] = []
         for part in parts:
             if isinstance(part, ShellPart):
-                texts.append(await self._output_of(command, part, words))
+                texts.append(await self._shell_output(command, part, words))
             else:
-                texts.append(substitute(part, words))
+                texts.append(substitute_placeholders(part, words))
         if arguments.strip() and not has_placeholder(command.body):
             texts.append(f"\n\nArguments: {arguments.strip()}")
         own = "".join(text for part, text in zip(parts, texts, strict=False) if isinstance(part, str))
-        blocks = [await self._file(command, name) for name in mentioned_files(own) if self._is_file(name)]
-        await self._begin(command)
+        blocks = [
+            await self._file_block(command, name) for name in mentioned_files(own) if self._is_file(name)
+        ]
+        await self._apply_command(command)
         return "\n\n".join(("".join(texts).strip(), *blocks))
 
-    def refusal(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Says why the command of this run does not let a call run; empty if it does. Calls that only read are
-        never refused."""
+    def refusal_for(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Returns why the slash command that began this run does not allow a tool call; empty if it does. Calls
+        that only read are never refused."""
         command = self._limiting
         if command is None or command.allowed_tools is None:
             return ""
-        effects = self._assembled.session.tools.effects_of(name, arguments)
+        effects = self._assembled.session.tools.effects_of_call(name, arguments)
         if effects is not None and _only_reads(effects):
             return ""
         line = effects.runs.code if effects is not None and effects.runs is not None else None
-        if command.allowed_tools.allows((name, *foreign_tool(name, effects).names), line):
+        if command.allowed_tools.allows_call((name, *claude_tool(name, effects).names), line):
             return ""
         return f"/{command.name} allows only {', '.join(command.allowed_tools.entries)} in this run"
 
     async def _require_trust(self, command: PromptTemplate, parts: list[str | ShellPart]) -> None:
-        """Refuses a project's command that would run something once the files that the user trusted have
+        """Refuses a project's slash command that would run something once the files that the user trusted have
         changed."""
         is_theirs = command.path.is_relative_to(self._paths.top) and not command.path.is_relative_to(
             self._paths.home / ".claude"
         )
         runs = any(isinstance(part, ShellPart) for part in parts)
-        if is_theirs and runs and not await self._assembled.project.counts_async():
+        if is_theirs and runs and not await self._assembled.project_trust.check_async():
             raise RequestRefused(
-                f"/{command.name} was not sent: files of this folder have changed since you trusted it. /trust "
+                f"/{command.name} was not sent: files of this folder have changed since you trusted it. "
+                f"/trust "
                 "shows them."
             )
 
-    async def _output_of(self, command: PromptTemplate, part: ShellPart, words: tuple[str, ...]) -> str:
-        result = await self._call("bash", {"command": part.with_arguments(words)})
+    async def _shell_output(self, command: PromptTemplate, part: ShellPart, words: tuple[str, ...]) -> str:
+        result = await self._call_tool("bash", {"command": part.with_arguments(words)})
         if result.is_error:
             raise RequestRefused(f"/{command.name} was not sent: !`{part.command}` failed: {result.text}")
         return result.text.strip()
@@ -87,39 +95,40 @@ class CommandExpansion:
     def _is_file(self, name: str) -> bool:
         return is_file(self._paths.cwd / Path(name).expanduser())
 
-    async def _file(self, command: PromptTemplate, name: str) -> str:
-        result = await self._call("read", {"path": name})
+    async def _file_block(self, command: PromptTemplate, name: str) -> str:
+        result = await self._call_tool("read", {"path": name})
         if result.is_error:
             raise RequestRefused(f"/{command.name} was not sent: @{name} could not be read: {result.text}")
         return f'<file path="{name}">\n{result.text}\n</file>'
 
-    async def _call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
+    async def _call_tool(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
         return await self._assembled.session.calls.run(tool, arguments, f"command-{uuid.uuid4().hex[:8]}")
 
-    async def _begin(self, command: PromptTemplate) -> None:
-        """Puts the limits and the model of a command into force until the run has settled."""
+    async def _apply_command(self, command: PromptTemplate) -> None:
+        """Applies the tool limits and the model of a slash command until its run has settled."""
         if command.allowed_tools is not None:
             self._limiting = command
         if not command.model:
             return
-        session, choice = self._assembled.session, self._assembled.choice
+        session, choice = self._assembled.session, self._assembled.model_choice
         try:
             found = await asyncio.to_thread(select_model, command.model, choice.catalogue, choice.credentials)
         except ModelNotFound:
             session.events.notify(
-                f"/{command.name} names the model {command.model}, which is not there; the present one answers.",
+                f"/{command.name} asks for the model {command.model}, which is not available; the current "
+                f"model is used.",
                 "warning",
             )
             return
         if session.model is not None and not session.is_running and found.model != session.model:
             self._former_model = session.model
-            await session.models.use(found.model)
+            await session.models.use_model(found.model)
 
-    async def _finish_command(self, event: Event) -> None:
+    async def _restore_after_run(self, event: Event) -> None:
         self._limiting = None
         former, self._former_model = self._former_model, None
         if former is not None:
-            await self._assembled.session.models.use(former)
+            await self._assembled.session.models.use_model(former)
 
 
 def _only_reads(effects: Effects) -> bool:

@@ -11,7 +11,7 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 
 
-def requested_extensions(options: Options) -> ExtensionFlags:
+def extension_flags(options: Options) -> ExtensionFlags:
     return ExtensionFlags(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
 
 
@@ -19,13 +19,13 @@ def choose_extensions(
     options: Options, paths: Paths, settings: Settings, *, is_trusted: bool
 ) -> ChosenExtensions:
     """Returns the extensions and further folders of resources that are named for this folder."""
-    return choose_sources(paths, settings, requested_extensions(options), is_trusted=is_trusted)
+    return choose_sources(paths, settings, extension_flags(options), is_trusted=is_trusted)
 
 
 def make_extensions(options: Options, effective_settings: EffectiveSettings) -> Extensions:
     """Makes the session's `Extensions`, without loading any."""
     return Extensions(
         flags=options.extension_flags,
-        behind=options.value_behind,
+        behind=options.value_after_flag,
         limits=partial(hook_limits, effective_settings),
     )

@@ -22,11 +22,13 @@ async def load_extension_providers(
 
     def may_read(source: ExtensionSource) -> bool:
         is_named = source.origin == "settings" and effective_settings.origin("extensions") == "project"
-        return not (is_named or source.origin == "project") or project.counts()
+        return not (is_named or source.origin == "project") or project.is_trusted()
 
     extensions.may_read = may_read
     problems = await extensions.load(chosen.sources)
-    for extension in extensions.hooked.loaded:
+    for extension in extensions.hooks.loaded:
         for spec in extension.providers.values():
-            register_provider_models(spec, catalogue, credentials, owner=extension.owner_of(spec.name))
+            register_provider_models(
+                spec, catalogue, credentials, owner=extension.provider_owner_name(spec.name)
+            )
     return (*chosen.problems, *map(str, problems))

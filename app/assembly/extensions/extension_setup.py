@@ -7,14 +7,14 @@ from typing import Any, Literal
 import msgspec
 
 from app.assembly.assembled_session import AssembledSession
-from app.assembly.extensions.extension_choice import requested_extensions
+from app.assembly.extensions.extension_choice import extension_flags
 from app.assembly.extensions.session_resources import SessionResources
 from app.assembly.extensions.startup_summary import startup_summary
-from app.assembly.helper_sessions import offer_left_changes
+from app.assembly.helper_sessions import offer_leftover_changes
 from app.assembly.live_trust import untrusted_notice
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
 from app.extensions.hooks.event_forwarder import EventForwarder
 from app.extensions.hooks.payloads import ProjectTrust
@@ -25,7 +25,7 @@ from app.extensions.ui_protocol import Mode, Ui
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import TrustDecision, TrustQuestion, store_answer
 from app.values.user_errors import FileError
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 
 
 class ConnectedExtensions(msgspec.Struct, kw_only=True):
@@ -53,16 +53,16 @@ async def connect_extensions(
     """Loads and starts a session's extensions. Publishes their errors as events; raises for unknown flags only.
     `reloaded` is called after every reload, for any cause."""
     session, extensions = assembled.session, assembled.extensions
-    extensions.may_read = partial(_may_read, assembled)
+    extensions.may_read = partial(_may_load_source, assembled)
     resources = SessionResources(assembled, options, paths)
 
     async def reload() -> None:
-        bound.is_trusted = await assembled.project.counts_async()
-        resources.choose()
-        await extensions.reload(assembled.chosen.sources)
-        session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
+        bound.is_trusted = await assembled.project_trust.check_async()
+        resources.choose_resources()
+        await extensions.reload(assembled.chosen_extensions.sources)
+        session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
         resolve_missing_model(assembled)
-        await resources.discover(extensions, "reload")
+        await resources.read_resources(extensions, "reload")
         reloaded(extended)
 
     async def follow() -> None:
@@ -74,7 +74,7 @@ async def connect_extensions(
 
     async def trust(question: TrustQuestion, is_trusted: bool) -> None:
         apply_trust(
-            assembled, paths, requested_extensions(options), question, is_trusted=is_trusted, reason="answer"
+            assembled, paths, extension_flags(options), question, is_trusted=is_trusted, reason="answer"
         )
         bound.is_trusted = is_trusted
         await reload()
@@ -83,24 +83,24 @@ async def connect_extensions(
         session=session,
         mode=mode,
         ui=ui,
-        places=assembled.places,
+        session_paths=assembled.session_paths,
         registrations=RegistrationTables(
-            session, assembled.choice, assembled.registry, assembled.workspace.exchange
+            session, assembled.model_choice, assembled.registry, assembled.workspace.switch_operations
         ),
         settings=assembled.effective_settings.settings_as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
-        passed_variables=partial(_passed_variables, assembled),
+        passed_variables=partial(_child_environment, assembled),
         cache_dir=paths.cache_dir,
-        is_trusted=assembled.project.decision.is_trusted,
+        is_trusted=assembled.project_trust.decision.is_trusted,
         uses_context_files=not options.no_context_files,
         shutdown=shutdown,
         reload=reload,
-        expand=resources.expand,
-        refusal=resources.commands_of_files.refusal,
+        expand_prompt=resources.expand,
+        tool_refusal=resources.commands_of_files.refusal_for,
         file_commands=resources.commands,
     )
     extensions.bind(bound)
-    EventForwarder(extensions, assembled.hooks.catalogue).listen_to(session)
+    EventForwarder(extensions, assembled.hooks.catalogue).subscribe_to(session)
     extended = ConnectedExtensions(
         extensions=extensions,
         catalogue=assembled.hooks.catalogue,
@@ -108,37 +108,37 @@ async def connect_extensions(
         trust=trust,
         options=options,
     )
-    await _load(assembled, paths, options, extensions)
-    bound.is_trusted = assembled.project.decision.is_trusted
-    session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
+    await _load_extensions(assembled, paths, options, extensions)
+    bound.is_trusted = assembled.project_trust.decision.is_trusted
+    session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
     extended.options = _without_extension_flags(options, extended.catalogue)
-    resolve_missing_model(assembled, assembled.wishes.settle())
+    resolve_missing_model(assembled, assembled.initial_model.choose_model())
     refuse_without_prices(assembled, options)
-    await resources.discover(extensions, "startup")
+    await resources.read_resources(extensions, "startup")
     _report_start(assembled, resources, is_summary_shown=options.verbose and mode == "tui")
     await extensions.start()
-    await offer_left_changes(session, is_told=mode in ("tui", "rpc", "acp"))
-    assembled.ground.subscribe(follow)
+    await offer_leftover_changes(session, is_told=mode in ("tui", "rpc", "acp"))
+    assembled.working_folder.subscribe(follow)
     return extended
 
 
-def _passed_variables(assembled: AssembledSession) -> dict[str, str]:
+def _child_environment(assembled: AssembledSession) -> dict[str, str]:
     return child_variables(assembled.effective_settings.settings.shell.shell_pass_environment)
 
 
 def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) -> Options:
-    """Returns the options without words that are values of extensions' flags. Raises `UsageError` for a wrong
-    value."""
+    """Returns the command-line options without words that are values of extensions' flags. Raises `UsageError`
+    for a wrong value."""
     if wrong := catalogue.flag_errors():
         raise UsageError(wrong[0])
-    return options.without_values_of(catalogue.valued_flags())
+    return options.without_flag_values(catalogue.valued_flags())
 
 
 def _report_start(
     assembled: AssembledSession, resources: SessionResources, *, is_summary_shown: bool
 ) -> None:
     """`is_summary_shown`: the summary is part of the page; in other modes it goes to standard error."""
-    for text in (*assembled.chosen.problems, *resources.prompts.problems):
+    for text in (*assembled.chosen_extensions.problems, *resources.prompts.problems):
         assembled.session.events.notify(text, "warning")
     if is_summary_shown:
         assembled.session.events.notify(startup_summary(assembled, assembled.extensions))
@@ -147,16 +147,16 @@ def _report_start(
 def resolve_missing_model(assembled: AssembledSession, told: Sequence[str] = ()) -> None:
     """Looks for a model that was missing, after extensions have added theirs, and warns when it is still
     missing."""
-    assembled.choice.find_missing()
+    assembled.model_choice.retry_missing_model()
     for text in told:
         assembled.session.events.notify(text, "warning")
-    if assembled.choice.missing is not None:
-        assembled.session.events.notify(assembled.choice.missing_model_text, "warning")
+    if assembled.model_choice.missing_model is not None:
+        assembled.session.events.notify(assembled.model_choice.missing_model_text, "warning")
 
 
 def refuse_without_prices(assembled: AssembledSession, options: Options) -> None:
-    """Refuses a limit of cost for a model without prices, whose cost is always zero. Raises `UsageError`."""
-    model = assembled.choice.model
+    """Refuses a cost limit for a model without prices, whose cost is always zero. Raises `UsageError`."""
+    model = assembled.model_choice.model
     if options.max_cost is None or model is None or model.api == "offline":
         return
     if not (model.cost.input or model.cost.output):
@@ -166,51 +166,55 @@ def refuse_without_prices(assembled: AssembledSession, options: Options) -> None
         )
 
 
-def _may_read(assembled: AssembledSession, source: ExtensionSource) -> bool:
+def _may_load_source(assembled: AssembledSession, source: ExtensionSource) -> bool:
     """Whether an extension's file may be read: a project's own, or one named in its settings, only while the
     project is trusted."""
     is_named = source.origin == "settings" and assembled.effective_settings.origin("extensions") == "project"
-    return not (is_named or source.origin == "project") or assembled.project.counts()
+    return not (is_named or source.origin == "project") or assembled.project_trust.is_trusted()
 
 
-async def _load(assembled: AssembledSession, paths: Paths, options: Options, extensions: Extensions) -> None:
-    """Loads the extensions from outside the project, which may decide its trust, then the project's own, if
-    trusted."""
-    asked = requested_extensions(options)
-    if options.approve or options.no_approve or assembled.project.decision.question.is_empty:
-        await extensions.load(assembled.chosen.sources)
+async def _load_extensions(
+    assembled: AssembledSession, paths: Paths, options: Options, extensions: Extensions
+) -> None:
+    """Loads the extensions from outside the project, which may decide its trust, then the project's own, if the
+    project is trusted."""
+    asked = extension_flags(options)
+    if options.approve or options.no_approve or assembled.project_trust.decision.question.is_empty:
+        await extensions.load(assembled.chosen_extensions.sources)
         return
     await extensions.load(
         choose_sources(paths, assembled.effective_settings.settings, asked, is_trusted=False).sources
     )
-    await _ask_extensions(assembled, paths, asked, extensions)
-    loaded = {extension.name for extension in extensions.hooked.loaded}
-    await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
+    await _ask_extensions_about_trust(assembled, paths, asked, extensions)
+    loaded = {extension.name for extension in extensions.hooks.loaded}
+    await extensions.load(
+        [source for source in assembled.chosen_extensions.sources if source.name not in loaded]
+    )
 
 
 def _report_untrusted_parts(assembled: AssembledSession, mode: Mode) -> None:
-    if mode != "tui" and (left_out := untrusted_notice(assembled.project.decision)) is not None:
+    if mode != "tui" and (left_out := untrusted_notice(assembled.project_trust.decision)) is not None:
         assembled.session.events.notify(left_out, "warning")
 
 
 async def _trust_by_extensions(assembled: AssembledSession, paths: Paths, options: Options) -> bool | None:
-    """Asks extensions whether another folder is trusted, where there is no decision yet."""
-    if assembled.project.decision.reason != "not-asked":
+    """Asks extensions whether a folder is trusted for which no decision exists yet."""
+    if assembled.project_trust.decision.reason != "not-asked":
         return None
-    return await _ask_extensions(assembled, paths, requested_extensions(options), assembled.extensions)
+    return await _ask_extensions_about_trust(assembled, paths, extension_flags(options), assembled.extensions)
 
 
-async def _ask_extensions(
+async def _ask_extensions_about_trust(
     assembled: AssembledSession, paths: Paths, asked: ExtensionFlags, extensions: Extensions
 ) -> bool | None:
-    """Asks extensions whether the folder is trusted; None: none decides. None of the folder's own extensions
-    is loaded."""
-    question = assembled.project.decision.question
-    answer = await extensions.hooked.emit(
+    """Asks extensions whether the session's folder is trusted; None: no extension decides. The folder's own
+    extensions are not loaded."""
+    question = assembled.project_trust.decision.question
+    answer = await extensions.hooks.emit(
         "project_trust",
         ProjectTrust(
             cwd=paths.cwd,
-            items=tuple(item.line for item in question.items),
+            items=tuple(item.display_line for item in question.items),
         ),
     )
     if answer is None or answer.trusted == "undecided":
@@ -236,9 +240,11 @@ def apply_trust(
 ) -> None:
     """Applies a trust decision made after the settings were read: adds the project's settings, or removes
     them."""
-    assembled.project.answer(TrustDecision(is_trusted=is_trusted, reason=reason, question=question))
-    for problem in assembled.effective_settings.trust(is_trusted):
+    assembled.project_trust.set_decision(
+        TrustDecision(is_trusted=is_trusted, reason=reason, question=question)
+    )
+    for problem in assembled.effective_settings.set_trusted(is_trusted):
         assembled.session.events.notify(str(problem), "warning")
-    assembled.chosen = choose_sources(
+    assembled.chosen_extensions = choose_sources(
         paths, assembled.effective_settings.settings, asked, is_trusted=is_trusted
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SessionResources:
-    """The resources of a session, read at the start and again at every reload."""
+    """The prompt templates, skills and themes of a session, read at the start and again at every reload."""
 
     def __init__(self, assembled: AssembledSession, options: Options, paths: Paths) -> None:
         self.prompts = PromptTemplates()
@@ -32,52 +32,54 @@ class SessionResources:
         self._paths = paths
         self.commands_of_files = CommandExpansion(assembled, paths)
 
-    def choose(self) -> None:
-        """Chooses the extensions and the folders of all other resources again."""
+    def choose_resources(self) -> None:
+        """Chooses again which extensions and which folders of templates, skills and themes are used."""
         here = self._assembled
-        here.chosen = choose_extensions(
+        here.chosen_extensions = choose_extensions(
             self._options,
             self._paths,
             here.effective_settings.settings,
-            is_trusted=here.project.decision.is_trusted,
+            is_trusted=here.project_trust.decision.is_trusted,
         )
-        here.session.mcp.follow()
+        here.session.mcp.reload_configuration()
 
-    async def discover(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
-        """Reads the resource files, including those that extensions name."""
+    async def read_resources(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
+        """Reads the files of templates, skills and themes, including those that extensions name."""
         told = ResourcesDiscover(cwd=self._paths.cwd, reason=reason)
-        named = await extensions.hooked.emit("resources_discover", told)
+        named = await extensions.hooks.emit("resources_discover", told)
         skills, prompts, themes = (), (), ()
         if named is not None:
             skills, prompts, themes = map(
-                self._places, (named.skill_paths, named.prompt_paths, named.theme_paths)
+                self._resource_paths, (named.skill_paths, named.prompt_paths, named.theme_paths)
             )
-        here, trust = self._assembled, self._assembled.project.decision
-        self.prompts = self._find_prompts(prompts)
-        more_skills = (*here.chosen.skills, *skills)
+        here, trust = self._assembled, self._assembled.project_trust.decision
+        self.prompts = self._find_prompt_templates(prompts)
+        more_skills = (*here.chosen_extensions.skills, *skills)
         fresh = msgspec.structs.replace(
-            here.prompt.choice, is_trusted=trust.is_trusted, more_skills=more_skills
+            here.prompt.choice, is_trusted=trust.is_trusted, extension_skill_folders=more_skills
         )
         if reason == "reload" or fresh != here.prompt.choice:
             here.prompt.choice = fresh
             here.prompt.reload()
         if reason == "reload" or themes:
-            here.themes = load_themes(self._options, self._paths, trust, (*here.chosen.themes, *themes))
+            here.themes = load_themes(
+                self._options, self._paths, trust, (*here.chosen_extensions.themes, *themes)
+            )
 
-    def _find_prompts(self, more: tuple[Path, ...]) -> PromptTemplates:
-        named = self._places(self._options.prompt_template)
+    def _find_prompt_templates(self, more: tuple[Path, ...]) -> PromptTemplates:
+        named = self._resource_paths(self._options.prompt_template)
         if self._options.no_prompt_templates:
             own = msgspec.structs.replace(self._paths, agent_dir=Path(os.devnull))
             return find_prompts(own, is_trusted=False, more=named)
-        places = (*self._assembled.chosen.prompts, *more, *named)
+        places = (*self._assembled.chosen_extensions.prompts, *more, *named)
         return find_prompts(
             self._paths,
-            is_trusted=self._assembled.project.decision.is_trusted,
+            is_trusted=self._assembled.project_trust.decision.is_trusted,
             more=places,
-            commands=self._assembled.chosen.commands,
+            commands=self._assembled.chosen_extensions.commands,
         )
 
-    def _places(self, names: tuple[str, ...]) -> tuple[Path, ...]:
+    def _resource_paths(self, names: tuple[str, ...]) -> tuple[Path, ...]:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
 
     async def expand(self, text: str) -> str:
@@ -89,12 +91,12 @@ class SessionResources:
             called = skills.skill_called_by(text)
             if is_enabled and called is not None and self._is_readable(called):
                 return skills.expand(text) or text
-            template = self.prompts.called_by(text)
+            template = self.prompts.template_called_by(text)
             if template is not None and template[0].is_command:
                 prompt = await self.commands_of_files.expand(*template)
             else:
                 prompt = self.prompts.expand(text) or text
-            mentioned = skills.mentioned_in(prompt) if is_enabled else ()
+            mentioned = skills.skills_mentioned_in(prompt) if is_enabled else ()
             blocks = [skill.expand() for skill in mentioned if self._is_readable(skill)]
         except FileError as problem:
             here.session.events.notify(str(problem), "error")
@@ -106,9 +108,9 @@ class SessionResources:
         covers it."""
         here = self._assembled
         own = here.effective_settings.without_project().resources.skills
-        named = self._places(tuple(set(here.effective_settings.settings.resources.skills) - set(own)))
+        named = self._resource_paths(tuple(set(here.effective_settings.settings.resources.skills) - set(own)))
         is_theirs = any(skill.path.is_relative_to(place) for place in (self._paths.top, *named))
-        return not is_theirs or here.project.counts()
+        return not is_theirs or here.project_trust.is_trusted()
 
     def commands(self) -> "list[CommandInfo]":
         # Imports the values of RPC's answers, which only this list needs.

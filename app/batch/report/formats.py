@@ -5,15 +5,16 @@ import io
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from app.batch.report.figures import Comparison, Group, Report, ReportedRun
+from app.batch.report.figures import Comparison, Report, ReportedRun, RunGroup
 from app.printing import safe_text
 from app.values.usage import format_dollars
 from tools.amounts import bar, duration, pluralized, tokens
 
 _BAR_CELLS = 20
-_MAX_NAME = 40
-_WIDE = 120
-_HEAD = ("passed", "rate", "95 %", "cost p50", "p90", "total", "time p50", "p90", "tokens p50")
+_MAX_NAME_CHARS = 40
+_WIDE, _WIDEST = 120, 150
+_BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
+_COLUMN_NAMES = ("passed", "rate", "95 %", "cost p50", "p90", "total", "time p50", "p90", "tokens p50")
 _CSV_FIELDS = (
     *(
         "id",
@@ -52,24 +53,30 @@ _STYLE = (
 
 
 def terminal_lines(report: Report, columns: int) -> Iterator[str]:
-    """Returns the lines; bars and tokens are left out if there is no room for them."""
-    yield _sum(report)
+    """Returns the lines; bars, tokens and distributions are left out if there is no room for them."""
+    yield _total_line(report)
     cells = _BAR_CELLS if columns >= _WIDE else 0
-    head = _HEAD if cells else _HEAD[:-1]
+    head = (
+        (*_COLUMN_NAMES, *_distribution_headings(report))
+        if columns >= _WIDEST
+        else _COLUMN_NAMES
+        if cells
+        else _COLUMN_NAMES[:-1]
+    )
     for grouping in report.groupings:
-        names = [safe_text(group.name)[:_MAX_NAME] for group in grouping.groups]
+        names = [safe_text(group.name)[:_MAX_NAME_CHARS] for group in grouping.groups]
         width = max(len(grouping.by), *map(len, names))
-        rows = [_cells(group)[: len(head)] for group in grouping.groups]
+        rows = [_group_cells(group)[: len(head)] for group in grouping.groups]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         yield ""
-        yield f"{grouping.by:{width}}  {'':{cells}}  " + _aligned(head, widths)
+        yield f"{grouping.by:{width}}  {'':{cells}}  " + _align_cells(head, widths)
         for name, group, row in zip(names, grouping.groups, rows, strict=True):
             drawn = bar(group.rate.rate, 1.0, cells) if cells else ""
-            yield f"{name:{width}}  {drawn}  " + _aligned(row, widths)
+            yield f"{name:{width}}  {drawn}  " + _align_cells(row, widths)
     if report.comparisons:
         yield ""
         yield "On the same tasks (sign test; a small p speaks for a difference)"
-        yield from (f"  {_comparison(one)}" for one in report.comparisons)
+        yield from (f"  {_comparison_line(one)}" for one in report.comparisons)
     if report.failures:
         yield ""
         yield "Not passed"
@@ -77,18 +84,21 @@ def terminal_lines(report: Report, columns: int) -> Iterator[str]:
 
 
 def html_page(report: Report) -> str:
-    """Returns one self-contained file."""
+    """Returns a batch's report as one self-contained HTML page."""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         f"<title>Batch report</title><style>{_STYLE}</style><h1>Batch report</h1>",
-        f"<p>{escape(', '.join(report.batches))}</p><p>{escape(_sum(report))}</p>",
+        f"<p>{escape(', '.join(report.batches))}</p><p>{escape(_total_line(report))}</p>",
     ]
     for grouping in report.groupings:
         rows = "".join(_html_row(group) for group in grouping.groups)
-        head = "".join(f"<th>{escape(name)}</th>" for name in (grouping.by, "", *_HEAD))
+        head = "".join(
+            f"<th>{escape(name)}</th>"
+            for name in (grouping.by, "", *_COLUMN_NAMES, *_distribution_headings(report))
+        )
         parts.append(f"<h2>By {escape(grouping.by)}</h2><table><tr>{head}</tr>{rows}</table>")
     if report.comparisons:
-        items = "".join(f"<li>{escape(_comparison(one))}</li>" for one in report.comparisons)
+        items = "".join(f"<li>{escape(_comparison_line(one))}</li>" for one in report.comparisons)
         parts.append(
             f"<h2>On the same tasks</h2><p>Sign test; a small p speaks for a difference.</p><ul>{items}</ul>"
         )
@@ -103,7 +113,7 @@ def html_page(report: Report) -> str:
 
 
 def csv_text(runs: Sequence[ReportedRun]) -> str:
-    """Returns a line for each run."""
+    """Returns the runs of a batch's report as CSV, one line for each."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("batch", *_CSV_FIELDS))
@@ -112,41 +122,55 @@ def csv_text(runs: Sequence[ReportedRun]) -> str:
     return text.getvalue()
 
 
-def _sum(report: Report) -> str:
+def _total_line(report: Report) -> str:
     told = ", ".join(f"{count} {outcome}" for outcome, count in report.outcomes.items()) or "none"
     count, whole = sum(report.outcomes.values()), report.all
     return (
         f"{pluralized(count, 'run')}: {told}.\n{_percent(whole.rate.rate)} passed "
-        f"({_interval(whole)}), {format_dollars(report.spent)}, {duration(whole.seconds.total) or '0 s'} of work."
+        f"({_format_interval(whole)}), {format_dollars(report.spent)}, "
+        f"{duration(whole.seconds.total) or '0 s'} of work."
     )
 
 
-def _cells(group: Group) -> tuple[str, ...]:
+def _group_cells(group: RunGroup) -> tuple[str, ...]:
     return (
         f"{group.rate.passed}/{group.rate.of}",
         _percent(group.rate.rate),
-        _interval(group),
+        _format_interval(group),
         format_dollars(group.cost.median),
         format_dollars(group.cost.ninety),
         format_dollars(group.cost.total),
         duration(group.seconds.median) or "0 s",
         duration(group.seconds.ninety) or "0 s",
         tokens(round(group.tokens.median)),
+        _distribution_bars(group.cost.bins),
+        _distribution_bars(group.seconds.bins),
     )
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _distribution_headings(report: Report) -> tuple[str, str]:
+    whole = report.all
+    return f"cost 0–{format_dollars(whole.cost.most)}", f"time 0–{duration(whole.seconds.most) or '0 s'}"
+
+
+def _distribution_bars(bins: Sequence[int]) -> str:
+    """Draws a distribution as upright bars; any run is visible."""
+    most = max(bins, default=0)
+    return "".join(_BAR_CHARACTERS[-(-8 * count // most)] for count in bins) if most else ""
+
+
+def _align_cells(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
 
 
-def _html_row(group: Group) -> str:
+def _html_row(group: RunGroup) -> str:
     low, high, rate = (round(100 * one, 2) for one in (group.rate.low, group.rate.high, group.rate.rate))
     drawn = f"<div class=bar><i style='left:{low}%;width:{high - low:.2f}%'></i><b style='left:{rate}%'></b></div>"
-    cells = "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group))
+    cells = "".join(f"<td>{escape(cell)}</td>" for cell in _group_cells(group))
     return f"<tr><td>{escape(group.name)}</td><td>{drawn}</td>{cells}</tr>"
 
 
-def _comparison(one: Comparison) -> str:
+def _comparison_line(one: Comparison) -> str:
     better = f"{one.first} is better on {one.first_better}, {one.second} on {one.second_better}"
     return f"{one.first} and {one.second} on {pluralized(one.tasks, 'task')}: {better}, p = {one.p:.3g}"
 
@@ -155,5 +179,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _interval(group: Group) -> str:
+def _format_interval(group: RunGroup) -> str:
     return f"{100 * group.rate.low:.0f}–{100 * group.rate.high:.0f} %"

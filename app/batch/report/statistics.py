@@ -5,7 +5,8 @@ from math import comb, sqrt
 
 import msgspec
 
-_Z = 1.959963984540054
+_BIN_COUNT = 8
+_Z_95_PERCENT = 1.959963984540054
 """The normal quantile of a two-sided interval of 95 %."""
 
 
@@ -24,27 +25,41 @@ class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
     ninety: float
     most: float
     total: float
+    bins: tuple[int, ...] = ()
+    """How many values there are in each of equal parts from 0 to the largest value of all groups."""
 
 
-def rate_of(passed: int, of: int) -> Rate:
+def compute_rate(passed: int, of: int) -> Rate:
     """Computes the rate; Wilson's interval also holds for few runs, and never leaves 0 to 1."""
     if not of:
         return Rate(passed=0, of=0, rate=0.0, low=0.0, high=1.0)
-    rate, square = passed / of, _Z * _Z
+    rate, square = passed / of, _Z_95_PERCENT * _Z_95_PERCENT
     middle = (rate + square / (2 * of)) / (1 + square / of)
-    half = _Z / (1 + square / of) * sqrt(rate * (1 - rate) / of + square / (4 * of * of))
+    half = _Z_95_PERCENT / (1 + square / of) * sqrt(rate * (1 - rate) / of + square / (4 * of * of))
     low = 0.0 if passed == 0 else max(0.0, middle - half)
     high = 1.0 if passed == of else min(1.0, middle + half)
     return Rate(passed=passed, of=of, rate=rate, low=low, high=high)
 
 
-def quantiles_of(values: Sequence[float]) -> Quantiles:
+def compute_quantiles(values: Sequence[float], most: float = 0.0) -> Quantiles:
+    """Computes the quantiles; with `most`, the largest value of all groups, also the distribution."""
     ordered = sorted(values)
     if not ordered:
         return Quantiles(median=0.0, ninety=0.0, most=0.0, total=0.0)
     return Quantiles(
-        median=_quantile(ordered, 0.5), ninety=_quantile(ordered, 0.9), most=ordered[-1], total=sum(ordered)
+        median=_quantile(ordered, 0.5),
+        ninety=_quantile(ordered, 0.9),
+        most=ordered[-1],
+        total=sum(ordered),
+        bins=_count_by_bin(ordered, most) if most > 0 else (),
     )
+
+
+def _count_by_bin(values: Sequence[float], most: float) -> tuple[int, ...]:
+    counts = [0] * _BIN_COUNT
+    for value in values:
+        counts[min(_BIN_COUNT - 1, int(_BIN_COUNT * max(0.0, value) / most))] += 1
+    return tuple(counts)
 
 
 def sign_test(better: int, worse: int) -> float:

@@ -20,7 +20,7 @@ bayou acp --login         sign in to a provider, in a terminal
 
 Put `bayou acp` where your editor asks for the command of an agent; docs/acp.md has the lines for Zed, JetBrains, VS
 Code, neovim and Toad. Flags that choose models, tools, permissions and resources apply to every session: bayou --help
-lists them. The editor opens sessions, so the flags that name one do not apply.
+lists them. Flags that name a session do not apply: the editor opens sessions.
 """
 
 
@@ -29,8 +29,8 @@ def run(words: list[str]) -> int:
         print_text(USAGE)
         return 0
     if "--login" in words:
-        return _log_in()
-    words, log_file = _without_log(words)
+        return _sign_in_on_terminal()
+    words, log_file = _split_log_flag(words)
     options = options_from(["--mode", "acp", *words])
     paths = Paths.from_env(os.environ, current_folder())
     make_folders_private(paths)
@@ -50,7 +50,7 @@ def serve(options: Options, paths: Paths, log_file: Path | None = None) -> int:
         raise UsageError(f"--log {log_file}: {problem.strerror or problem}.") from None
 
 
-def _log_in() -> int:
+def _sign_in_on_terminal() -> int:
     from app.cli.commands.auth_command import run as run_auth  # noqa: PLC0415  (needs no session)
 
     try:
@@ -62,7 +62,7 @@ def _log_in() -> int:
     return run_auth(["login", provider])
 
 
-def _without_log(words: list[str]) -> tuple[list[str], Path | None]:
+def _split_log_flag(words: list[str]) -> tuple[list[str], Path | None]:
     if "--log" not in words:
         return words, None
     at = words.index("--log")

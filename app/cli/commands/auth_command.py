@@ -8,6 +8,7 @@ import getpass
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -18,17 +19,19 @@ from app.assembly.options import Options, UsageError
 from app.cli.change_folder import current_folder
 from app.exit_codes import INTERRUPTED
 from app.printing import print_json, print_line, print_note
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError, Credentials
-from app.providers.model_stream import StreamOptions
+from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS, unknown_provider
+from app.providers.models.known_providers import PROVIDERS, SEARCH_SERVICES, unknown_provider_text
 from app.providers.models.model_names import ModelNotFound, select_model
-from app.providers.registry import Registry
 from app.providers.signin.interface import SignIn
-from app.providers.signin.key_check import Check, KeyChecker
+from app.providers.signin.key_check import CheckKey, KeyChecker, KeyCheckResult
 from app.resources.paths import Paths, docs_dir
 from app.resources.private_folders import make_folders_private
 from app.resources.settings.effective_settings import EffectiveSettings
+from app.resources.settings.settings import Settings
+from tools.base import ToolError
 from tools.running.browser import open_page
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
@@ -45,15 +48,15 @@ class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
 
 async def check_credential(provider: str, credentials: Credentials) -> CredentialState:
     """Checks whether there is a readable credential. Makes no request, except to refresh a sign-in."""
-    source = credentials.source(provider)
+    source = credentials.source_of(provider)
     if source is None:
         return CredentialState(
             provider=provider, state="not_ready", detail=f"No key is configured for {provider}."
         )
     known = PROVIDERS.get(provider)
-    if known is not None and known.missing_package:
+    if known is not None and known.missing_package_text:
         return CredentialState(
-            provider=provider, state="not_ready", source=source, detail=known.missing_package
+            provider=provider, state="not_ready", source=source, detail=known.missing_package_text
         )
     try:
         await credentials.resolve(provider)
@@ -63,7 +66,7 @@ async def check_credential(provider: str, credentials: Credentials) -> Credentia
 
 
 async def sign_in(
-    provider: str, credentials: Credentials, ui: "TerminalUi", ask: Check, *, with_key: bool, page: str
+    provider: str, credentials: Credentials, ui: "TerminalUi", ask: CheckKey, *, with_key: bool, page: str
 ) -> str:
     """Signs in with an account where the provider offers it and it is wanted, else with a key, which `ask`
     checks. Returns a sentence about the result. Raises `CredentialError`."""
@@ -72,14 +75,14 @@ async def sign_in(
         key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
         if not key:
             raise CredentialError("No key was entered. Run the command again and paste the key.")
-        checked = await ask(provider, await credentials.of_key(provider, key))
+        checked = await ask(provider, await credentials.credential_of_key(provider, key))
         if checked.state == "refused":
             raise CredentialError(f"{provider} rejected this key, so it was not stored. {checked.text}")
         await credentials.store_key(provider, key)
         if checked.state == "unknown":
             return f"The key could not be checked: {checked.text}"
         return f"{provider} accepts the key. {checked.text}".strip()
-    await credentials.store(provider, await sign_in.login(ui))
+    await credentials.store_entry(provider, await sign_in.login(ui))
     return ""
 
 
@@ -91,7 +94,7 @@ def _sign_in_choices(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
 
 
 class TerminalUi:
-    """Asks and answers on the terminal, line by line."""
+    """Implements the dialog of a sign-in on the terminal, line by line."""
 
     def __init__(self, *, opens_browser: bool = True) -> None:
         self._opens_browser = opens_browser
@@ -132,16 +135,35 @@ class TerminalUi:
         try:
             return options[int(chosen) - 1][0]
         except (ValueError, IndexError):
-            raise CredentialError(f"'{chosen}' is not one of the numbers.") from None
+            raise CredentialError(
+                f"'{chosen}' is not one of the numbers. Run the command again and type a number of the list."
+            ) from None
 
     def progress(self, text: str) -> None:
         print_line(text, flush=True)
 
 
+async def check_search_key(settings: Settings, name: str, given: Credential) -> KeyCheckResult:
+    """Checks the key of a search service with a small search."""
+    from app.web.search_services import KeyRefused, ServiceSearch  # noqa: PLC0415  (only these keys need it)
+
+    async def credential(name: str) -> Credential:
+        return given
+
+    try:
+        await ServiceSearch(name, settings, credential).search("weather", 1)
+    except KeyRefused as problem:
+        return KeyCheckResult(state="refused", text=str(problem))
+    except ToolError as problem:
+        return KeyCheckResult(state="unknown", text=str(problem))
+    return KeyCheckResult(state="accepted")
+
+
 def run(words: list[str]) -> int:
     paths = Paths.from_env(os.environ, current_folder())
     make_folders_private(paths)
-    network = EffectiveSettings(paths).settings.network
+    settings = EffectiveSettings(paths).settings
+    network = settings.network
     return run_auth(
         words,
         paths.agent_dir,
@@ -151,6 +173,7 @@ def run(words: list[str]) -> int:
         load_extension_models=lambda catalogue, credentials: load_extension_providers(
             Options(), paths, catalogue, credentials
         ),
+        check_service=None if network.offline else partial(check_search_key, settings),
     )
 
 
@@ -161,14 +184,16 @@ def run_auth(
     *,
     options: StreamOptions | None = None,
     load_extension_models: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None = None,
+    check_service: CheckKey | None = None,
     page: str = "",
 ) -> int:
     """Runs `bayou auth …` and returns its exit code.
 
     `options` configures requests; with None none are sent. `load_extension_models` adds the models of
-    extensions. `page` is the help page about registering an application.
+    extensions. `check_service` checks the key of a search service. `page` is the help page about registering an
+    application.
     """
-    parser = _parser()
+    parser = _make_parser()
     try:
         given = parser.parse_args(words)
     except SystemExit as end:
@@ -177,7 +202,11 @@ def run_auth(
     for problem in credentials.problems:
         print_note(problem)
     try:
-        return asyncio.run(_run(given, agent_dir, env, credentials, options, load_extension_models, page))
+        return asyncio.run(
+            _run_action(
+                given, agent_dir, env, credentials, options, load_extension_models, check_service, page
+            )
+        )
     except (CredentialError, ModelNotFound) as problem:
         print_note(str(problem))
         return 1
@@ -185,22 +214,25 @@ def run_auth(
         return INTERRUPTED
 
 
-async def _run(
+async def _run_action(
     given: argparse.Namespace,
     agent_dir: Path,
     env: Mapping[str, str],
     credentials: Credentials,
     options: StreamOptions | None,
     load_extension_models: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None,
+    check_service: CheckKey | None,
     page: str,
 ) -> int:
     match given.action:
         case "login":
-            catalogue, registry = ModelCatalogue.load(agent_dir, env=env), Registry()
+            catalogue, registry = ModelCatalogue.load(agent_dir, env=env), AdapterRegistry()
             if load_extension_models is not None:
                 await load_extension_models(catalogue, credentials)
             _refuse_unknown(given.provider, catalogue, credentials)
-            ask = KeyChecker(catalogue, registry, lambda: options)
+            ask: CheckKey = KeyChecker(catalogue, registry, lambda: options)
+            if given.provider in SEARCH_SERVICES and check_service is not None:
+                ask = check_service
             ui = TerminalUi(opens_browser=not given.no_browser)
             # Piped input is a key.
             with_key = given.api_key or not sys.stdin.isatty()
@@ -213,7 +245,7 @@ async def _run(
             print_line(f"Stored the key for {given.provider} in {agent_dir / 'auth.json'}.")
             return 0
         case "logout":
-            found = await credentials.forget(given.provider)
+            found = await credentials.remove_stored(given.provider)
             print_line(
                 f"Removed the key for {given.provider}."
                 if found
@@ -221,10 +253,10 @@ async def _run(
             )
             return 0
         case _:
-            return await _check(given, agent_dir, env, credentials)
+            return await _check_provider(given, agent_dir, env, credentials)
 
 
-async def _check(
+async def _check_provider(
     given: argparse.Namespace, agent_dir: Path, env: Mapping[str, str], credentials: Credentials
 ) -> int:
     provider = given.provider or given.named_provider
@@ -235,8 +267,10 @@ async def _check(
         _refuse_unknown(provider, ModelCatalogue.load(agent_dir, env=env), credentials)
         providers = [provider]
     else:
-        names = ModelCatalogue.load(agent_dir, env=env).providers
-        providers = [name for name in names if credentials.has(name)]
+        names = (*ModelCatalogue.load(agent_dir, env=env).providers, *SEARCH_SERVICES)
+        providers = [name for name in names if credentials.has_credential(name)]
+        if not providers and not given.json:
+            print_note("There is no key and no sign-in. Store one: bayou auth login PROVIDER.")
     checks = [await check_credential(name, credentials) for name in providers]
     for result in checks:
         if given.json:
@@ -252,30 +286,35 @@ async def _check(
 
 def _refuse_unknown(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> None:
     """Raises `CredentialError` with similar names. An extension's provider with a key is known, too."""
-    is_signed_in_to = provider in credentials.sign_ins or credentials.has(provider)
-    if provider not in catalogue.providers and not is_signed_in_to:
-        raise CredentialError(unknown_provider(provider, catalogue.providers))
+    is_signed_in_to = provider in credentials.sign_ins or credentials.has_credential(provider)
+    names = (*catalogue.providers, *SEARCH_SERVICES)
+    if provider not in names and not is_signed_in_to:
+        raise CredentialError(unknown_provider_text(provider, names))
 
 
-class _Parser(argparse.ArgumentParser):
+class _UsageErrorParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: {message}. See {self.prog} --help.")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="bayou auth", description="Manage API keys and sign-ins of model providers.")
+def _make_parser() -> argparse.ArgumentParser:
+    parser = _UsageErrorParser(
+        prog="bayou auth", description="Manage API keys and sign-ins of model providers."
+    )
     actions = parser.add_subparsers(dest="action", required=True)
     signing_in = actions.add_parser("login", help="store an API key, or sign in with an account")
     signing_in.add_argument("provider")
     signing_in.add_argument(
-        "--api-key", action="store_true", help="ask for an API key even where an account could sign in"
+        "--api-key", action="store_true", help="use an API key even if an account can sign in"
     )
     signing_in.add_argument(
         "--no-browser", action="store_true", help="print the sign-in address instead of opening a browser"
     )
     signing_out = actions.add_parser("logout", help="remove the stored key or sign-in")
     signing_out.add_argument("provider")
-    checking = actions.add_parser("check", help="check whether a key works; exit code 0, 1 or 2")
+    checking = actions.add_parser(
+        "check", aliases=["list"], help="check whether a key works; exit code 0, 1 or 2"
+    )
     checking.add_argument("provider", nargs="?", help="default: all that have a key")
     checking.add_argument("--provider", dest="named_provider")
     checking.add_argument("--model")

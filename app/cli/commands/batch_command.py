@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, assert_never, get_args
@@ -9,14 +10,24 @@ from typing import Any, assert_never, get_args
 import msgspec
 
 from app.assembly.options import UsageError
-from app.assembly.signals import ENDING_SIGNALS, on_signals
+from app.assembly.signals import ENDING_SIGNALS, handle_signals
 from app.batch.batch_runs import BatchRequest, read_batch, run_batch
-from app.batch.pool import BatchEnded, BatchEvent, BatchPool, BatchStarted, End, RunEnded, RunStarted
+from app.batch.cluster.connection import check_address
+from app.batch.pool import (
+    BatchEnded,
+    BatchEndReason,
+    BatchEvent,
+    BatchNotice,
+    BatchPool,
+    BatchStarted,
+    RunEnded,
+    RunStarted,
+)
 from app.batch.results import OUTCOMES
-from app.batch.tasks import Defaults, Permissions, Run, TaskFields, Thinking
+from app.batch.tasks import BatchDefaults, Permissions, Run, TaskFields, Thinking
 from app.batch.workspaces import find_commits
 from app.cli.change_folder import current_folder
-from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT
+from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT_REACHED
 from app.printing import print_json, print_line, print_text
 from app.resources.paths import Paths
 from app.values.usage import format_dollars
@@ -27,42 +38,46 @@ from tools.amounts import duration, pluralized, tokens
 _USAGE = """\
 bayou batch TASKS --out DIR [options] [-- OPTIONS OF EACH RUN]
 bayou batch report DIR [DIR…] [--html FILE] [--csv FILE] [--json-report]
+bayou batch show|apply|push DIR [ID…]
 
 Runs the tasks of a file (.jsonl, .yaml, .csv), each in a separate bayou process and folder, and appends
-results to DIR/results.jsonl. The same command continues after an interruption.
+results to DIR/results.jsonl. After an interruption, run the same command again to continue.
 
   --out DIR            folder of the batch: results, patches, sessions
-  --jobs N             how many runs at a time (the number of cores)
-  --dry-run            show what would run and what it may cost at most
-  --retry OUTCOMES     run those with these outcomes again: failed,limit,error,timeout,cancelled
-  --budget USD         stop everything once this much is spent
-  --work DIR           where the folders of the runs are made (~/.local/state/bayou/batches)
+  --jobs N             runs at the same time (default: number of cores)
+  --cluster ADDRESS    run on the workers of a Dask scheduler; local:N starts N workers on this machine
+  --dry-run            show what would run and its maximum cost
+  --retry OUTCOMES     repeat runs with these outcomes: failed,limit,error,timeout,cancelled
+  --budget USD         stop the batch once this much is spent
+  --work DIR           parent of the runs' working folders (~/.local/state/bayou/batches)
   --json               print events as JSON, one a line
 
-For tasks that do not say otherwise:
+Defaults for tasks that do not set these themselves:
   --prompt TEXT        the prompt; {{field}} is a field of the task
-  --prompt-file FILE   the same from a file
+  --prompt-file FILE   read the prompt from a file
   --folder DIR         work in copies of this folder
   --repo DIR           work in clones of this git repository
-  --rev REVISION       at this revision
-  --models A,B         a run with each of these models
-  --repeat N           so many runs with each
+  --rev REVISION       revision to check out (with --repo)
+  --models A,B         run each task with each of these models
+  --repeat N           run each task N times with each model
   --thinking LEVEL     how much the model thinks
   --tools NAMES        use only these tools
   --permissions MODE   read-only, ask, auto-edit (the default: commands run in the sandbox) or full
   --setup COMMAND      runs before the agent
-  --check COMMAND      runs after the agent; the run has passed when it exits with 0
+  --check COMMAND      runs after the agent; the run passes if it exits with 0
   --max-turns N, --max-cost USD, --max-tokens N, --time-limit SECONDS (3600)
   --setup-limit SECONDS, --check-limit SECONDS (600)
 """
-_TEXTS = ("prompt", "folder", "repo", "rev", "thinking", "tools", "permissions", "setup", "check")
+_TEXT_FLAGS = ("prompt", "folder", "repo", "rev", "thinking", "tools", "permissions", "setup", "check")
 _COUNT_FLAGS = ("max-turns", "max-tokens")
 _AMOUNT_FLAGS = ("max-cost", "time-limit", "setup-limit", "check-limit")
-_FLAGS = frozenset((*_TEXTS, *_COUNT_FLAGS, *_AMOUNT_FLAGS))
-_BATCH_FLAGS = frozenset(("out", "jobs", "retry", "budget", "work", "models", "repeat", "prompt-file"))
+_TASK_FLAGS = frozenset((*_TEXT_FLAGS, *_COUNT_FLAGS, *_AMOUNT_FLAGS))
+_BATCH_FLAGS = frozenset(
+    ("out", "jobs", "cluster", "retry", "budget", "work", "models", "repeat", "prompt-file")
+)
 _SWITCHES = frozenset(("dry-run", "json"))
-_TIME_LIMIT = 3_600.0
-_SHOWN_RUNS = 20
+_DEFAULT_TIME_LIMIT_SECONDS = 3_600.0
+_MAX_SHOWN_RUNS = 20
 
 
 def run(words: list[str]) -> int:
@@ -70,22 +85,28 @@ def run(words: list[str]) -> int:
         print_text(_USAGE)
         return 0
     if words[0] == "report":
-        from app.cli.commands.batch_report import run as run_report  # noqa: PLC0415  (a subcommand of its own)
+        from app.cli.commands.batch_report import run as run_report  # noqa: PLC0415  (a separate subcommand)
 
         return run_report(words[1:])
-    asked = _read(words)
+    if words[0] in ("show", "apply", "push"):
+        from app.cli.commands.batch_patches import run as run_patches  # noqa: PLC0415  (as above)
+
+        return run_patches(words[0], words[1:])
+    asked = _parse_arguments(words)
     is_dry = "dry-run" in asked.switches
     if "out" not in asked.values and not is_dry:
         raise UsageError("bayou batch needs --out DIR: the folder that results are written to.")
     try:
-        request = _request(asked)
-        return asyncio.run(_dry_run(request) if is_dry else _run(request, is_json="json" in asked.switches))
+        request = _batch_request(asked)
+        return asyncio.run(
+            _dry_run(request) if is_dry else _run_batch(request, is_json="json" in asked.switches)
+        )
     except UserError as problem:
         raise UsageError(str(problem)) from None
 
 
-class _Words(msgspec.Struct, frozen=True):
-    """The command line, split."""
+class _BatchArguments(msgspec.Struct, frozen=True):
+    """The parsed command line of `bayou batch`."""
 
     tasks: str
     values: dict[str, str]
@@ -93,7 +114,7 @@ class _Words(msgspec.Struct, frozen=True):
     options: tuple[str, ...]
 
 
-def _read(words: list[str]) -> _Words:
+def _parse_arguments(words: list[str]) -> _BatchArguments:
     rest, values, switches, files = list(words), dict[str, str](), set[str](), list[str]()
     options: tuple[str, ...] = ()
     while rest:
@@ -106,7 +127,7 @@ def _read(words: list[str]) -> _Words:
             name, separator, inline = word[2:].partition("=")
             if name in _SWITCHES and not separator:
                 switches.add(name)
-            elif name in _FLAGS or name in _BATCH_FLAGS:
+            elif name in _TASK_FLAGS or name in _BATCH_FLAGS:
                 if not separator and not rest:
                     raise UsageError(f"--{name} needs a value. bayou batch --help lists the options.")
                 values[name] = inline if separator else rest.pop(0)
@@ -114,38 +135,39 @@ def _read(words: list[str]) -> _Words:
                 raise UsageError(f"Unknown option: {word}. bayou batch --help lists the options.")
     if len(files) != 1:
         raise UsageError("bayou batch takes one file of tasks. bayou batch --help shows how it is used.")
-    return _Words(files[0], values, frozenset(switches), options)
+    return _BatchArguments(files[0], values, frozenset(switches), options)
 
 
-def _request(asked: _Words) -> BatchRequest:
+def _batch_request(asked: _BatchArguments) -> BatchRequest:
     base, values = current_folder(), asked.values
     paths = Paths.from_env(os.environ, base)
     work = values.get("work")
     return BatchRequest(
         tasks=(base / Path(asked.tasks).expanduser()).resolve(),
         out=(base / Path(values.get("out", "")).expanduser()).resolve(),
-        home=paths.home,
-        defaults=Defaults(
-            fields=_defaults(values, base),
+        paths=paths,
+        defaults=BatchDefaults(
+            fields=_default_task_fields(values, base),
             models=tuple(filter(None, (one.strip() for one in values.get("models", "").split(",")))),
-            repeat=_count("repeat", values.get("repeat", "1")),
+            repeat=_parse_count("repeat", values.get("repeat", "1")),
             options=asked.options,
-            base=base,
+            base_folder=base,
         ),
-        jobs=_count("jobs", values.get("jobs", str(os.cpu_count() or 1))),
+        jobs=_parse_count("jobs", values["jobs"]) if "jobs" in values else None,
+        cluster=check_address(values["cluster"]) if "cluster" in values else None,
         budget=_parse_amount("budget", values["budget"]) if "budget" in values else None,
-        retry=frozenset(_outcome(one) for one in values["retry"].split(","))
+        retry=frozenset(_parse_outcome(one) for one in values["retry"].split(","))
         if "retry" in values
         else frozenset(),
         work=base / Path(work).expanduser() if work is not None else None,
     )
 
 
-def _defaults(values: dict[str, str], base: Path) -> TaskFields:
-    fields: dict[str, Any] = {name: values[name] for name in _TEXTS if name in values}
+def _default_task_fields(values: dict[str, str], base: Path) -> TaskFields:
+    fields: dict[str, Any] = {name: values[name] for name in _TEXT_FLAGS if name in values}
     for name in _COUNT_FLAGS:
         if name in values:
-            fields[name.replace("-", "_")] = _count(name, values[name])
+            fields[name.replace("-", "_")] = _parse_count(name, values[name])
     for name in _AMOUNT_FLAGS:
         if name in values:
             fields[name.replace("-", "_")] = _parse_amount(name, values[name])
@@ -155,13 +177,13 @@ def _defaults(values: dict[str, str], base: Path) -> TaskFields:
     if "prompt-file" in values:
         if "prompt" in fields:
             raise UsageError("--prompt and --prompt-file cannot be used together.")
-        fields["prompt"] = _text_of(base / Path(values["prompt-file"]).expanduser())
+        fields["prompt"] = _read_text_file(base / Path(values["prompt-file"]).expanduser())
     if "folder" in fields and "repo" in fields:
         raise UsageError("--folder and --repo cannot be used together.")
-    return TaskFields(**{"permissions": "auto-edit", "time_limit": _TIME_LIMIT, **fields})
+    return TaskFields(**{"permissions": "auto-edit", "time_limit": _DEFAULT_TIME_LIMIT_SECONDS, **fields})
 
 
-def _text_of(file: Path) -> str:
+def _read_text_file(file: Path) -> str:
     from app.resources.text_files import read_text  # noqa: PLC0415  (only for this option)
 
     text = read_text(file)
@@ -170,7 +192,7 @@ def _text_of(file: Path) -> str:
     return text
 
 
-def _count(name: str, text: str) -> int:
+def _parse_count(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 999_999_999):
         raise UsageError(f"--{name} {text}: use a whole number from 1 on.")
     return int(text)
@@ -186,7 +208,7 @@ def _parse_amount(name: str, text: str) -> float:
     return amount
 
 
-def _outcome(text: str) -> Any:
+def _parse_outcome(text: str) -> Any:
     known = [one for one in OUTCOMES if one != "passed"]
     if text not in known:
         raise UsageError(f"--retry {text}: not one of {', '.join(known)}.")
@@ -195,35 +217,39 @@ def _outcome(text: str) -> Any:
 
 async def _dry_run(request: BatchRequest) -> int:
     batch = read_batch(request)
-    await find_commits(batch.runs, {}, request.home)
+    await find_commits(batch.runs, {}, request.paths)
     models = Counter(run.task.model or "the default model" for run in batch.runs)
-    print_line(f"{pluralized(len(batch.runs), 'run')}, {request.jobs} at a time: {_counts_text(models)}.")
-    for one in batch.runs[:_SHOWN_RUNS]:
-        print_line(f"  {one.key}  {_place(one)}")
-    if len(batch.runs) > _SHOWN_RUNS:
-        print_line(f"  … {len(batch.runs) - _SHOWN_RUNS} more")
+    at_a_time = (
+        f"on {request.cluster}" if request.cluster else f"{request.jobs or os.cpu_count() or 1} at a time"
+    )
+    print_line(f"{pluralized(len(batch.runs), 'run')}, {at_a_time}: {_counts_text(models)}.")
+    for one in batch.runs[:_MAX_SHOWN_RUNS]:
+        print_line(f"  {one.key}  {_folder_description(one)}")
+    if len(batch.runs) > _MAX_SHOWN_RUNS:
+        print_line(f"  … {len(batch.runs) - _MAX_SHOWN_RUNS} more")
     limits = [one.task.max_cost for one in batch.runs]
     known = sum(limit for limit in limits if limit is not None)
     if request.budget is not None and (None in limits or known > request.budget):
         print_line(
-            f"It costs at most {format_dollars(request.budget)} (--budget), beside the requests then running."
+            f"Maximum cost: {format_dollars(request.budget)} (--budget), plus the requests running at that "
+            f"moment."
         )
     elif None in limits:
-        print_line("Its cost has no limit: add --budget USD for all or --max-cost USD for each run.")
+        print_line("No cost limit: add --budget USD for the whole batch or --max-cost USD for each run.")
     else:
-        print_line(
-            f"It costs at most {format_dollars(known)} (--max-cost), beside the last request of each run."
-        )
+        print_line(f"Maximum cost: {format_dollars(known)} (--max-cost), plus the last request of each run.")
     return DONE
 
 
-def _place(run: Run) -> str:
+def _folder_description(run: Run) -> str:
     task = run.task
     return f"{task.repo} at {task.rev or 'HEAD'}" if task.repo is not None else f"copy of {task.folder}"
 
 
-async def _run(request: BatchRequest, *, is_json: bool) -> int:
-    lines = _Lines(is_json=is_json)
+async def _run_batch(request: BatchRequest, *, is_json: bool) -> int:
+    if not is_json and sys.stdin.isatty() and sys.stdout.isatty():
+        return await _watch_on_screen(request)
+    lines = _EventPrinter(is_json=is_json)
 
     def begun(pool: BatchPool) -> None:
         def stop(number: int) -> None:
@@ -232,14 +258,29 @@ async def _run(request: BatchRequest, *, is_json: bool) -> int:
             lines.signal = number
             pool.stop("interrupted")
 
-        on_signals(ENDING_SIGNALS, stop)
+        handle_signals(ENDING_SIGNALS, stop)
 
-    end = await run_batch(request, lines.tell, begun)
+    end = await run_batch(request, lines.print_event, begun)
     return lines.exit_code(end)
 
 
-class _Lines:
-    """Prints each event as a line."""
+async def _watch_on_screen(request: BatchRequest) -> int:
+    from app.tui.batch.run import watch_batch  # noqa: PLC0415  (Textual is the largest import of all)
+
+    lines = _EventPrinter(is_json=False)
+    last: list[BatchEvent] = []
+
+    def tell(event: BatchEvent) -> None:
+        lines.update_counts(event)
+        last[:] = [event]
+
+    end = await watch_batch(request, tell)
+    print_line(lines.event_line(last[0]))
+    return lines.exit_code(end)
+
+
+class _EventPrinter:
+    """Prints each event of a batch as a line."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json
@@ -248,46 +289,51 @@ class _Lines:
         self._runs = 0
         self.signal: int | None = None
 
-    def tell(self, event: BatchEvent) -> None:
+    def update_counts(self, event: BatchEvent) -> None:
         if isinstance(event, BatchStarted):
             self._runs, self._count = event.runs, event.done
         elif isinstance(event, RunEnded):
             self._count += 1
         elif isinstance(event, BatchEnded):
             self._outcomes = event.outcomes
+
+    def print_event(self, event: BatchEvent) -> None:
+        self.update_counts(event)
         if self._is_json:
             print_json(msgspec.to_builtins(event), flush=True)
         else:
-            print_line(self._line(event), flush=True)
+            print_line(self.event_line(event), flush=True)
 
-    def exit_code(self, end: End) -> int:
+    def exit_code(self, end: BatchEndReason) -> int:
         if self.signal is not None:
             return 128 + self.signal
         match end:
             case "budget":
-                return LIMIT
+                return LIMIT_REACHED
             case "interrupted":
                 return INTERRUPTED
             case "done":
                 return DONE if set(self._outcomes) <= {"passed"} else FAILED
 
-    def _line(self, event: BatchEvent) -> str:
+    def event_line(self, event: BatchEvent) -> str:
         match event:
             case BatchStarted():
-                changed = f", {event.changed} of them because the task has changed" if event.changed else ""
+                changed = f", {event.changed} again because the task has changed" if event.changed else ""
                 done = f", {event.done} done before" if event.done else ""
                 left = event.runs - event.done
                 return f"{pluralized(left, 'run')}{changed}{done}, {event.jobs} at a time."
             case RunStarted():
                 return f"started    {event.key}"
             case RunEnded():
-                return f"{event.result.outcome:<10} {event.result.key}  {self._figures(event.result)}"
+                return f"{event.result.outcome:<10} {event.result.key}  {self._result_figures(event.result)}"
+            case BatchNotice():
+                return event.text
             case BatchEnded():
-                return self._sum(event)
+                return self._summary_line(event)
             case _:
                 assert_never(event)
 
-    def _figures(self, result: BatchResult) -> str:
+    def _result_figures(self, result: BatchResult) -> str:
         parts = [
             f"{self._count}/{self._runs}",
             duration(result.seconds),
@@ -297,7 +343,7 @@ class _Lines:
         ]
         return " · ".join(filter(None, parts))
 
-    def _sum(self, event: BatchEnded) -> str:
+    def _summary_line(self, event: BatchEnded) -> str:
         told = (
             ", ".join(f"{event.outcomes[one]} {one}" for one in OUTCOMES if one in event.outcomes)
             or "No runs"
@@ -307,7 +353,8 @@ class _Lines:
             return f"{told}. The budget is spent ({spent}); {pluralized(event.left, 'run')} did not start."
         if event.stopped_by is not None:
             return (
-                f"{told}. Stopped ({spent}); the same command continues with {pluralized(event.left, 'run')}."
+                f"{told}. Stopped ({spent}). Run the same command again for the remaining "
+                f"{pluralized(event.left, 'run')}."
             )
         return f"{told}. {spent}."
 

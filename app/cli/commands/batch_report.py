@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import UsageError
-from app.batch.report.figures import latest_runs, report_on
+from app.batch.report.figures import compute_report, latest_runs
 from app.batch.report.formats import csv_text, html_page, terminal_lines
 from app.cli.change_folder import current_folder
 from app.printing import print_json, print_line, print_text
@@ -16,8 +16,8 @@ from app.values.user_errors import UserError
 _USAGE = """\
 bayou batch report DIR [DIR…] [--html FILE] [--csv FILE] [--json-report]
 
-Shows how many runs of batches have passed by model, label, setting and prompt, with the interval of 95 %, what they
-cost and took, what differs on the same tasks, and why runs did not pass.
+Compares the runs of batches by model, label, setting and prompt: pass rate with a 95 % confidence interval, cost and
+time, differences on the same tasks, and the reasons why runs did not pass.
 
   --html FILE     write the report as one page
   --csv FILE      write a line for each run
@@ -49,7 +49,7 @@ def run(words: list[str]) -> int:
         raise UsageError("bayou batch report needs the folder of a batch.")
     try:
         runs = latest_runs(folders)
-        report = report_on(folders, runs)
+        report = compute_report(folders, runs)
         if "--html" in files:
             write_text(files["--html"], html_page(report))
         if "--csv" in files:

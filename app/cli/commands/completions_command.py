@@ -8,7 +8,7 @@ from collections.abc import Callable
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
 from app.cli.flags import FLAGS, Flag
-from app.cli.subcommands import HELP
+from app.cli.subcommands import SUBCOMMAND_HELP
 from app.printing import print_line, print_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -24,40 +24,40 @@ bayou completions sessions list this folder's latest sessions, one id a line
 """
 _MODEL_FLAGS = ("model", "models")
 _SESSION_FLAGS = ("session", "session-id", "fork")
-_PATHS = ("FILE", "DIR", "PATH")
+_PATH_VALUES = ("FILE", "DIR", "PATH")
 
 
 def run(words: list[str]) -> int:
     if words in (["-h"], ["--help"]):
         print_text(_USAGE)
         return 0
-    made = _MADE.get(words[0]) if len(words) == 1 else None
+    made = _OUTPUT_BY_WORD.get(words[0]) if len(words) == 1 else None
     if made is None:
-        raise UsageError(f"bayou completions takes one of {', '.join(_MADE)}. Commands:\n{_USAGE}")
+        raise UsageError(f"bayou completions takes one of {', '.join(_OUTPUT_BY_WORD)}. Commands:\n{_USAGE}")
     print_line(made())
     return 0
 
 
-def _names(flag: Flag) -> list[str]:
+def _flag_names(flag: Flag) -> list[str]:
     return [f"--{flag.name}", *([f"-{flag.short}"] if flag.short else [])]
 
 
 def _completes_path(flag: Flag) -> bool:
-    return any(part in flag.value.split("|") for part in _PATHS)
+    return any(part in flag.value_placeholder.split("|") for part in _PATH_VALUES)
 
 
-def _bash() -> str:
+def _bash_script() -> str:
     cases = [
         f"        {_case_pattern(_MODEL_FLAGS)}) found=$(bayou completions models 2>/dev/null) ;;",
         f"        {_case_pattern(_SESSION_FLAGS)}) found=$(bayou completions sessions 2>/dev/null) ;;",
     ]
     for flag in FLAGS:
         if flag.choices:
-            cases.append(f"        {'|'.join(_names(flag))}) found='{' '.join(flag.choices)}' ;;")
-        elif flag.value and flag.name not in (*_MODEL_FLAGS, *_SESSION_FLAGS):
+            cases.append(f"        {'|'.join(_flag_names(flag))}) found='{' '.join(flag.choices)}' ;;")
+        elif flag.value_placeholder and flag.name not in (*_MODEL_FLAGS, *_SESSION_FLAGS):
             paths = "compopt -o default 2>/dev/null; " if _completes_path(flag) else ""
-            cases.append(f"        {'|'.join(_names(flag))}) {paths}return ;;")
-    flags = " ".join(name for flag in FLAGS for name in _names(flag))
+            cases.append(f"        {'|'.join(_flag_names(flag))}) {paths}return ;;")
+    flags = " ".join(name for flag in FLAGS for name in _flag_names(flag))
     return "\n".join(
         (
             "_bayou() {",
@@ -67,7 +67,8 @@ def _bash() -> str:
             *cases,
             "        *)",
             f"            if [[ $word == -* ]]; then found='{flags}'",
-            f"            elif ((COMP_CWORD == 1)); then found='{' '.join(HELP)}'; compopt -o default 2>/dev/null",
+            f"            elif ((COMP_CWORD == 1)); then "
+            f"found='{' '.join(SUBCOMMAND_HELP)}'; compopt -o default 2>/dev/null",
             "            else compopt -o default 2>/dev/null; return; fi ;;",
             "    esac",
             '    mapfile -t COMPREPLY < <(compgen -W "$found" -- "$word")',
@@ -78,16 +79,18 @@ def _bash() -> str:
 
 
 def _case_pattern(flags: tuple[str, ...]) -> str:
-    return "|".join(name for flag in FLAGS if flag.name in flags for name in _names(flag))
+    return "|".join(name for flag in FLAGS if flag.name in flags for name in _flag_names(flag))
 
 
-def _zsh() -> str:
+def _zsh_script() -> str:
     lines = ["#compdef bayou", "_bayou() {", "    local -a specs", "    specs=("]
     for flag in FLAGS:
-        for name in _names(flag):
+        for name in _flag_names(flag):
             star = "*" if flag.is_repeatable else ""
-            lines.append(f"        {_quoted(f'{star}{name}[{_zsh_text(flag.help)}]{_zsh_value(flag)}')}")
-    commands = " ".join(_quoted(f"{name}:{text}") for name, text in HELP.items())
+            lines.append(
+                f"        {_quote_for_fish(f'{star}{name}[{_escape_zsh_text(flag.help)}]{_zsh_completion(flag)}')}"
+            )
+    commands = " ".join(_quote_for_fish(f"{name}:{text}") for name, text in SUBCOMMAND_HELP.items())
     lines += [
         "    )",
         "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then",
@@ -101,14 +104,14 @@ def _zsh() -> str:
     return "\n".join(lines)
 
 
-def _zsh_text(text: str) -> str:
+def _escape_zsh_text(text: str) -> str:
     return text.replace("[", "(").replace("]", ")").replace(":", r"\:")
 
 
-def _zsh_value(flag: Flag) -> str:
-    if not flag.value:
+def _zsh_completion(flag: Flag) -> str:
+    if not flag.value_placeholder:
         return ""
-    title = flag.value.lower().replace("|", " or ")
+    title = flag.value_placeholder.lower().replace("|", " or ")
     if flag.name in _MODEL_FLAGS:
         return f':{title}:{{compadd -- ${{(f)"$(bayou completions models 2>/dev/null)"}}}}'
     if flag.name in _SESSION_FLAGS:
@@ -118,48 +121,50 @@ def _zsh_value(flag: Flag) -> str:
     return f":{title}:_files" if _completes_path(flag) else f":{title}:"
 
 
-def _fish() -> str:
+def _fish_script() -> str:
     lines = [
-        f"complete -c bayou -n __fish_use_subcommand -a {name} -d {_quoted(text)}"
-        for name, text in HELP.items()
+        f"complete -c bayou -n __fish_use_subcommand -a {name} -d {_quote_for_fish(text)}"
+        for name, text in SUBCOMMAND_HELP.items()
     ]
     for flag in FLAGS:
         line = f"complete -c bayou -l {flag.name}"
         if flag.short:
             line += f" -s {flag.short}" if len(flag.short) == 1 else f" -o {flag.short}"
-        if flag.value:
+        if flag.value_placeholder:
             line += " -r" if _completes_path(flag) else " -x"
         if flag.name in _MODEL_FLAGS:
             line += " -a '(bayou completions models 2>/dev/null)'"
         elif flag.name in _SESSION_FLAGS:
             line += " -a '(bayou completions sessions 2>/dev/null)'"
         elif flag.choices:
-            line += f" -a {_quoted(' '.join(flag.choices))}"
-        lines.append(f"{line} -d {_quoted(flag.help)}")
+            line += f" -a {_quote_for_fish(' '.join(flag.choices))}"
+        lines.append(f"{line} -d {_quote_for_fish(flag.help)}")
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
+def _quote_for_fish(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _models() -> str:
+def _model_names() -> str:
     paths = Paths.from_env(os.environ, current_folder())
     credentials = Credentials(paths.agent_dir, os.environ)
     models = ModelCatalogue.load(paths.agent_dir, env=os.environ).models()
-    keyed = (model for model in models if model.api == "offline" or credentials.has(model.provider))
+    keyed = (
+        model for model in models if model.api == "offline" or credentials.has_credential(model.provider)
+    )
     return "\n".join(model.key for model in keyed if " " not in model.key)
 
 
-def _sessions() -> str:
+def _session_ids() -> str:
     paths = Paths.from_env(os.environ, current_folder())
     return "\n".join(one.id for one in newest_sessions(paths.sessions_dir, paths.cwd))
 
 
-_MADE: dict[str, Callable[[], str]] = {
-    "bash": _bash,
-    "zsh": _zsh,
-    "fish": _fish,
-    "models": _models,
-    "sessions": _sessions,
+_OUTPUT_BY_WORD: dict[str, Callable[[], str]] = {
+    "bash": _bash_script,
+    "zsh": _zsh_script,
+    "fish": _fish_script,
+    "models": _model_names,
+    "sessions": _session_ids,
 }

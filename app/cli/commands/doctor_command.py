@@ -19,6 +19,7 @@ from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
 from app.cli.commands.folder_rules import folder_rules
 from app.cli.commands.sandbox_command import sandbox_state
+from app.extensions.packages.plugin_servers import installed_servers
 from app.mcp.server_config import merge_configured_servers
 from app.printing import print_json, print_line, print_text
 from app.providers.credentials import Credentials
@@ -27,22 +28,22 @@ from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model
 from app.version import VERSION
-from tools.files.presence import is_dir, is_file
+from tools.files.existence import is_dir, is_file
 from tools.running.own_programs import find_own_program
 from tools.searching.ripgrep import bundled_ripgrep
 
 _USAGE = "bayou doctor [--json]     check what bayou needs here; exit code 1 if something needed is broken\n"
-_SECONDS_TO_CONNECT = 3.0
+_CONNECT_TIMEOUT_SECONDS = 3.0
 
-State = Literal["ok", "warning", "broken"]
-_MARKS: dict[State, str] = {"ok": "ok", "warning": "note", "broken": "BROKEN"}
+FindingState = Literal["ok", "warning", "broken"]
+_STATE_MARKS: dict[FindingState, str] = {"ok": "ok", "warning": "note", "broken": "BROKEN"}
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was found about one subject."""
+    """A result of `bayou doctor`: a subject, its state and the next step."""
 
     subject: str
-    state: State
+    state: FindingState
     text: str
     next_step: str = ""
 
@@ -53,50 +54,52 @@ def run(words: list[str]) -> int:
         return 0
     if words not in ([], ["--json"]):
         raise UsageError(f"bayou doctor takes only --json. {_USAGE}")
-    findings = asyncio.run(_find())
+    findings = asyncio.run(_collect_findings())
     if words:
         print_json({"version": VERSION, "findings": msgspec.to_builtins(findings)})
     else:
         for one in findings:
             step = f" {one.next_step}" if one.next_step else ""
-            print_line(f"{_MARKS[one.state]:<7} {one.subject:<12} {one.text}{step}")
+            print_line(f"{_STATE_MARKS[one.state]:<7} {one.subject:<12} {one.text}{step}")
     return 1 if any(one.state == "broken" for one in findings) else 0
 
 
-async def _find() -> list[Finding]:
+async def _collect_findings() -> list[Finding]:
     paths = Paths.from_env(os.environ, current_folder())
     settings = folder_rules(paths).effective_settings
     credentials = Credentials(paths.agent_dir, os.environ)
     catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
     models = [
-        model for model in catalogue.models() if model.api != "offline" and credentials.has(model.provider)
+        model
+        for model in catalogue.models()
+        if model.api != "offline" and credentials.has_credential(model.provider)
     ]
     return [
-        _terminal(),
-        _keys(paths),
-        _program(
+        _check_terminal(),
+        _check_keys(paths),
+        _check_program(
             "git",
             find_own_program("git", outside=paths.cwd),
-            "undo knows less without it",
+            "without it /undo misses some changes",
             needed=False,
         ),
-        _program(
+        _check_program(
             "rg",
             bundled_ripgrep() or find_own_program("rg", outside=paths.cwd),
-            "searches need it",
+            "required for searches",
             needed=True,
         ),
-        _sandbox(),
-        await _network(settings, models),
-        _credentials(credentials, models),
-        _models_file(catalogue),
-        _servers(paths, settings),
-        _settings(settings),
-        _folder(paths.agent_dir),
+        _check_sandbox(),
+        await _check_network(settings, models),
+        _check_credentials(credentials, models),
+        _check_models_file(catalogue),
+        _check_servers(paths, settings),
+        _check_settings(settings),
+        _check_folder(paths.agent_dir),
     ]
 
 
-def _terminal() -> Finding:
+def _check_terminal() -> Finding:
     name, encoding = os.environ.get("TERM", ""), sys.stdout.encoding.lower().replace("-", "")
     if not sys.stdout.isatty():
         return Finding(subject="terminal", state="ok", text="the output is not a terminal")
@@ -116,24 +119,24 @@ def _terminal() -> Finding:
     return Finding(subject="terminal", state="ok", text=text)
 
 
-def _keys(paths: Paths) -> Finding:
-    from app.tui.keys.keymap import read_keymap  # noqa: PLC0415  (of the full screen, for this check alone)
+def _check_keys(paths: Paths) -> Finding:
+    from app.tui.keys.keymap import read_key_map  # noqa: PLC0415  (of the full screen, for this check alone)
 
     if not is_file(paths.keybindings_file):
-        return Finding(subject="keys", state="ok", text="the usual ones")
-    found = read_keymap(paths.keybindings_file, ())
-    if not found.is_read:
+        return Finding(subject="keys", state="ok", text="default keys")
+    found = read_key_map(paths.keybindings_file, ())
+    if not found.is_readable:
         return Finding(
             subject="keys",
             state="broken",
             text="; ".join(found.problems) + ".",
             next_step="Correct or remove the file.",
         )
-    return Finding(subject="keys", state="ok", text=f"your own in {paths.keybindings_file}")
+    return Finding(subject="keys", state="ok", text=f"custom keys from {paths.keybindings_file}")
 
 
-def _program(name: str, path: str | None, use: str, *, needed: bool) -> Finding:
-    state: State = "broken" if needed else "warning"
+def _check_program(name: str, path: str | None, use: str, *, needed: bool) -> Finding:
+    state: FindingState = "broken" if needed else "warning"
     if path is None:
         return Finding(subject=name, state=state, text=f"not found; {use}.", next_step=f"Install {name}.")
     try:
@@ -150,26 +153,26 @@ def _program(name: str, path: str | None, use: str, *, needed: bool) -> Finding:
     return Finding(subject=name, state="ok", text=done.stdout.splitlines()[0] if done.stdout else path)
 
 
-def _sandbox() -> Finding:
+def _check_sandbox() -> Finding:
     state = sandbox_state()
     if state.is_in_force:
-        return Finding(subject="sandbox", state="ok", text=f"in force: {state.step}")
-    needed: State = "broken" if state.setting == "required" else "warning"
+        return Finding(subject="sandbox", state="ok", text=f"works: {state.step}")
+    needed: FindingState = "broken" if state.setting == "required" else "warning"
     return Finding(
         subject="sandbox",
         state=needed,
-        text=f"not in force: {state.why or f'the setting is {state.setting}'}.",
-        next_step="See bayou sandbox.",
+        text=f"does not work: {state.why or f'the setting is {state.setting}'}.",
+        next_step="Run bayou sandbox for details.",
     )
 
 
-async def _network(settings: EffectiveSettings, models: list[Model]) -> Finding:
+async def _check_network(settings: EffectiveSettings, models: list[Model]) -> Finding:
     network = settings.settings.network
     if network.offline:
-        return Finding(subject="network", state="ok", text="not asked: the setting offline is on")
+        return Finding(subject="network", state="ok", text="not checked: the setting offline is on")
     if network.http_proxy or os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
-        return Finding(subject="network", state="ok", text="through a proxy, which is not asked")
-    hosts = sorted({host for model in models if (host := _host_of(model)) is not None})
+        return Finding(subject="network", state="ok", text="not checked: requests use a proxy")
+    hosts = sorted({host for model in models if (host := _model_host(model)) is not None})
     reached = await asyncio.gather(*map(_is_reachable, hosts))
     failed = [host for host, is_reached in zip(hosts, reached, strict=True) if not is_reached]
     if failed:
@@ -178,20 +181,20 @@ async def _network(settings: EffectiveSettings, models: list[Model]) -> Finding:
             subject="network",
             state="warning",
             text=f"no connection to {names}.",
-            next_step="Check the connection or the setting network.httpProxy.",
+            next_step="Check the connection or the setting httpProxy.",
         )
-    text = "every model's address can be reached" if hosts else "not asked: no model has a key"
+    text = "all model servers can be reached" if hosts else "not checked: no model has a key"
     return Finding(subject="network", state="ok", text=text)
 
 
-def _host_of(model: Model) -> tuple[str, int] | None:
+def _model_host(model: Model) -> tuple[str, int] | None:
     url = urlsplit(model.base_url)
     return (url.hostname, url.port or (443 if url.scheme == "https" else 80)) if url.hostname else None
 
 
 async def _is_reachable(address: tuple[str, int]) -> bool:
     try:
-        async with asyncio.timeout(_SECONDS_TO_CONNECT):
+        async with asyncio.timeout(_CONNECT_TIMEOUT_SECONDS):
             _, writer = await asyncio.open_connection(*address)
     except OSError:  # a TimeoutError too
         return False
@@ -199,7 +202,7 @@ async def _is_reachable(address: tuple[str, int]) -> bool:
     return True
 
 
-def _credentials(credentials: Credentials, models: list[Model]) -> Finding:
+def _check_credentials(credentials: Credentials, models: list[Model]) -> Finding:
     if credentials.problems:
         return Finding(
             subject="credentials",
@@ -213,13 +216,13 @@ def _credentials(credentials: Credentials, models: list[Model]) -> Finding:
             subject="credentials",
             state="warning",
             text="no provider has a key; only the offline guide answers.",
-            next_step="bayou auth login PROVIDER.",
+            next_step="Sign in: bayou auth login PROVIDER.",
         )
-    told = ", ".join(f"{provider} ({credentials.source(provider)})" for provider in providers)
+    told = ", ".join(f"{provider} ({credentials.source_of(provider)})" for provider in providers)
     return Finding(subject="credentials", state="ok", text=told)
 
 
-def _models_file(catalogue: ModelCatalogue) -> Finding:
+def _check_models_file(catalogue: ModelCatalogue) -> Finding:
     problems = [str(problem) for problem in catalogue.problems]
     if problems:
         return Finding(
@@ -228,39 +231,42 @@ def _models_file(catalogue: ModelCatalogue) -> Finding:
     return Finding(subject="models", state="ok", text=f"{len(catalogue.models()):,} known")
 
 
-def _servers(paths: Paths, settings: EffectiveSettings) -> Finding:
-    found = merge_configured_servers(paths, is_trusted=False)
+def _check_servers(paths: Paths, settings: EffectiveSettings) -> Finding:
+    found = merge_configured_servers(paths, is_trusted=False, plugins=installed_servers(paths))
     problems = [str(problem) for problem in found.problems]
     if problems:
         return Finding(
-            subject="servers", state="warning", text="; ".join(problems), next_step="See bayou mcp list."
+            subject="servers",
+            state="warning",
+            text="; ".join(problems),
+            next_step="Run bayou mcp list for details.",
         )
     count = len(found.servers)
     return Finding(
         subject="servers",
         state="ok",
-        text=f"{count} configured; bayou mcp test asks them" if count else "none",
+        text=f"{count} configured; bayou mcp test connects to them" if count else "none",
     )
 
 
-def _settings(settings: EffectiveSettings) -> Finding:
+def _check_settings(settings: EffectiveSettings) -> Finding:
     problems = [str(problem) for problem in settings.problems]
     if problems:
         return Finding(
             subject="settings",
             state="broken",
             text="; ".join(problems),
-            next_step="Correct the file; the other settings are used.",
+            next_step="Correct the file. The other settings are in use.",
         )
     return Finding(subject="settings", state="ok", text="readable")
 
 
-def _folder(folder: Path) -> Finding:
+def _check_folder(folder: Path) -> Finding:
     existing = next(each for each in (folder, *folder.parents) if is_dir(each))
     if os.access(existing, os.W_OK):
-        return Finding(subject="own folder", state="ok", text=str(folder))
+        return Finding(subject="bayou's folder", state="ok", text=str(folder))
     return Finding(
-        subject="own folder",
+        subject="bayou's folder",
         state="broken",
         text=f"{folder} cannot be written.",
         next_step="Change its permissions, or set BAYOU_AGENT_DIR.",

@@ -9,18 +9,18 @@ from app.cli.change_folder import current_folder
 from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask
-from app.engine.tree.session_export import export_session, masked_entries
+from app.engine.tree.session_export import entry_masker, export_session
 from app.printing import print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
-from app.sessions.session_library import find
+from app.sessions.session_library import find_session
 from app.sessions.session_log import SessionLog
 
 USAGE = (
     "usage: bayou export SESSION [FILE]\n\nWrites a session to a file without opening it. "
-    "SESSION is a session file or the beginning of a session id. The ending\nof FILE chooses "
-    "the format: .html, .md or .jsonl; without FILE an HTML page is written.\n"
+    "SESSION is a session file or the beginning of a session id. The extension\nof FILE chooses "
+    "the format: .html, .md or .jsonl; without FILE it writes an HTML page.\n"
 )
 
 
@@ -38,7 +38,7 @@ def run(words: list[str]) -> int:
 
 def write_export(source: str, target: str | None, paths: Paths) -> int:
     try:
-        log = SessionLog.open(find(source, paths.sessions_dir, paths.cwd), read_only=True)
+        log = SessionLog.open(find_session(source, paths.sessions_dir, paths.cwd), read_only=True)
         masking = SessionMask(
             SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
             SessionOptions(EffectiveSettings(paths)),
@@ -47,7 +47,7 @@ def write_export(source: str, target: str | None, paths: Paths) -> int:
             log,
             Path(target) if target else None,
             folder=paths.cwd,
-            change=masked_entries(masking, Path(log.header.cwd or paths.cwd)),
+            change=entry_masker(masking, Path(log.header.cwd or paths.cwd)),
         )
     except SessionError as problem:
         print_problem(str(problem))

@@ -13,16 +13,16 @@ from app.cli.commands.map_command import MapArguments
 from app.printing import print_json, print_line, print_problem
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide_trust
+from tools.repomap.answer_texts import map_text
 from tools.repomap.index.building import IndexProgress
 from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.store import IndexStore, delete_index
 from tools.repomap.render import DEFAULT_TOKENS
 from tools.repomap.repository import MapAnswer, MappedRepository, repository_root
-from tools.repomap.telling import map_text
 from tools.text import one_line
 
 
-def run_folder(folder: Path, asked: MapArguments, cache: Path) -> int:
+def run_folder_map(folder: Path, asked: MapArguments, cache: Path) -> int:
     if asked.level is not None:
         raise UsageError(f"{folder} is a folder; --level is only for files.")
     place = Path(os.path.realpath(folder))
@@ -30,15 +30,16 @@ def run_folder(folder: Path, asked: MapArguments, cache: Path) -> int:
     repository = MappedRepository(
         repository_root(place),
         cache,
-        asks_git_at_home=lambda: _home_if_harmless(paths),
-        hidden=lambda: _hidden(paths, place),
+        asks_git_at_home=lambda: _home_for_git(paths),
+        hidden=lambda: _hidden_files(paths, place),
         begins_at=place,
     )
     if asked.forget:
         delete_index(repository.index)
         return 0
-    progress = _Progress()
-    problem = repository.bring_up_to_date(workers=None, progress=progress.tell)
+    progress = _ProgressLine()
+    needs_outlines = asked.about is None or asked.index
+    problem = repository.bring_up_to_date(progress=progress.show, with_outlines=needs_outlines)
     progress.end()
     below = os.path.relpath(place, os.path.realpath(repository.root))
     below = "" if below == "." else below
@@ -52,13 +53,13 @@ def run_folder(folder: Path, asked: MapArguments, cache: Path) -> int:
     if problem:
         print_problem(problem)
     if asked.is_json:
-        print_json(_as_data(answer))
+        print_json(_map_data(answer))
     else:
         print_line(map_text(answer, is_question=asked.about is not None))
     return 0
 
 
-def _hidden(paths: Paths, place: Path) -> HiddenFiles:
+def _hidden_files(paths: Paths, place: Path) -> HiddenFiles:
     """Returns the hidden files. Rules name paths relative to the working folder, so both this folder and the
     mapped one are used."""
     rules = folder_rules(paths).rules.rules
@@ -67,7 +68,7 @@ def _hidden(paths: Paths, place: Path) -> HiddenFiles:
     )
 
 
-def _as_data(answer: MapAnswer) -> dict[str, Any]:
+def _map_data(answer: MapAnswer) -> dict[str, Any]:
     files: list[dict[str, Any]] = [
         {
             "path": file.path,
@@ -106,20 +107,20 @@ def _print_index_state(repository: MappedRepository, problem: str) -> int:
     return 0
 
 
-def _home_if_harmless(paths: Paths) -> Path | None:
+def _home_for_git(paths: Paths) -> Path | None:
     """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only then
     git reads its history."""
     decision = decide_trust(paths)
     return paths.home if decision.is_trusted or decision.question.is_empty else None
 
 
-class _Progress:
+class _ProgressLine:
     """Shows progress as a line on a terminal, after a moment; elsewhere nothing."""
 
     def __init__(self) -> None:
         self._is_shown = False
 
-    def tell(self, progress: IndexProgress) -> None:
+    def show(self, progress: IndexProgress) -> None:
         if sys.stderr.isatty() and progress.done < progress.total:
             self._is_shown = True
             sys.stderr.write(f"\rindexing {progress.done:,}/{progress.total:,} ")

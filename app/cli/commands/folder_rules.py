@@ -21,16 +21,17 @@ class FolderRules(NamedTuple):
 
 
 def folder_rules(paths: Paths) -> FolderRules:
-    """Reads the rules as for the full screen; a project's settings apply where the user trusts it."""
+    """Collects the settings, permission context and rules of a folder as the full screen does; a project's
+    settings apply where the user trusts it."""
     effective_settings = EffectiveSettings(paths, flags=flag_settings(Options()))
     trust = decide_trust(paths, default=effective_settings.settings.interaction.default_project_trust)
-    effective_settings.trust(trust.is_trusted)
+    effective_settings.set_trusted(trust.is_trusted)
     standing = PermissionContext(
-        asks="person",
+        approver="person",
         home=paths.home,
         folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,
         is_trusted=lambda: trust.is_trusted,
-        is_accepted=lambda: is_explicitly_approved(trust),
+        is_text_accepted=lambda: is_explicitly_approved(trust),
     )
     return FolderRules(effective_settings, standing, rules_from_settings(effective_settings, standing))

@@ -2,8 +2,8 @@
 
 from app.assembly.options import UsageError
 from app.cli.flags import FLAG_GROUPS, Flag
-from app.cli.subcommands import HELP
-from app.exit_codes import MEANINGS
+from app.cli.subcommands import SUBCOMMAND_HELP
+from app.exit_codes import EXIT_CODE_MEANINGS
 from app.printing import print_text
 from app.version import VERSION
 
@@ -14,11 +14,11 @@ def run(words: list[str]) -> int:
         return 0
     if words:
         raise UsageError("bayou man takes no arguments. It prints the page: bayou man | man -l -")
-    print_text(manual())
+    print_text(manual_page())
     return 0
 
 
-def manual() -> str:
+def manual_page() -> str:
     """Returns the page in the language of man pages."""
     parts = [
         f'.TH BAYOU 1 "" "bayou {VERSION}" "User Commands"',
@@ -33,22 +33,25 @@ def manual() -> str:
         ".SH DESCRIPTION",
         "Without a message bayou opens full screen. Each @file's text goes before the first message.",
         ".SH COMMANDS",
-        *(f".TP\n.B {_text(name)}\n{_text(text)}" for name, text in HELP.items()),
+        *(f".TP\n.B {_escape_roff(name)}\n{_escape_roff(text)}" for name, text in SUBCOMMAND_HELP.items()),
     ]
     for group in FLAG_GROUPS:
-        parts += [f'.SH "{group.title.upper()}"', *map(_option, group.flags)]
-    parts += [".SH EXIT STATUS", *(f".TP\n.B {code}\n{_text(meaning)}" for code, meaning in MEANINGS.items())]
+        parts += [f'.SH "{group.title.upper()}"', *map(_option_section, group.flags)]
+    parts += [
+        ".SH EXIT STATUS",
+        *(f".TP\n.B {code}\n{_escape_roff(meaning)}" for code, meaning in EXIT_CODE_MEANINGS.items()),
+    ]
     return "\n".join(parts) + "\n"
 
 
-def _option(flag: Flag) -> str:
+def _option_section(flag: Flag) -> str:
     names = ", ".join([*([f"-{flag.short}"] if flag.short else []), f"--{flag.name}"])
-    value = rf" \fI{_text(flag.value)}\fR" if flag.value else ""
+    value = rf" \fI{_escape_roff(flag.value_placeholder)}\fR" if flag.value_placeholder else ""
     choices = f" One of {', '.join(flag.choices)}." if flag.choices else ""
-    return rf".TP{chr(10)}\fB{_text(names)}\fR{value}{chr(10)}{_text(flag.help)}.{choices}"
+    return rf".TP{chr(10)}\fB{_escape_roff(names)}\fR{value}{chr(10)}{_escape_roff(flag.help)}.{choices}"
 
 
-def _text(text: str) -> str:
-    """Returns text that no letter of is a command of the page's language."""
+def _escape_roff(text: str) -> str:
+    """Escapes a text, so that nothing in it is a command of the language of man pages."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("`", "")
     return rf"\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -13,7 +13,7 @@ from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
 from tools.filemap.map import map_file
-from tools.filemap.rendering.render import LEVELS, render_map
+from tools.filemap.rendering.render import DETAIL_LEVELS, render_map
 from tools.filemap.symbols import FileMap, Symbol
 
 _USAGE = f"""\
@@ -26,7 +26,7 @@ files that others lean on with their symbols, or with --about those that a task 
 for that in bayou's cache folder, and kept up to date.
 
   --json         one JSON object a line, with every symbol; of a folder, the files that are shown, in their order
-  --level LEVEL  how much is said of each symbol of a file: {", ".join(LEVELS)}
+  --level LEVEL  how much is said of each symbol of a file: {", ".join(DETAIL_LEVELS)}
   --about TEXT   words of a task, or a message with paths and lines
   --tokens N     how large the map of a folder may be (2000)
   --index        says what the index of the folder knows
@@ -54,26 +54,26 @@ def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
         print_text(_USAGE)
         return 0
-    asked = _read(words)
+    asked = _parse_arguments(words)
     if not asked.paths:
         raise UsageError("No file or folder given. Usage: bayou map FILE… [--json] [--level LEVEL].")
     cache = Paths.from_env(os.environ, current_folder()).cache_dir
     failed = False
     for name in asked.paths:
         if Path(name).is_dir():
-            from app.cli.commands.folder_map import run_folder  # noqa: PLC0415  (SQLite)
+            from app.cli.commands.folder_map import run_folder_map  # noqa: PLC0415  (SQLite)
 
-            failed |= run_folder(Path(name), asked, cache) != 0
+            failed |= run_folder_map(Path(name), asked, cache) != 0
         elif asked.maps_folder:
             raise UsageError(
                 f"{name} is not a folder; --about, --tokens, --index and --forget are only for folders."
             )
         else:
-            failed |= not _manage_cache(name, asked, cache)
+            failed |= not _print_file_map(name, asked, cache)
     return 1 if failed else 0
 
 
-def _manage_cache(name: str, asked: MapArguments, cache: Path) -> bool:
+def _print_file_map(name: str, asked: MapArguments, cache: Path) -> bool:
     try:
         outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
     except OSError as problem:
@@ -86,7 +86,7 @@ def _manage_cache(name: str, asked: MapArguments, cache: Path) -> bool:
     return True
 
 
-def _read(words: list[str]) -> MapArguments:
+def _parse_arguments(words: list[str]) -> MapArguments:
     rest, asked = list(words), MapArguments()
     while rest:
         word, equals, value = rest.pop(0).partition("=")
@@ -107,10 +107,10 @@ def _read(words: list[str]) -> MapArguments:
             case "--about":
                 asked.about = value
             case "--tokens":
-                asked.tokens = _number(value)
+                asked.tokens = _parse_token_budget(value)
             case "--level":
-                if value not in LEVELS:
-                    raise UsageError(f"--level takes one of {', '.join(LEVELS)}.")
+                if value not in DETAIL_LEVELS:
+                    raise UsageError(f"--level takes one of {', '.join(DETAIL_LEVELS)}.")
                 asked.level = value
             case _:
                 raise UsageError(
@@ -119,7 +119,7 @@ def _read(words: list[str]) -> MapArguments:
     return asked
 
 
-def _number(value: str) -> int:
+def _parse_token_budget(value: str) -> int:
     if not value.isascii() or not value.isdigit() or not 50 <= int(value) <= 100_000:
         raise UsageError("--tokens takes a number from 50 to 100000.")
     return int(value)

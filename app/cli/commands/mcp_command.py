@@ -11,6 +11,7 @@ from app.assembly.options import Options, UsageError
 from app.assembly.session_opening import read_settings
 from app.cli.change_folder import current_folder
 from app.cli.confirm import confirm
+from app.extensions.packages.plugin_servers import installed_servers
 from app.mcp.config_entries import (
     EXPOSURES,
     ServerConfig,
@@ -35,28 +36,28 @@ from app.resources.text_files import read_text
 from app.values.user_errors import UserError
 from tools.text import for_terminal
 
-_LOG_LINES_SHOWN = 40
+_MAX_LOG_LINES = 40
 
 
 def run(words: list[str]) -> int:
     """Runs the command. Raises `UsageError` with the reason when it cannot be done."""
     try:
-        return _run(words)
+        return _run_subcommand(words)
     except UsageError:
         raise
     except UserError as problem:
         raise UsageError(str(problem)) from None
 
 
-def _run(words: list[str]) -> int:
+def _run_subcommand(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:2]):
         print_text(USAGE)
         return 0
     verb, rest = words[0], words[1:]
-    servers = _Servers(Paths.from_env(os.environ, current_folder()))
+    servers = _ServerCommands(Paths.from_env(os.environ, current_folder()))
     match verb:
         case "list" if rest in ([], ["--json"]):
-            return servers.tell(is_json=bool(rest))
+            return servers.list_servers(is_json=bool(rest))
         case "add":
             return servers.add(rest)
         case "import":
@@ -71,16 +72,18 @@ def _run(words: list[str]) -> int:
             raise UsageError(f"Unknown command: bayou mcp {' '.join(words)}. Commands:\n{USAGE}")
 
 
-class _Servers:
+class _ServerCommands:
     """The servers configured for one folder, with a method for each subcommand."""
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         _, project = read_settings(Options(), paths, can_ask=False)
-        self._found: ConfiguredServers = merge_configured_servers(paths, is_trusted=project.counts())
+        self._found: ConfiguredServers = merge_configured_servers(
+            paths, is_trusted=project.is_trusted(), plugins=installed_servers(paths)
+        )
 
-    def tell(self, *, is_json: bool) -> int:
-        rows = [(server, self._state(server)) for server in self._all()]
+    def list_servers(self, *, is_json: bool) -> int:
+        rows = [(server, self._server_state(server)) for server in self._all_servers()]
         if is_json:
             told = [
                 {
@@ -116,24 +119,29 @@ class _Servers:
         return 0
 
     def get(self, name: str) -> int:
-        server = self._named(name)
-        print_line(f"{server.name}  {self._state(server)}")
+        server = self._find_server(name)
+        print_line(f"{server.name}  {self._server_state(server)}")
         for what, value in display_lines(server):
             print_line(f"  {what:11}  {value}")
         for problem in self._found.problems:
-            if problem.server and self._found.named(problem.server) is server:
+            if problem.server and self._found.find_server(problem.server) is server:
                 print_problem(str(problem))
         return 0
 
     def add(self, words: list[str]) -> int:
-        added = added_server(words)
-        file = self._file(is_local=added.is_local)
+        added = parse_added_server(words)
+        file = self._config_file(is_local=added.is_local)
         add_server(file, added.name, added.entry)
         print_line(f'Added "{added.name}" to {file}. Try it: bayou mcp test {added.name}')
         return 0
 
     def remove(self, name: str) -> int:
-        server = self._named(name)
+        server = self._find_server(name)
+        if server.origin == "plugin":
+            raise UserError(
+                f'Server "{name}" is part of a plugin: bayou plugin remove NAME removes the plugin, and bayou mcp '
+                f"disable {name} switches the server off."
+            )
         if server.file is None or (there := name_in_file(server.file, name)) is None:
             raise UserError(f'Server "{name}" is not in a configuration file.')
         remove_server(server.file, there)
@@ -144,17 +152,17 @@ class _Servers:
         return 0
 
     def enable(self, name: str) -> int:
-        return self._switch(name, is_on=True)
+        return self._set_enabled(name, is_on=True)
 
     def disable(self, name: str) -> int:
-        return self._switch(name, is_on=False)
+        return self._set_enabled(name, is_on=False)
 
     def logs(self, name: str) -> int:
         """Shows the end of a server's log from sessions, and the log's path."""
-        server = self._named(name)
+        server = self._find_server(name)
         file = self.paths.agent_dir / "mcp-logs" / f"{server.name}.log"
         lines = (read_text(file) or "").splitlines()
-        for line in lines[-_LOG_LINES_SHOWN:]:
+        for line in lines[-_MAX_LOG_LINES:]:
             print_line(line)
         print_line(f"({file})" if lines else f'"{server.name}" has no log output yet.')
         return 0
@@ -170,8 +178,8 @@ class _Servers:
         if not found.servers:
             looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.files)
             raise UserError(f"No servers of {programs[0]} were found in:\n{looked}")
-        file = self._file(is_local="-l" in flags)
-        new = [each for each in found.servers if self._shown_import(each, file)]
+        file = self._config_file(is_local="-l" in flags)
+        new = [each for each in found.servers if self._print_import(each, file)]
         if not new:
             print_line("There is nothing to import.")
             return 0
@@ -182,7 +190,7 @@ class _Servers:
         print_line(f"Imported into {file}: {', '.join(each.name for each in new)}.")
         return 0
 
-    def _shown_import(self, found: ImportableServer, file: Path) -> bool:
+    def _print_import(self, found: ImportableServer, file: Path) -> bool:
         """Shows an imported server, and whether it can be added."""
         there = name_in_file(file, found.name) if not found.problem else None
         why = found.problem or (f"{file} already has a server of that name" if there is not None else "")
@@ -195,30 +203,30 @@ class _Servers:
             print_line(f"      {note}")
         return not why
 
-    def _switch(self, name: str, *, is_on: bool) -> int:
-        server = self._named(name)
+    def _set_enabled(self, name: str, *, is_on: bool) -> int:
+        server = self._find_server(name)
         file = set_server_option(self.paths, server, "enabled", is_on)
         print_line(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
         return 0
 
-    def _named(self, name: str) -> ServerConfig:
-        server = self._found.named(name)
+    def _find_server(self, name: str) -> ServerConfig:
+        server = self._found.find_server(name)
         if server is None:
             raise UserError(f'Server "{name}" not found.\nTip: Run bayou mcp list to see available servers.')
         return server
 
-    def _all(self) -> tuple[ServerConfig, ...]:
+    def _all_servers(self) -> tuple[ServerConfig, ...]:
         both = (*self._found.servers, *self._found.untrusted)
         return tuple(sorted(both, key=lambda server: server.key))
 
-    def _state(self, server: ServerConfig) -> str:
+    def _server_state(self, server: ServerConfig) -> str:
         if server in self._found.untrusted:
             return "untrusted"
         if server.problem:
             return "error"
         return "on" if server.enabled else "off"
 
-    def _file(self, *, is_local: bool) -> Path:
+    def _config_file(self, *, is_local: bool) -> Path:
         return self.paths.project_dir / "mcp.json" if is_local else user_servers_file(self.paths)
 
 
@@ -259,7 +267,7 @@ class AddedServer(msgspec.Struct, kw_only=True):
     entry: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-def added_server(words: list[str]) -> AddedServer:
+def parse_added_server(words: list[str]) -> AddedServer:
     """Parses the arguments of `bayou mcp add`. Raises `UsageError`."""
     rest, command = list(words), list[str]()
     if "--" in rest:
@@ -285,7 +293,7 @@ def added_server(words: list[str]) -> AddedServer:
             added.name = word
     if command:
         added.entry |= {"command": command[0], "args": command[1:]}
-    _check(added)
+    _check_added(added)
     return added
 
 
@@ -297,9 +305,9 @@ def _set_flag(added: AddedServer, word: str, value: str) -> None:
         case "--url" | "--exposure":
             entry[word[2:]] = value
         case "--env":
-            entry["env"] = {**entry.get("env", {}), **_pair(word, value)}
+            entry["env"] = {**entry.get("env", {}), **_split_pair(word, value)}
         case "--header":
-            entry["headers"] = {**entry.get("headers", {}), **_pair(word, value)}
+            entry["headers"] = {**entry.get("headers", {}), **_split_pair(word, value)}
         case "--bearer-env":
             entry["headers"] = {**entry.get("headers", {}), "Authorization": f"Bearer ${{{value}}}"}
         case _:
@@ -308,7 +316,7 @@ def _set_flag(added: AddedServer, word: str, value: str) -> None:
             )
 
 
-def _check(added: AddedServer) -> None:
+def _check_added(added: AddedServer) -> None:
     entry = added.entry
     if not added.name:
         raise UsageError("Server name required. Usage: bayou mcp add NAME …")
@@ -324,7 +332,7 @@ def _check(added: AddedServer) -> None:
         raise UsageError("--env is for a command; an address gets --header.")
 
 
-def _pair(flag: str, text: str) -> dict[str, str]:
+def _split_pair(flag: str, text: str) -> dict[str, str]:
     """Splits `NAME=VALUE`, and for headers `Name: value` as well."""
     separators = [mark for mark in ("=", ":") if mark in text]
     if not separators or (flag == "--env" and "=" not in text):

@@ -26,20 +26,20 @@ def run(verb: str, words: list[str], paths: Paths) -> int:
     if verb != "test" and len(names) != 1:
         raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
     try:
-        return asyncio.run(_with_session(verb, names, paths, opens_browser=not flags))
+        return asyncio.run(_run_in_session(verb, names, paths, opens_browser=not flags))
     except KeyboardInterrupt:
         print_problem("cancelled")
         return INTERRUPTED
 
 
-async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_browser: bool) -> int:
+async def _run_in_session(verb: str, names: list[str], paths: Paths, *, opens_browser: bool) -> int:
     """Runs the subcommand in a session that stores nothing; servers are reached as in a real one, sandbox
     included."""
     options = Options(no_session=True, no_extensions=True, safe=True)
     assembled = assemble_session(options, paths, dict(os.environ), ends_with_answer=True)
     try:
         return await (
-            _tested(assembled, names)
+            _test_servers(assembled, names)
             if verb == "test"
             else _run_verb(assembled, verb, names[0], opens_browser)
         )
@@ -47,7 +47,7 @@ async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_brow
         await close_session(assembled.session)
 
 
-async def _tested(assembled: AssembledSession, names: list[str]) -> int:
+async def _test_servers(assembled: AssembledSession, names: list[str]) -> int:
     """Tests the named server or all enabled ones; returns 1 if one of them cannot be reached."""
     verbs = assembled.session.mcp
     known = [view.name for view in verbs.servers() if view.state not in ("off", "untrusted")]

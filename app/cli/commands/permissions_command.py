@@ -48,23 +48,25 @@ def run(words: list[str]) -> int:
         raise UsageError(
             f"Unknown command: bayou permissions {words[0]}. The only command is: bayou permissions check."
         )
-    is_json, commands = _read(words[1:])
-    judge = _judge(Paths.from_env(os.environ, current_folder()))
+    is_json, commands = _parse_arguments(words[1:])
+    judge = _make_judge(Paths.from_env(os.environ, current_folder()))
     failed = False
-    for line in (_CommandLine(text, is_json) for text in commands) if commands else _from_input(is_json):
+    for line in (
+        (_CommandLine(text, is_json) for text in commands) if commands else _read_command_lines(is_json)
+    ):
         if line.command is None:
             failed = True
             print_problem(line.problem)
             continue
         decision = judge(line.command)
         if line.is_json:
-            print_json(_as_data(line.command, decision), flush=True)
+            print_json(_decision_data(line.command, decision), flush=True)
         else:
-            print_line(_as_text(line.command, decision), flush=True)
+            print_line(_decision_text(line.command, decision), flush=True)
     return 1 if failed else 0
 
 
-def _read(words: list[str]) -> tuple[bool, list[str]]:
+def _parse_arguments(words: list[str]) -> tuple[bool, list[str]]:
     is_json, commands, rest = False, list[str](), list(words)
     while rest:
         word = rest.pop(0)
@@ -79,7 +81,7 @@ def _read(words: list[str]) -> tuple[bool, list[str]]:
     return is_json, commands
 
 
-def _from_input(is_json: bool) -> Iterator[_CommandLine]:
+def _read_command_lines(is_json: bool) -> Iterator[_CommandLine]:
     for number, raw in enumerate(sys.stdin.buffer, 1):
         text = raw.rstrip(b"\n").decode("utf-8", "surrogateescape")
         if not text.strip():
@@ -101,7 +103,7 @@ def _from_input(is_json: bool) -> Iterator[_CommandLine]:
             yield _CommandLine(text, is_json)
 
 
-def _judge(paths: Paths) -> Callable[[str], CallDecision]:
+def _make_judge(paths: Paths) -> Callable[[str], CallDecision]:
     """Judges the command lines as a session at the full screen would in this folder."""
     effective_settings, standing, rules = folder_rules(paths)
     for problem in (*effective_settings.problems, *rules.problems):
@@ -118,7 +120,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
         has_box=has_box,
         exceptions=effective_settings.settings.permissions.floor_exceptions,
     )
-    place = CommandContext(paths.home, paths.agent_dir).place(
+    place = CommandContext(paths.home, paths.agent_dir).describe_command_place(
         Path(paths.cwd), effective_settings.settings.shell.shell_pass_environment, has_box=has_box
     )
 
@@ -130,7 +132,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     return judge
 
 
-def _as_data(command: str, decision: CallDecision) -> dict[str, Any]:
+def _decision_data(command: str, decision: CallDecision) -> dict[str, Any]:
     parts = [{"text": part.text, "letter": part.risk, "why": part.why} for part in decision.verdict.parts]
     return {
         "command": command,
@@ -141,11 +143,11 @@ def _as_data(command: str, decision: CallDecision) -> dict[str, Any]:
     }
 
 
-def _as_text(command: str, decision: CallDecision) -> str:
+def _decision_text(command: str, decision: CallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
         f"{decision.verdict.risk}  {command}",
-        f"   {decision.verdict.decisive.does}; {verb}, by {decision.decided_by}",
+        f"   {decision.verdict.decisive.risk_in_words}; {verb}, by {decision.decided_by}",
     ]
     for part in decision.verdict.parts:
         lines.append(f"   {part.risk}  {part.text}: {part.why}")

@@ -12,7 +12,7 @@ from app.cli.change_folder import current_folder
 from app.cli.commands.folder_rules import folder_rules
 from app.engine.core.session_options import SessionOptions, shell_settings
 from app.engine.sandbox.command_context import CommandContext
-from app.engine.sandbox.sandbox_texts import state_lines
+from app.engine.sandbox.sandbox_texts import sandbox_report_lines
 from app.engine.sandbox.sandboxes import Sandboxes, SandboxState
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
@@ -38,7 +38,7 @@ def run(words: list[str]) -> int:
         print_text(_USAGE)
         return 0
     if words[:1] == ["explain"] and len(words) > 1:
-        return asyncio.run(_explained(words[1:]))
+        return asyncio.run(_explain_paths(words[1:]))
     if words[:1] == ["try"] and len(words) > 1:
         return asyncio.run(_run_in_sandbox(" ".join(words[1:])))
     if words not in ([], ["--json"], ["check"], ["check", "--json"]):
@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
     return _print_state(is_json="--json" in words)
 
 
-def _boxes() -> tuple[Sandboxes, Workspace]:
+def _session_boxes() -> tuple[Sandboxes, Workspace]:
     """Returns the sandboxes of a session at the full screen in this folder."""
     paths = Paths.from_env(os.environ, current_folder())
     effective_settings = folder_rules(paths).effective_settings
@@ -54,7 +54,7 @@ def _boxes() -> tuple[Sandboxes, Workspace]:
         print_problem(str(problem))
     workspace = Workspace(
         paths.cwd,
-        artifacts=Artifacts(working=paths.working_dir),
+        artifacts=Artifacts(working=paths.temporary_dir),
         shell=lambda: shell_settings(effective_settings),
         cache_dir=paths.cache_dir,
     )
@@ -72,7 +72,7 @@ def _boxes() -> tuple[Sandboxes, Workspace]:
 
 def sandbox_state() -> SandboxState:
     """Returns whether the sandbox works in this folder."""
-    boxes, workspace = _boxes()
+    boxes, workspace = _session_boxes()
     state = boxes.state()
     boxes.close()
     workspace.close()
@@ -84,14 +84,14 @@ def _print_state(*, is_json: bool) -> int:
     if is_json:
         print_json(msgspec.to_builtins(state))
     else:
-        print_line("\n".join(state_lines(state)))
+        print_line("\n".join(sandbox_report_lines(state)))
     return 0 if state.is_in_force else 1
 
 
-async def _explained(paths: list[str]) -> int:
-    boxes, workspace = _boxes()
+async def _explain_paths(paths: list[str]) -> int:
+    boxes, workspace = _session_boxes()
     try:
-        box = await boxes.for_call(_TOOL_CALL_ID)
+        box = await boxes.box_for_call(_TOOL_CALL_ID)
         for path in paths:
             whole = absolute_path(path, Path(workspace.cwd))
             print_line(f"{path}: {_path_reason(box, workspace.files.real_path(whole))}")
@@ -118,7 +118,7 @@ def _path_reason(box: Box | None, path: str) -> str:
 
 
 async def _run_in_sandbox(command: str) -> int:
-    boxes, workspace = _boxes()
+    boxes, workspace = _session_boxes()
     plan = SpawnPlan(
         command=command,
         cwd=str(workspace.cwd),

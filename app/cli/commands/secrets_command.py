@@ -22,11 +22,12 @@ from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
 
 _USAGE = (
-    "bayou secrets mask [FILE …]           print a text with its secrets masked, as a "
-    "session masks it\nbayou secrets list [--json] [FILE …]  list secrets by file, line and "
-    "kind; exit code 1 if there are any\n\nWithout FILE, standard input is read. Masked are "
-    "values of secret environment variables, bayou's own credentials, values\nin the .env "
-    "files of this folder and those named here, and the patterns in docs/secrets.md.\n"
+    "bayou secrets mask [FILE …]           print a text with its secrets masked\n"
+    "bayou secrets list [--json] [FILE …]  list secrets by file, line and "
+    "kind; exit code 1 if there are any\n\nWithout FILE, standard input is read. Secrets are "
+    "values of secret environment variables, bayou's own credentials, values\n"
+    "in the .env "
+    "files of this folder and of the files named here, and the patterns in docs/secrets.md.\n"
 )
 _CHUNK_BYTES = 1 << 16
 _MAX_FILE_BYTES = 64 << 20
@@ -63,50 +64,50 @@ def run(words: list[str]) -> int:
         SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
         SessionOptions(effective_settings),
     )
-    masking.known.look(paths.cwd, files)
+    masking.known_secrets.search_files(paths.cwd, files)
     return (
-        _mask(masking, paths.cwd, files)
+        _print_masked(masking, paths.cwd, files)
         if verb == "mask"
-        else _list(masking, paths.cwd, files, bool(options))
+        else _list_secrets(masking, paths.cwd, files, bool(options))
     )
 
 
-def _mask(masking: SessionMask, cwd: Path, files: list[str]) -> int:
+def _print_masked(masking: SessionMask, cwd: Path, files: list[str]) -> int:
     failed = False
     for name in files or ["-"]:
         try:
             if name == "-":
-                print_data(_pipe(masking, sys.stdin.buffer))
+                print_data(_mask_pipe(masking, sys.stdin.buffer))
             else:
-                text = _text(cwd / name, masking)
-                print_data([masking.text(text, "").encode()])
+                text = _read_text(cwd / name, masking)
+                print_data([masking.masked_text(text, "").encode()])
         except OSError as problem:
             failed = True
             print_problem(f"{name}: {problem.strerror or problem}")
     return 1 if failed else 0
 
 
-def _pipe(masking: SessionMask, source: BinaryIO) -> Iterator[bytes]:
+def _mask_pipe(masking: SessionMask, source: BinaryIO) -> Iterator[bytes]:
     stream = MaskedStream(masking.mask_of_bytes)
     while piece := source.read1(_CHUNK_BYTES) if hasattr(source, "read1") else source.read(_CHUNK_BYTES):  # type: ignore[attr-defined]
-        yield stream.take(piece)
-    yield stream.rest()
+        yield stream.mask_piece(piece)
+    yield stream.mask_rest()
 
 
-def _list(masking: SessionMask, cwd: Path, files: list[str], is_json: bool) -> int:
+def _list_secrets(masking: SessionMask, cwd: Path, files: list[str], is_json: bool) -> int:
     count, failed = 0, False
     for name in files or ["-"]:
         try:
             text = (
                 sys.stdin.buffer.read().decode("utf-8", "replace")
                 if name == "-"
-                else _text(cwd / name, masking)
+                else _read_text(cwd / name, masking)
             )
         except OSError as problem:
             failed = True
             print_problem(f"{name}: {problem.strerror or problem}")
             continue
-        for place in _places(masking, name, text):
+        for place in _secret_places(masking, name, text):
             count += 1
             if is_json:
                 print_json(msgspec.to_builtins(place))
@@ -115,10 +116,10 @@ def _list(masking: SessionMask, cwd: Path, files: list[str], is_json: bool) -> i
     return 1 if count or failed else 0
 
 
-def _places(masking: SessionMask, name: str, text: str) -> Iterator[_FoundSecret]:
+def _secret_places(masking: SessionMask, name: str, text: str) -> Iterator[_FoundSecret]:
     mask: Mask | None = masking.mask()
     assert mask is not None
-    found = mask.masked(text)
+    found = mask.mask_text(text)
     if not found.found:
         return
     marks = {mark for mark, _ in found.found}
@@ -128,8 +129,8 @@ def _places(masking: SessionMask, name: str, text: str) -> Iterator[_FoundSecret
                 yield _FoundSecret(name, number, one[0][len(MARK_PREFIX) : -1].rsplit(":", 1)[0], one[0])
 
 
-def _text(path: Path, masking: SessionMask) -> str:
+def _read_text(path: Path, masking: SessionMask) -> str:
     if path.stat().st_size > _MAX_FILE_BYTES:
         raise OSError(27, f"is larger than {_MAX_FILE_BYTES >> 20} MB; pipe it into the command instead")
-    masking.known.look_into(path)
+    masking.known_secrets.search_file(path)
     return path.read_bytes().decode("utf-8", "replace")

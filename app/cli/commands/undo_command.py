@@ -13,16 +13,22 @@ from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
-from app.sessions.session_library import find, latest
+from app.sessions.session_library import find_session, latest_session
 from app.sessions.session_log import SessionLog
-from app.undo.change_records import RESTORED_ENTRY_TYPE, RestoreChoice, RestoredData, as_data, decode_changes
+from app.undo.change_records import (
+    RESTORED_ENTRY_TYPE,
+    RestoreChoice,
+    RestoredData,
+    decode_changes,
+    to_entry_data,
+)
 from app.undo.content_store import UndoConfig
 from app.undo.restore_plan import RestoreFileRow, RestorePlan
 from app.undo.session_undo import SessionUndo, open_undo, restored_text
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.user_errors import UserError
 from tools.amounts import changed_files, changed_lines
-from tools.files.presence import is_dir
+from tools.files.existence import is_dir
 from tools.text import reveal_hidden_characters
 
 _USAGE = (
@@ -37,7 +43,7 @@ _USAGE = (
     "changes in each file\n  --yes         restore the files\n  --json        print the "
     "preview, or the result, as JSON\n"
 )
-_CHOICES: dict[str, RestoreChoice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
+_CHOICE_FLAGS: dict[str, RestoreChoice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
 _STATE_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
 
 
@@ -58,29 +64,31 @@ def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
         print_text(_USAGE)
         return 0
-    asked = _read(words)
+    asked = _parse_arguments(words)
     paths = Paths.from_env(os.environ, current_folder())
     try:
-        return _run(asked, paths)
+        return _run_undo(asked, paths)
     except (UserError, SessionError) as problem:
         print_problem(str(problem))
         return 1
 
 
-def _run(asked: _UndoArguments, paths: Paths) -> int:
+def _run_undo(asked: _UndoArguments, paths: Paths) -> int:
     effective_settings = EffectiveSettings(paths)
-    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
+    places = SessionPaths(
+        default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
+    )
     if asked.session is not None:
-        file = find(asked.session, places.root, paths.cwd)
+        file = find_session(asked.session, places.root, paths.cwd)
     else:
-        file = latest(places.folder, paths.cwd)
+        file = latest_session(places.folder, paths.cwd)
         if file is None:
             raise UserError("This folder has no session. Name one: bayou undo SESSION.")
     log = SessionLog.open(file, read_only=not asked.yes)
     try:
         if not is_dir(log.cwd):
             raise UserError(f"The session's folder, {log.cwd}, does not exist any more.")
-        if asked.yes and not _is_here(file, log, paths):
+        if asked.yes and not _belongs_here(file, log, paths):
             raise UserError(
                 f"{file.name} says that its session worked in {log.cwd}, not here. Nothing was changed. "
                 "If that is right, run the command in that folder."
@@ -89,32 +97,32 @@ def _run(asked: _UndoArguments, paths: Paths) -> int:
         limit = effective_settings.settings.undo.max_file_mb << 20
         parts = open_undo(log, place, log.cwd, limit=lambda: limit)
         try:
-            plan = _planned(asked, parts)
-            return _restore(asked, plan, parts) if asked.yes else _previewed(asked, plan)
+            plan = _plan_restore(asked, parts)
+            return _carry_out_restore(asked, plan, parts) if asked.yes else _print_preview(asked, plan)
         finally:
             parts.close()
     finally:
         log.close()
 
 
-def _is_here(file: Path, log: SessionLog, paths: Paths) -> bool:
+def _belongs_here(file: Path, log: SessionLog, paths: Paths) -> bool:
     """Whether the session worked in this folder, or is stored among bayou's own: a session file from
     elsewhere may name any folder."""
     is_own = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(paths.sessions_dir))
     return is_own or os.path.realpath(log.cwd) == os.path.realpath(paths.cwd)
 
 
-def _planned(asked: _UndoArguments, parts: SessionUndo) -> RestorePlan:
+def _plan_restore(asked: _UndoArguments, parts: SessionUndo) -> RestorePlan:
     if asked.redo:
-        return parts.restores.redo()
+        return parts.restores.plan_redo()
     if asked.to is None:
-        return parts.restores.undo(asked.last)
+        return parts.restores.plan_undo(asked.last)
     if asked.to == "root":
-        return parts.restores.to_entry(None)
-    return parts.restores.to_entry(parts.log.navigation(asked.to).leaf_id)
+        return parts.restores.plan_restore_to_entry(None)
+    return parts.restores.plan_restore_to_entry(parts.log.navigation(asked.to).leaf_id)
 
 
-def _previewed(asked: _UndoArguments, plan: RestorePlan) -> int:
+def _print_preview(asked: _UndoArguments, plan: RestorePlan) -> int:
     rows = plan.rows
     if asked.json:
         print_json(
@@ -122,24 +130,24 @@ def _previewed(asked: _UndoArguments, plan: RestorePlan) -> int:
                 "title": plan.target.title,
                 "digest": plan.digest,
                 "files": msgspec.to_builtins(rows),
-                "heads": [list(head) for head in plan.heads],
+                "heads": [list(head) for head in plan.head_moves],
             }
         )
         return 0
-    print_line(f"{plan.target.words}: {changed_files(len(rows), plan.added, plan.removed)}")
+    print_line(f"{plan.target.label}: {changed_files(len(rows), plan.added, plan.removed)}")
     width = max((len(reveal_hidden_characters(row.path)) for row in rows), default=0)
     for row in rows:
-        print_line(_line(row, asked, min(width, 60)))
+        print_line(_file_line(row, asked, min(width, 60)))
         if asked.diff and row.state in ("ready", "conflict"):
             print_text(plan.diff(row.path))
-    for before, after in plan.heads:
+    for before, after in plan.head_moves:
         print_line(f"git's HEAD moved from {before} to {after} and is left there: only files are restored.")
     ready = sum(asked.choices.get(row.path, row.choice) != "keep" for row in rows)
-    print_line(f"Nothing is changed yet. With --yes: {_count(ready)} restored.")
+    print_line(f"Nothing is changed yet. With --yes: {_file_count_text(ready)} restored.")
     return 0
 
 
-def _line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
+def _file_line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
     path = reveal_hidden_characters(row.path)
     lines = changed_lines(row.added, row.removed)
     why = row.why or row.by
@@ -152,11 +160,11 @@ def _line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
     return f"  {_STATE_MARKS[row.state]} {path:{width}}  {said}"
 
 
-def _restore(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> int:
+def _carry_out_restore(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> int:
     data = parts.restores.carry_out(plan, asked.choices)
     if data.total:
-        _record(data, parts)
-    parts.recorder.told(data.id)
+        _record_restore(data, parts)
+    parts.recorder.mark_recorded(data.id)
     if asked.json:
         kept = [{"path": one.path, "why": one.why} for one in data.kept]
         print_json({"restored": data.total, "kept": kept})
@@ -167,11 +175,11 @@ def _restore(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> in
     return 0
 
 
-def _record(data: RestoredData, parts: SessionUndo) -> None:
+def _record_restore(data: RestoredData, parts: SessionUndo) -> None:
     """Records the restore in the session, as an entry and as a message for the model."""
     log = parts.log
     changes = data.changes if data.more is None else decode_changes(parts.store.get(data.more))
-    log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
+    log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
     content = restore_text(data, tuple(change.path for change in changes))
     details = {"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None}
     log.append(
@@ -179,22 +187,22 @@ def _record(data: RestoredData, parts: SessionUndo) -> None:
     )
 
 
-def _count(files: int) -> str:
+def _file_count_text(files: int) -> str:
     return f"{files} file{'' if files == 1 else 's'}"
 
 
-def _read(words: list[str]) -> _UndoArguments:
+def _parse_arguments(words: list[str]) -> _UndoArguments:
     asked, rest = _UndoArguments(), list(words)
     while rest:
         word = rest.pop(0)
         if word in ("--yes", "--json", "--redo", "--diff"):
             setattr(asked, word.removeprefix("--"), True)
-        elif word in ("--last", "--to", *_CHOICES):
+        elif word in ("--last", "--to", *_CHOICE_FLAGS):
             if not rest:
                 raise UsageError(f"{word} needs a value. bayou undo --help lists the options.")
             value = rest.pop(0)
-            if word in _CHOICES:
-                asked.choices[value] = _CHOICES[word]
+            if word in _CHOICE_FLAGS:
+                asked.choices[value] = _CHOICE_FLAGS[word]
             elif word == "--to":
                 asked.to = value
             elif value.isdecimal() and int(value) > 0:

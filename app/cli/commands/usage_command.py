@@ -10,6 +10,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
+from app.cli.usage_page import HtmlRow, HtmlTable, usage_page
 from app.printing import print_json, print_line, print_problem, print_text, safe_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -25,20 +26,21 @@ from app.sessions.index.usage import (
     recent_parts,
     sum_parts,
 )
-from app.sessions.session_library import usage_in
+from app.sessions.session_library import read_usage
 from app.values.usage import format_dollars
 from tools.amounts import bar, percentage, pluralized, tokens
 
 _USAGE = (
-    "bayou usage [--by day|model|project|session] [--days N] [--json]\n\nShows answers, "
+    "bayou usage [--by day|model|project|session] [--days N] [--json | --html]\n\nShows answers, "
     "tokens, cache hits and cost of all sessions. What a fork shares with its parent is "
     "counted once.\n\n  --by WAY   one complete table; without it the first ten rows of each "
     "table\n  --days N   only the last N days, including today\n  --json     print "
-    "everything as JSON\n"
+    "everything as JSON\n  --html     print everything as a page: bayou usage --html > usage.html\n"
 )
 _MAX_NAME_CELLS = 44
 _MAX_ROWS = 10
 _BAR_CELLS = 12
+_COLUMN_NAMES = ("answers", "input", "output", "cached", "cost")
 
 
 class _UsageArguments(msgspec.Struct, kw_only=True):
@@ -47,36 +49,42 @@ class _UsageArguments(msgspec.Struct, kw_only=True):
     by: Grouping | None = None
     days: int | None = None
     json: bool = False
+    html: bool = False
 
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
         print_text(_USAGE)
         return 0
-    wanted = _read(words)
+    wanted = _parse_arguments(words)
     paths = Paths.from_env(os.environ, current_folder())
     named = EffectiveSettings(paths).settings.sessions.session_dir
-    found = usage_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
+    found = read_usage(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
     parts = list(found.parts) if wanted.days is None else recent_parts(found.parts, wanted.days, date.today())
     if wanted.json:
-        print_json(_as_data(parts, found))
+        print_json(_usage_data(parts, found))
         return 0
     ways = GROUPINGS if wanted.by is None else (wanted.by,)
+    if wanted.html:
+        tables = [_html_table(group_usage(parts, by), by, paths.home) for by in ways if parts]
+        skipped = [f"{_entry_location(one)}: {one.why}" for one in found.skipped]
+        print_text(usage_page(_usage_text(sum_parts(parts)), tables, skipped) + "\n")
+        return 0
     lines = [_usage_text(sum_parts(parts))]
     for by in ways if parts else ():
-        lines += ["", *_table(group_usage(parts, by), by, None if wanted.by else _MAX_ROWS, paths.home)]
+        lines += ["", *_table_lines(group_usage(parts, by), by, None if wanted.by else _MAX_ROWS, paths.home)]
     print_line("\n".join(lines))
-    for one in found.left_out:
-        print_problem(f"skipped: {_place(one)}: {one.why}")
+    for one in found.skipped:
+        print_problem(f"skipped: {_entry_location(one)}: {one.why}")
     return 0
 
 
-def _read(words: list[str]) -> _UsageArguments:
+def _parse_arguments(words: list[str]) -> _UsageArguments:
     wanted, rest = _UsageArguments(), list(words)
     while rest:
         word = rest.pop(0)
-        if word == "--json":
-            wanted.json = True
+        if word in ("--json", "--html"):
+            setattr(wanted, word.removeprefix("--"), True)
         elif word == "--by":
             by = rest.pop(0) if rest else ""
             wanted.by = next((way for way in GROUPINGS if way == by), None)
@@ -89,6 +97,8 @@ def _read(words: list[str]) -> _UsageArguments:
             wanted.days = int(days)
         else:
             raise UsageError(f"Unknown option: {word}. bayou usage --help lists the options.")
+    if wanted.json and wanted.html:
+        raise UsageError("--json and --html exclude each other.")
     return wanted
 
 
@@ -96,34 +106,51 @@ def _usage_text(used: UsageSum) -> str:
     if not used.answers:
         return "No usage recorded yet."
     answers = pluralized(used.answers, "answer")
-    return f"{format_dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
+    return f"{format_dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached_share(used)} cached · {answers}"
 
 
-def _table(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -> list[str]:
+def _table_lines(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -> list[str]:
     shown = sums[:most]
-    is_money = any(found.used.cost for found in sums)
-    largest = max(_amount(found.used, is_money=is_money) for found in sums)
-    titles = [_title(found, by, home) for found in shown]
+    is_money = any(found.usage.cost for found in sums)
+    largest = max(_usage_amount(found.usage, is_money=is_money) for found in sums)
+    titles = [_group_title(found, by, home) for found in shown]
     width = max(len(by), *map(len, titles))
-    head = ("answers", "input", "output", "cached", "cost")
-    lines = [f"{by:{width}}  {'':{_BAR_CELLS}}" + "".join(f"{word:>10}" for word in head)]
+    lines = [f"{by:{width}}  {'':{_BAR_CELLS}}" + "".join(f"{word:>10}" for word in _COLUMN_NAMES)]
     for found, title in zip(shown, titles, strict=True):
-        used = found.used
-        figures = (
-            f"{used.answers:,}",
-            tokens(used.tokens - used.output),
-            tokens(used.output),
-            _cached(used),
-            format_dollars(used.cost),
+        drawn = bar(_usage_amount(found.usage, is_money=is_money), largest, _BAR_CELLS)
+        lines.append(
+            f"{title:{width}}  {drawn}" + "".join(f"{one:>10}" for one in _shown_figures(found.usage))
         )
-        drawn = bar(_amount(used, is_money=is_money), largest, _BAR_CELLS)
-        lines.append(f"{title:{width}}  {drawn}" + "".join(f"{figure:>10}" for figure in figures))
     if len(sums) > len(shown):
         lines.append(f"… {len(sums) - len(shown)} more: bayou usage --by {by}")
     return lines
 
 
-def _title(found: UsageGroup, by: Grouping, home: Path) -> str:
+def _shown_figures(used: UsageSum) -> tuple[str, ...]:
+    return (
+        f"{used.answers:,}",
+        tokens(used.tokens - used.output),
+        tokens(used.output),
+        _cached_share(used),
+        format_dollars(used.cost),
+    )
+
+
+def _html_table(sums: list[UsageGroup], by: Grouping, home: Path) -> HtmlTable:
+    is_money = any(found.usage.cost for found in sums)
+    largest = max((_usage_amount(found.usage, is_money=is_money) for found in sums), default=0) or 1
+    rows = tuple(
+        HtmlRow(
+            title=_group_title(found, by, home).rstrip(),
+            share=_usage_amount(found.usage, is_money=is_money) / largest,
+            figures=_shown_figures(found.usage),
+        )
+        for found in sums
+    )
+    return HtmlTable(title=by, head=_COLUMN_NAMES, rows=rows)
+
+
+def _group_title(found: UsageGroup, by: Grouping, home: Path) -> str:
     title = safe_text(" ".join(found.title.split()))  # its width is that of what is printed
     if found.session is not None:
         id_ = found.session.id[-8:]
@@ -133,31 +160,33 @@ def _title(found: UsageGroup, by: Grouping, home: Path) -> str:
     return title if len(title) <= _MAX_NAME_CELLS else f"…{title[1 - _MAX_NAME_CELLS :]}"
 
 
-def _amount(used: UsageSum, *, is_money: bool) -> float:
+def _usage_amount(used: UsageSum, *, is_money: bool) -> float:
     return used.cost if is_money else used.tokens
 
 
-def _cached(used: UsageSum) -> str:
-    return "–" if used.cached is None else percentage(used.cached)
+def _cached_share(used: UsageSum) -> str:
+    return "–" if used.cached_percentage is None else percentage(used.cached_percentage)
 
 
-def _place(one: SkippedUsage) -> str:
+def _entry_location(one: SkippedUsage) -> str:
     return f"{one.path}, line {one.line}" if one.line else one.path
 
 
-def _as_data(parts: list[UsagePart], found: UsageReport) -> dict[str, Any]:
+def _usage_data(parts: list[UsagePart], found: UsageReport) -> dict[str, Any]:
     return {
-        "total": _figures(sum_parts(parts)),
-        "days": [{"day": one.id, **_figures(one.used)} for one in group_usage(parts, "day")],
-        "models": [{"model": one.id, **_figures(one.used)} for one in group_usage(parts, "model")],
-        "projects": [{"project": one.id, **_figures(one.used)} for one in group_usage(parts, "project")],
+        "total": _usage_figures(sum_parts(parts)),
+        "days": [{"day": one.id, **_usage_figures(one.usage)} for one in group_usage(parts, "day")],
+        "models": [{"model": one.id, **_usage_figures(one.usage)} for one in group_usage(parts, "model")],
+        "projects": [
+            {"project": one.id, **_usage_figures(one.usage)} for one in group_usage(parts, "project")
+        ],
         "sessions": [
             {
                 "id": one.session.id,
                 "title": one.title,
                 "project": one.session.cwd,
                 "file": one.id,
-                **_figures(one.used),
+                **_usage_figures(one.usage),
             }
             for one in group_usage(parts, "session")
             if one.session is not None
@@ -168,12 +197,12 @@ def _as_data(parts: list[UsagePart], found: UsageReport) -> dict[str, Any]:
                 "line": one.line or None,
                 "why": one.why,
             }
-            for one in found.left_out
+            for one in found.skipped
         ],
     }
 
 
-def _figures(used: UsageSum) -> dict[str, Any]:
+def _usage_figures(used: UsageSum) -> dict[str, Any]:
     return {
         "answers": used.answers,
         "input": used.input,
@@ -181,6 +210,6 @@ def _figures(used: UsageSum) -> dict[str, Any]:
         "cacheRead": used.cache_read,
         "cacheWrite": used.cache_write,
         "tokens": used.tokens,
-        "cachedPercent": None if used.cached is None else round(used.cached, 1),
+        "cachedPercent": None if used.cached_percentage is None else round(used.cached_percentage, 1),
         "cost": round(used.cost, 6),
     }

@@ -11,8 +11,8 @@ from app.resources.context_files import CONTEXT_FILE_NAMES
 from app.undo.change_lists import Differences
 from app.values.user_errors import UserError
 
-_MAX_FILES = 200
-_REVISION = re.compile(r"[\w./@^~{}+-]+")
+_MAX_LISTED_FILES = 200
+_REVISION_PATTERN = re.compile(r"[\w./@^~{}+-]+")
 _PROJECT_MANIFESTS = (
     *("pyproject.toml", "setup.py", "requirements.txt", "tox.ini", ".pre-commit-config.yaml"),
     *("package.json", "pnpm-workspace.yaml", "tsconfig.json", "composer.json"),
@@ -22,27 +22,28 @@ _PROJECT_MANIFESTS = (
 
 
 async def init_prompt(session: Session) -> str:
-    """Builds the prompt that asks for a first AGENTS.md, or for a better one."""
-    names = await asyncio.to_thread(_names, session.cwd)
+    """Builds the prompt that asks the model to write or improve AGENTS.md."""
+    names = await asyncio.to_thread(_file_names, session.cwd)
     there = [name for name in CONTEXT_FILE_NAMES if name in names]
     manifests = [name for name in _PROJECT_MANIFESTS if name in names]
     told = f"Its folder has {', '.join(manifests)}. " if manifests else ""
     if there:
         task = (
-            f"Look whether {there[0]} is still true of this project and says what an agent needs, and change what is "
-            "not. Keep what people decided; take out only what is wrong, and say what you took out."
+            f"Check whether {there[0]} still describes this project and says what an agent needs, and "
+            f"correct what does not. Keep what people decided; remove only what is wrong, and say what you "
+            f"removed."
         )
     else:
         task = "Write AGENTS.md for this project: what an agent that works here for the first time needs to know."
     return (
-        f"{task} {told}Look before you write: how it is set up, built, checked and tested (try the commands that "
-        "only look), how the code is laid out and what is where, the conventions that the code itself shows, and what "
-        "is easy to get wrong here. At most 60 lines; nothing that any project has, nothing that a look at the folder "
-        "tells, no praise. Where something cannot be found out, leave it out."
+        f"{task} {told}Explore before you write: how it is set up, built, checked and tested (try the "
+        f"commands that only read), how the code is laid out, the conventions that the code itself shows, "
+        f"and what is easy to get wrong here. At most 60 lines; nothing that is true of any project, "
+        f"nothing that a look at the folder shows, no praise. Leave out what you cannot find out."
     )
 
 
-def _names(folder: Path) -> set[str]:
+def _file_names(folder: Path) -> set[str]:
     try:
         return {path.name for path in folder.iterdir()}
     except OSError:
@@ -52,7 +53,7 @@ def _names(folder: Path) -> set[str]:
 async def review_prompt(session: Session, what: str) -> str:
     """Builds the review prompt for uncommitted changes, or for the named branch or commit. Raises `UserError`."""
     if what:
-        if not _REVISION.fullmatch(what) or what.startswith("-"):
+        if not _REVISION_PATTERN.fullmatch(what) or what.startswith("-"):
             raise UserError(
                 f"{what} is not the name of a branch or commit. Use /review BRANCH, or /review alone for "
                 "uncommitted changes."
@@ -65,7 +66,7 @@ async def review_prompt(session: Session, what: str) -> str:
             )
         told = (
             f"was changed since {what} (`git diff {what}...HEAD`)"
-            if found.is_since
+            if found.is_since_merge_base
             else f"was changed by {what} (`git show {what}`)"
         )
         return await _review_text(found, told)
@@ -76,22 +77,22 @@ async def review_prompt(session: Session, what: str) -> str:
 
 
 async def _review_text(found: Differences, what: str) -> str:
-    """Returns the prompt's text. `what` names the changes in words."""
+    """Returns the text of the review prompt. `what` names the changes in words."""
     symbols = await changed_symbols(found)
     shown = [
         f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"
         + (f": {symbols[file.path]}" if file.path in symbols else "")
-        for file in found.files[:_MAX_FILES]
+        for file in found.files[:_MAX_LISTED_FILES]
     ]
-    if len(found.files) > _MAX_FILES:
-        shown.append(f"- and {len(found.files) - _MAX_FILES} more")
+    if len(found.files) > _MAX_LISTED_FILES:
+        shown.append(f"- and {len(found.files) - _MAX_LISTED_FILES} more")
     listed = "\n".join(shown)
     return f"Review what {what}:\n\n{listed}\n\n{_REVIEW_GUIDE}"
 
 
 _REVIEW_GUIDE = (
-    "Read the changed code with what is around it and what calls it; change nothing. Tell what is "
-    "wrong: mistakes, cases that are not thought of, what breaks for those who use it, security, tests that are "
-    "missing or cannot fail. For each: the file and line, what happens and when, and what would be right; the worst "
-    "first. Say how sure you are where you are not. No praise, no matters of taste. Nothing wrong: say so in a line."
+    "Read the changed code, its surroundings and its callers; change nothing. Report what is wrong: "
+    "mistakes, missed cases, broken callers, security, tests that are missing or cannot fail. For each: "
+    "the file and line, what happens and when, and what would be right; the worst first. Say where you are "
+    "not sure. No praise, no matters of taste. If nothing is wrong, say so in one line."
 )

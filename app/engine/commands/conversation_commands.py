@@ -31,7 +31,7 @@ async def prompt(
 
 
 @session_command(
-    "Ask beside the work, outside the conversation",
+    "Ask a side question, outside the conversation",
     answer="text",
 )
 async def ask_beside(session: Session, question: str) -> str:
@@ -39,8 +39,8 @@ async def ask_beside(session: Session, question: str) -> str:
 
 
 @session_command(
-    "Write the first prompt of a new session for a goal",
-    "Nothing is begun.",
+    "Draft the first prompt of a new session for a goal",
+    "Starts nothing.",
     answer="text",
 )
 async def draft_handoff(session: Session, goal: str) -> str:
@@ -61,7 +61,7 @@ async def follow_up(
     return await session.queue("follow_up", message, images, source="rpc", request_id=id)
 
 
-@session_command("Stop the running work", "Responds once it has settled.", stops=True)
+@session_command("Stop the running work", "Responds when it has stopped.", stops=True)
 async def abort(session: Session) -> None:
     await session.abort()
 
@@ -74,7 +74,7 @@ async def abort_and_prompt(
     return await session.prompt(message, images, source="rpc", request_id=id)
 
 
-@session_command("Take queued messages back", stops=True)
+@session_command("Remove all queued messages", stops=True)
 async def clear_queue(session: Session) -> response_data.Removed:
     steering, follow_ups = session.queues.clear()
     return {"steering": list(steering), "followUp": list(follow_ups)}
@@ -82,22 +82,22 @@ async def clear_queue(session: Session) -> response_data.Removed:
 
 @session_command("How many steering messages are delivered at once")
 async def set_steering_mode(session: Session, mode: QueueMode) -> None:
-    session.settings.keep("steeringMode", mode)
+    session.settings.save_setting("steeringMode", mode)
 
 
 @session_command("How many follow-ups are delivered at once")
 async def set_follow_up_mode(session: Session, mode: QueueMode) -> None:
-    session.settings.keep("followUpMode", mode)
+    session.settings.save_setting("followUpMode", mode)
 
 
-@session_command("Whether steering waits for running tools")
+@session_command("Whether steering messages wait for running tools")
 async def set_interrupt_mode(session: Session, mode: InterruptMode) -> None:
-    session.settings.keep("interruptMode", mode)
+    session.settings.save_setting("interruptMode", mode)
 
 
 @session_command("Switch retries after errors on or off")
 async def set_auto_retry(session: Session, enabled: bool) -> None:
-    session.settings.keep("retry.enabled", enabled)
+    session.settings.save_setting("retry.enabled", enabled)
 
 
 @session_command("Cancel a waiting retry", stops=True)
@@ -110,17 +110,17 @@ async def retry_now(session: Session) -> None:
     session.retry_countdown.retry_now()
 
 
-@session_command("Summarise the older part", "The file keeps what the summary stands for.")
+@session_command("Summarise older messages", "The session file keeps the originals.")
 async def compact(session: Session, custom_instructions: str | None = None) -> CompactionResult:
-    return await session.compaction.run(custom_instructions)
+    return await session.compaction.compact(custom_instructions)
 
 
 @session_command("Switch automatic compaction on or off")
 async def set_auto_compaction(session: Session, enabled: bool) -> None:
-    session.settings.keep("compaction.mode", "auto" if enabled else "off")
+    session.settings.save_setting("compaction.mode", "auto" if enabled else "off")
 
 
-@session_command("Run a command as the person")
+@session_command("Run a command as the user")
 async def bash(
     session: Session, command: str, exclude_from_context: bool = False, id: Any = None
 ) -> response_data.BashResult:
@@ -137,6 +137,6 @@ async def bash(
     )
 
 
-@session_command("Stop the person's command", stops=True)
+@session_command("Stop the user's command", stops=True)
 async def abort_bash(session: Session) -> None:
     session.shell.abort()

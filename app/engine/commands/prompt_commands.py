@@ -6,16 +6,16 @@ from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
 
 
-@session_command("Draft an AGENTS.md, or bring it up to date", answer="disposition")
+@session_command("Write or update AGENTS.md", answer="disposition")
 async def init_context(session: Session) -> PromptDisposition:
     return await _send_prompt(session, await init_prompt(session))
 
 
-@session_command("Review what is not committed, or a branch", answer="disposition")
+@session_command("Review uncommitted changes or a branch", answer="disposition")
 async def review(session: Session, what: str = "") -> PromptDisposition:
     return await _send_prompt(session, await review_prompt(session, what))
 
 
 async def _send_prompt(session: Session, text: str) -> PromptDisposition:
-    """Sends a built-in prompt; a running prompt is finished first."""
+    """Sends one of bayou's built-in prompts; a running prompt is finished first."""
     return await session.prompt(text, while_running="follow_up", expand=False)

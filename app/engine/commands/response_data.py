@@ -14,7 +14,7 @@ from app.values.todos import TodoPhase
 
 
 class Removed(TypedDict):
-    """The texts that were taken out of the queues."""
+    """The texts of messages that were removed from the queues."""
 
     steering: list[str]
     followUp: list[str]
@@ -268,7 +268,7 @@ class HelperInfo(TypedDict):
 
 
 class RestoreRow(TypedDict):
-    """One file of a restore, and what happens to it."""
+    """One file of a planned restore, and what happens to it."""
 
     path: str
     state: Literal["ready", "conflict", "same", "unheld", "refused"]
@@ -313,17 +313,17 @@ class RestoredFiles(TypedDict):
 class ChangedFile(TypedDict):
     path: str
     deed: str
-    """`new`, `removed`, `changed`, `mode 644 → 755`, `not held`."""
+    """`new`, `removed`, `changed`, `mode 644 → 755`, `unknown`."""
     added: int
     removed: int
     by: NotRequired[str]
     """The calls that changed the file."""
     why: NotRequired[str]
-    """A caveat: another program changed the file in between, or its content is not held."""
+    """A caveat: another program changed the file in between, or its content is not stored."""
 
 
 class ChangedHunk(TypedDict):
-    """A part of a file's change that is kept or taken back as a whole."""
+    """One hunk of a file's change, which is kept or taken back as a whole."""
 
     id: str
     """The same as long as the change is the same, wherever its lines are."""
@@ -333,7 +333,7 @@ class ChangedHunk(TypedDict):
     why: NotRequired[str]
     """Why it cannot be taken or put back."""
     first: int
-    """The first changed line; 0 if the hunk has no lines of its own."""
+    """The first changed line; 0 if the hunk has no lines."""
     last: int
     added: int
     removed: int

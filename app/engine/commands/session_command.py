@@ -27,7 +27,7 @@ from msgspec import structs
 
 from app.engine.session import Session
 from app.values.user_errors import UserError
-from app.values.wire import from_wire, to_wire
+from app.values.wire import convert, from_wire, to_wire
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,7 +68,7 @@ class Command(Generic[P, R]):
         return f"{self.words}. {self.more}".strip()
 
     def alias(self, name: str) -> "Command[P, R]":
-        """Returns the same command under another name."""
+        """Returns the same session command under another name."""
         return Command(
             self.function,
             f"The same as {self.name}",
@@ -80,8 +80,8 @@ class Command(Generic[P, R]):
 
     @cached_property
     def fields(self) -> type[msgspec.Struct]:
-        """A struct type with the command's parameters, without `id` and `type`. Unknown fields of a request
-        are ignored."""
+        """A struct type with the parameters of the session command, without `id` and `type`. Unknown fields of a
+        request are ignored."""
         types = get_type_hints(self.function)
         taken = list(inspect.signature(self.function).parameters.values())[1:]
         return msgspec.defstruct(
@@ -99,7 +99,7 @@ class Command(Generic[P, R]):
 
     @cached_property
     def data(self) -> Any:
-        """The type of the response's data; None: the response has no data."""
+        """The type of the data in the command's response; None: the response has no data."""
         if self._data is not None:
             return self._data
         kind = self._answer_type
@@ -112,7 +112,7 @@ class Command(Generic[P, R]):
 
     @property
     def data_name(self) -> str:
-        """The name of the generated type for data with a single field."""
+        """The name of the generated type for response data with a single field."""
         return f"{self.name}_data"
 
     @cached_property
@@ -121,20 +121,20 @@ class Command(Generic[P, R]):
         return None if kind is type(None) else kind
 
     def arguments(self, line: Mapping[str, Any]) -> dict[str, Any]:
-        """Decodes the parameters from a request's fields. Raises `msgspec.ValidationError`."""
-        given = msgspec.convert({key: value for key, value in line.items() if value is not None}, self.fields)
+        """Decodes the command's parameters from a request's fields. Raises `msgspec.ValidationError`."""
+        given = convert({key: value for key, value in line.items() if value is not None}, self.fields)
         return structs.asdict(given)
 
     def line(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the request's fields for these arguments; the reverse of `arguments`."""
+        """Returns a request's fields for these arguments of the command; the reverse of `arguments`."""
         return {
             field.encode_name: given[field.name]
             for field in structs.fields(self.fields)
             if field.name in given
         }
 
-    def told(self, answer: Any) -> dict[str, Any]:
-        """Returns the response's `data` for a result; None: the response has no data."""
+    def response_data(self, answer: Any) -> dict[str, Any]:
+        """Returns the response's `data` for a result of the command; None: the response has no data."""
         if self._answer_type is None:
             return {}
         if self.answer:
@@ -142,7 +142,7 @@ class Command(Generic[P, R]):
         return {"data": to_wire(answer)}
 
     def read(self, data: Any) -> Any:
-        """Returns the result from a response's data; the reverse of `told`."""
+        """Returns the command's result from the data of a response; the reverse of `response_data`."""
         if self._answer_type is None:
             return None
         if self.answer:
@@ -153,8 +153,8 @@ class Command(Generic[P, R]):
 def session_command(
     words: str, more: str = "", *, answer: str = "", data: Any = None, stops: bool = False
 ) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], Command[P, R]]:
-    """Makes a command of a function. `data`: the type of the response's data, where the return type is less
-    precise."""
+    """Makes a session command of a function. `data`: the type of the response's data, where the return type is
+    less precise."""
 
     def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> Command[P, R]:
         return Command(run, words, more=more, answer=answer, data=data, stops=stops)
@@ -163,18 +163,18 @@ def session_command(
 
 
 def without_none(**data: Any) -> Any:
-    """Returns the fields that are not None."""
+    """Returns the given fields as a dictionary, without those that are None."""
     return {name: value for name, value in data.items() if value is not None}
 
 
 def require_entry(session: Session, entry_id: str | None) -> None:
-    """Checks that the entry exists; None stands for the root. Raises `UserError`."""
+    """Checks that the session entry exists; None stands for the root. Raises `UserError`."""
     if entry_id is not None and entry_id not in session.log:
         raise UserError(f"Entry not found: {entry_id}")
 
 
 def require_system_text(text: str, field: str) -> str:
-    """Returns a command line or path that the operating system accepts. Raises `UserError`."""
+    """Returns the text if the operating system accepts it as a command line or path. Raises `UserError`."""
     if "\0" in text:
         raise UserError(
             f"{field} has a NUL character, which is not allowed in command lines and paths. Remove it."

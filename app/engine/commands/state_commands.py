@@ -15,7 +15,7 @@ from app.values.user_errors import UserError
 
 @session_command("The session's settings and activity")
 async def get_state(session: Session) -> response_data.State:
-    state, head = session.state, session.requests.head()
+    state, head = session.state, session.requests.request_head()
     return without_none(
         model=state.model,
         thinkingLevel=state.thinking,
@@ -33,17 +33,17 @@ async def get_state(session: Session) -> response_data.State:
         pendingMessageCount=state.waiting_count,
         todoPhases=session.todos.phases,
         planMode=state.is_planning,
-        addedFolders=[str(folder) for folder in session.folders.all],
+        addedFolders=[str(folder) for folder in session.folders.all_folders],
         systemPrompt=head.prompt,
         tools=head.tools,
     )
 
 
-@session_command("Switch the model", "It answers from the next request on.")
+@session_command("Switch the model", "The next request uses it.")
 async def set_model(session: Session, provider: str, model_id: str) -> Model:
-    session.models.reread()
-    model = session.models.choice.find(provider, model_id)
-    await session.models.use(model)
+    session.models.reread_models_file()
+    model = session.models.model_choice.find(provider, model_id)
+    await session.models.use_model(model)
     return model
 
 
@@ -57,13 +57,13 @@ async def cycle_model(session: Session) -> response_data.CycledModel | None:
 
 @session_command("Models that can be used now", answer="models")
 async def get_available_models(session: Session) -> Sequence[Model]:
-    session.models.reread()
-    return session.models.choice.available()
+    session.models.reread_models_file()
+    return session.models.model_choice.available()
 
 
 @session_command("How much the model thinks", "Clamped to what the model can do.")
 async def set_thinking_level(session: Session, level: ThinkingLevel) -> None:
-    await session.models.use_thinking(level)
+    await session.models.use_thinking_level(level)
 
 
 @session_command("Next thinking level")
@@ -81,10 +81,10 @@ async def get_available_thinking_levels(session: Session) -> Sequence[str]:
 async def set_session_name(session: Session, name: str) -> None:
     if not name.strip():
         raise UserError("Session name cannot be empty")
-    await session.record.rename(name)
+    await session.notes.rename(name)
 
 
-@session_command("File, counts, tokens, cost", "They are those of the whole file.")
+@session_command("File, counts, tokens, cost", "Of the whole file, all branches included.")
 async def get_session_stats(session: Session) -> response_data.SessionStats:
     stats, usage, state = session.stats, session.stats.usage, session.state
     return without_none(
@@ -103,32 +103,32 @@ async def get_session_stats(session: Session) -> response_data.SessionStats:
             "total": usage.input + usage.output + usage.cache_read + usage.cache_write,
         },
         cost=usage.cost.total,
-        contextUsage=_usage(session),
+        contextUsage=_context_usage_data(session),
     )
 
 
 @session_command(
-    "Set the list of todos",
+    "Set the todo list",
     "Answers with the resulting list; the agent reads it with its next request.",
     answer="todoPhases",
 )
 async def set_todos(session: Session, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
-    return await session.todos.set(phases)
+    return await session.todos.replace_by_user(phases)
 
 
-@session_command("How full the window is")
+@session_command("How full the context window is")
 async def get_context_usage(session: Session) -> response_data.ContextUsage | None:
-    return _usage(session)
+    return _context_usage_data(session)
 
 
-def _usage(session: Session) -> response_data.ContextUsage | None:
+def _context_usage_data(session: Session) -> response_data.ContextUsage | None:
     usage = session.context_usage()
     if usage is None:
         return None
     return {"tokens": usage.tokens, "contextWindow": usage.context_window, "percent": usage.percent}
 
 
-@session_command("The context's messages", answer="messages")
+@session_command("Messages in the context", answer="messages")
 async def get_messages(session: Session) -> Sequence[Message]:
     return session.messages
 
@@ -152,8 +152,8 @@ def _export_path(folder: Path, name: str) -> Path:
 
 @session_command("Write the session as a page", answer="path")
 async def export_html(session: Session, output_path: str | None = None) -> str:
-    """Relative paths start at the project folder. A thread writes the file, since a long session takes a
-    while."""
+    """Exports the session as an HTML page. Relative paths start at the project folder. A thread writes the file,
+    since a long session takes a while."""
     target = _export_path(session.cwd, output_path) if output_path else None
     try:
         written = await asyncio.to_thread(session.export, target)

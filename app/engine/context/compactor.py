@@ -10,10 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.abort import Abort
-from app.compaction.compaction_plan import TOO_SMALL, CompactionPlan, NothingToCompact, plan_compaction
+from app.compaction.compaction_plan import TOO_SMALL_TEXT, CompactionPlan, NothingToCompact, plan_compaction
 from app.compaction.context_meter import ContextLimits, estimate_tokens
 from app.compaction.summary import WrittenSummary, write_summary
-from app.compaction.touched_files import FilesOfCall, extension_details, files_of
+from app.compaction.touched_files import FilesOfCall, extension_details, touched_files
 from app.engine.context.summariser import Summariser, SummaryCancelled, SummaryFailed, SummarySource
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -35,22 +35,22 @@ from app.values.events import (
     Notice,
 )
 from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
-from app.values.todos import without_list
+from app.values.todos import remove_todo_list
 from app.values.usage import Usage
 
 
 class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A compaction that is not recorded yet."""
+    """A compaction whose summary is written but not recorded yet."""
 
-    preparation: CompactionPlan
-    written: WrittenSummary
+    plan: CompactionPlan
+    summary: WrittenSummary
     from_hook: bool = False
     """Whether an extension wrote the summary."""
     details: Any = None
     """Data of the extension that wrote the summary."""
 
     def with_text(self, text: str) -> "CompactionDraft":
-        return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
+        return msgspec.structs.replace(self, summary=msgspec.structs.replace(self.summary, text=text))
 
 
 class Compactor(msgspec.Struct, eq=False, kw_only=True):
@@ -58,63 +58,63 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     conversation: Conversation
     usage_totals: UsageTotals
-    choice: ModelChoice
+    model_choice: ModelChoice
     options: SessionOptions
     summariser: Summariser
     hooks: Hooks
     event_bus: EventBus
     cache: PromptCache
-    classify: Callable[[AssistantMessage], Failure]
+    classify_failure: Callable[[AssistantMessage], Failure]
     files_of_call: FilesOfCall
-    behind: Callable[[str], str] = str
+    append_after_summary: Callable[[str], str] = str
     """Appends the text that has to follow a summary verbatim, such as the todo list."""
     running_task: CancellableTask = msgspec.field(default_factory=CancellableTask)
     _has_recovered: bool = False
-    _is_stuck: bool = False
+    _has_failed_to_shrink: bool = False
     _is_auto_paused: bool = False
     _has_reminded: bool = False
     _has_warned_stuck: bool = False
 
     @property
     def limits(self) -> ContextLimits:
-        return self.options.limits(self.choice.model)
+        return self.options.context_limits(self.model_choice.model)
 
     @property
-    def _mode(self) -> Literal["off", "remind", "auto"]:
+    def _compaction_mode(self) -> Literal["off", "remind", "auto"]:
         return self.options.effective_settings.settings.compaction.mode
 
     @property
     def is_full(self) -> bool:
         """Whether the context uses tokens reserved for the answer. Takes constant time in the length of the
         session."""
-        model = self.choice.model
+        model = self.model_choice.model
         return model is not None and self.limits.is_full(
             self.usage_totals.context_tokens, model.context_window
         )
 
-    def on_prompt(self) -> None:
-        """Allows one recovery from an overflow for the new prompt."""
+    def allow_recovery(self) -> None:
+        """Allows one automatic compaction to recover from a context overflow during the new prompt."""
         self._has_recovered = False
-        self._is_stuck = False
+        self._has_failed_to_shrink = False
 
-    def hold(self) -> None:
+    def pause_until_overflow(self) -> None:
         """Pauses automatic compaction until the window overflows, because the user wants the full history."""
         self._is_auto_paused = True
 
     def start_over(self) -> None:
-        """Resets the state for another conversation."""
-        self._has_recovered = self._is_stuck = self._is_auto_paused = self._has_reminded = False
+        """Resets the compaction state for another conversation."""
+        self._has_recovered = self._has_failed_to_shrink = self._is_auto_paused = self._has_reminded = False
         self._has_warned_stuck = False
 
-    async def check(self, run: Abort | None = None) -> None:
-        """Compacts or warns if the context is full. Runs before every request and after every run."""
+    async def compact_if_full(self, run: Abort | None = None) -> None:
+        """Compacts the context or warns if it is full. Runs before every request and after every run."""
         if not self.is_full:
             self._has_reminded = False
             return
-        if self._mode == "remind" and not self._has_reminded:
+        if self._compaction_mode == "remind" and not self._has_reminded:
             self._has_reminded = True
-            await self._remind()
-        if self._mode == "auto" and not self._is_stuck and not self._is_auto_paused:
+            await self._remind_of_todos()
+        if self._compaction_mode == "auto" and not self._has_failed_to_shrink and not self._is_auto_paused:
             await self._compact_automatically("threshold", run)
 
     async def _compact_automatically(
@@ -122,36 +122,38 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     ) -> bool:
         """Compacts automatically; a failure is reported once and not retried with every answer."""
         try:
-            self.preparation()
+            self.plan()
         except NothingToCompact as problem:
-            self._is_stuck = True
+            self._has_failed_to_shrink = True
             await self._warn_stuck(f"The context window is nearly full, and compaction failed: {problem}.")
             return False
         try:
             await self.compact(reason, run=run, will_retry=will_retry)
         except (NothingToCompact, SummaryFailed):
-            self._is_stuck = True  # the end event reports it; another attempt at once would not help
+            self._has_failed_to_shrink = (
+                True  # the end event reports it; another attempt at once would not help
+            )
             return False
         return True
 
     async def after_run(self, message: AssistantMessage) -> bool:
-        """Returns True if the answer failed because the context was full, and there is room now."""
-        is_overflow = self.classify(message).is_overflow
+        """Compacts after an answer that failed because the context was full; returns True if there is room now."""
+        is_overflow = self.classify_failure(message).is_overflow
         if is_overflow and message.stop_reason in ("error", "length"):
-            return await self._recover(message)
-        if is_overflow and self._mode == "auto" and not self._is_stuck:
+            return await self._recover_from_overflow(message)
+        if is_overflow and self._compaction_mode == "auto" and not self._has_failed_to_shrink:
             # The server dropped what did not fit and answered anyway, so the answer stays.
             self._is_auto_paused = False
             await self._compact_automatically("overflow")
         elif message.stop_reason not in ("error", "aborted"):
             self._has_warned_stuck = self._has_warned_stuck and self.is_full
-            await self.check()
+            await self.compact_if_full()
         return False
 
-    async def _recover(self, message: AssistantMessage) -> bool:
-        if self._mode != "auto":
+    async def _recover_from_overflow(self, message: AssistantMessage) -> bool:
+        if self._compaction_mode != "auto":
             self.event_bus.notify(
-                f"The context was not compacted: compaction {_MODE_TEXT[self._mode]} (compaction.mode in "
+                f"The context was not compacted: compaction {_MODE_WORDS[self._compaction_mode]} (compaction.mode in "
                 "/settings). /compact compacts now; /tree goes back to an earlier point."
                 + self._largest_messages_text(),
                 "warning",
@@ -166,11 +168,11 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return False
         self._has_recovered = True
         try:
-            self.preparation()
+            self.plan()
         except NothingToCompact as problem:
             await self._warn_stuck(f"Compaction failed: {problem}.", has_failed=True)
             return False
-        await self.event_bus.publish(EntryAppended(entry=self.conversation.omit(message.id)))
+        await self.event_bus.publish(EntryAppended(entry=self.conversation.remove_entry(message.id)))
         return await self._compact_automatically("overflow", will_retry=True)
 
     async def compact(
@@ -182,14 +184,14 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         draft: CompactionDraft | None = None,
         will_retry: bool = False,
     ) -> CompactionResult:
-        """Compacts the session, with `draft` unchanged if given. `will_retry`: the failed answer is requested again.
-
-        Raises `NothingToCompact` or `SummaryFailed`, after the end event has reported the failure."""
-        with self._start_task() as abort:
+        """Compacts the session, with the summary of `draft` unchanged if given. `will_retry`: the failed answer
+        is requested again. Raises `NothingToCompact` or `SummaryFailed`, after the end event has reported the
+        failure."""
+        with self._begin_compaction() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
                 await self.event_bus.publish(CompactionStart(reason=reason))
-                result = self._apply(
+                result = self._apply_draft(
                     draft or await self._make_draft(reason, instructions, abort, "compaction", will_retry)
                 )
             except (NothingToCompact, SummaryFailed) as problem:
@@ -197,7 +199,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                     CompactionEnd(
                         reason=reason,
                         aborted=isinstance(problem, SummaryCancelled),
-                        error_message=self._told(problem),
+                        error_message=self._explain_failure(problem),
                     )
                 )
                 raise
@@ -206,47 +208,47 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         self._is_auto_paused = False
         await self.event_bus.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
         self.cache.warn_if_dropped("compaction")
-        await self._guard_against_loops()
+        await self._warn_if_still_full()
         return result
 
     async def record_extension_summary(self, summary: str, first_kept_entry_id: str | None) -> bool:
-        """Compacts with a summary of an extension; returns False, after a notice, if there is nothing to
-        replace."""
+        """Compacts the session with an extension's summary; returns False, after a notice, if there is nothing
+        to replace."""
         try:
-            preparation = await self._prepared(first_kept_entry_id)
+            preparation = await self._plan_with_files(first_kept_entry_id)
         except NothingToCompact as problem:
             self.event_bus.notify(f"An extension's compaction was ignored: {problem}", "warning")
             return False
-        draft = CompactionDraft(preparation=preparation, written=WrittenSummary(text=summary), from_hook=True)
+        draft = CompactionDraft(plan=preparation, summary=WrittenSummary(text=summary), from_hook=True)
         try:
             await self.compact("manual", draft=draft)
         except (NothingToCompact, SummaryFailed):
             return False  # the end event has reported it
         return True
 
-    async def draft(self, instructions: str | None = None) -> CompactionDraft:
-        """Writes the summary of a compaction without recording it. Raises like `compact`."""
-        with self._start_task() as abort:
+    async def write_summary(self, instructions: str | None = None) -> CompactionDraft:
+        """Writes the summary of a compaction without recording it. Raises `NothingToCompact` or `SummaryFailed`."""
+        with self._begin_compaction() as abort:
             return await self._make_draft("manual", instructions, abort, "preview")
 
-    def _start_task(self) -> AbstractContextManager[Abort]:
+    def _begin_compaction(self) -> AbstractContextManager[Abort]:
         if self.running_task.is_running:
             raise NothingToCompact("Compaction is already in progress")
-        return self.running_task.begun()
+        return self.running_task.running()
 
-    def _apply(self, draft: CompactionDraft) -> CompactionResult:
-        if not draft.written.text.strip():
+    def _apply_draft(self, draft: CompactionDraft) -> CompactionResult:
+        if not draft.summary.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted. Try /compact again.")
-        first_kept = draft.preparation.first_kept_entry_id
+        first_kept = draft.plan.first_kept_entry_id
         log = self.conversation.log
         if not (_contains_entry(log.recent_path(), first_kept) or _contains_entry(log.path_to(), first_kept)):
             raise NothingToCompact(
                 f"A summary cannot start before entry {first_kept}, because it is not on this branch."
             )
-        return self._record(draft)
+        return self._record_summary(draft)
 
-    def preparation(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
-        """Returns what a compaction would do now, cutting before `first_kept_entry_id` if given."""
+    def plan(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
+        """Returns what a compaction would summarise and keep now, cutting before `first_kept_entry_id` if given."""
         log = self.conversation.log
         prepared = plan_compaction(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
@@ -256,20 +258,20 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         )
         if prepared.previous_summary is None:
             return prepared
-        return msgspec.structs.replace(prepared, previous_summary=without_list(prepared.previous_summary))
+        return msgspec.structs.replace(prepared, previous_summary=remove_todo_list(prepared.previous_summary))
 
-    async def _prepared(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
-        """Returns the preparation with its file lists."""
-        prepared = self.preparation(first_kept_entry_id)
+    async def _plan_with_files(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
+        """Returns the plan of a compaction with the lists of read and changed files."""
+        prepared = self.plan(first_kept_entry_id)
         files = await asyncio.to_thread(
-            files_of, prepared.recorded_entries, self.files_of_call, carried=prepared.previous_details
+            touched_files, prepared.recorded_entries, self.files_of_call, carried=prepared.previous_details
         )
         return msgspec.structs.replace(prepared, files=files)
 
-    def _record(self, draft: CompactionDraft) -> CompactionResult:
-        """Records the summary, which replaces the older part of the context."""
-        conversation, preparation, written = self.conversation, draft.preparation, draft.written
-        summary = self.behind(written.text)
+    def _record_summary(self, draft: CompactionDraft) -> CompactionResult:
+        """Records a compaction's summary, which replaces the older part of the context."""
+        conversation, preparation, written = self.conversation, draft.plan, draft.summary
+        summary = self.append_after_summary(written.text)
         entry = CompactionEntry(
             parent_id=None,
             summary=summary,
@@ -285,12 +287,12 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         )
         standing = conversation.compacted_sections_with([entry])
         system = SystemMessage(
-            sections={**conversation.declared.sections, **standing},
-            tools_added=tuple(conversation.declared.tools.values()),
+            sections={**conversation.declared_prompt.sections, **standing},
+            tools_added=tuple(conversation.declared_prompt.tools.values()),
         )
-        conversation.record_state(msgspec.structs.replace(entry, system_message=system))
+        conversation.record_entry(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
-        self.event_bus.context_changed()
+        self.event_bus.recount_context()
         return CompactionResult(
             summary=summary,
             first_kept_entry_id=entry.first_kept_entry_id,
@@ -308,23 +310,23 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         source: SummarySource,
         will_retry: bool = False,
     ) -> CompactionDraft:
-        preparation = await self._prepared()
+        preparation = await self._plan_with_files()
         opinion = await self.hooks.before_compaction(preparation, reason, instructions, will_retry)
         if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
             given = opinion.result
             if given.first_kept_entry_id != preparation.first_kept_entry_id:
-                preparation = await self._prepared(given.first_kept_entry_id)
+                preparation = await self._plan_with_files(given.first_kept_entry_id)
             preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
             written = WrittenSummary(text=given.summary, usage=given.usage or Usage())
-            return CompactionDraft(
-                preparation=preparation, written=written, from_hook=True, details=given.details
-            )
-        written = await self._write(preparation, opinion.instructions or instructions, abort, source)
-        return CompactionDraft(preparation=preparation, written=written)
+            return CompactionDraft(plan=preparation, summary=written, from_hook=True, details=given.details)
+        written = await self._request_summary(
+            preparation, opinion.instructions or instructions, abort, source
+        )
+        return CompactionDraft(plan=preparation, summary=written)
 
-    async def _write(
+    async def _request_summary(
         self, preparation: CompactionPlan, instructions: str | None, abort: Abort, source: SummarySource
     ) -> WrittenSummary:
         async def write(request: str, share: float) -> WrittenSummary:
@@ -333,7 +335,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
         return await write_summary(preparation, write, instructions)
 
-    async def _remind(self) -> None:
+    async def _remind_of_todos(self) -> None:
         await self.event_bus.publish(
             Notice(
                 level="warning",
@@ -343,17 +345,17 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             )
         )
 
-    async def _guard_against_loops(self) -> None:
+    async def _warn_if_still_full(self) -> None:
         if self.is_full:
-            self._is_stuck = True
+            self._has_failed_to_shrink = True
             await self._warn_stuck(
                 "The context is still nearly full after compaction, so there will be no further "
                 "automatic compaction."
             )
 
     async def _warn_stuck(self, text: str, *, has_failed: bool = False) -> None:
-        """Warns once, until the context has room again or the model or session changes. `has_failed`: the
-        failed answer is shown above, with advice."""
+        """Warns once that compaction cannot make room, until the context has room again or the model or session
+        changes. `has_failed`: the failed answer is shown above, with advice."""
         if self._has_warned_stuck:
             return
         self._has_warned_stuck = True
@@ -367,14 +369,15 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             Notice(level="warning", text=text + helps + self._largest_messages_text())
         )
 
-    def _told(self, problem: Exception) -> str:
-        """Returns the failure of a compaction; where nothing can be cut, what takes the room and how to drop it."""
+    def _explain_failure(self, problem: Exception) -> str:
+        """Explains why a compaction failed; where nothing can be cut, also what takes the room and how to drop it."""
         usage = self.usage_totals.context_tokens
-        if str(problem) != TOO_SMALL or usage < _LARGE_CONTEXT_TOKENS:
+        if str(problem) != TOO_SMALL_TEXT or usage < _LARGE_CONTEXT_TOKENS:
             return str(problem)
         parts = self._largest_messages_text()
         return (
-            f"Nothing can be cut: all of it belongs to the last turn.{parts} /context drops single results."
+            f"Nothing can be summarised: everything belongs to the last turn.{parts} /context drops single "
+            f"results."
         )
 
     def _largest_messages_text(self) -> str:
@@ -394,7 +397,7 @@ def _contains_entry(path: Sequence[Entry], entry_id: str) -> bool:
 
 _LARGE_CONTEXT_TOKENS = 10_000
 """From this size on, a context that cannot be compacted needs an explanation."""
-_MODE_TEXT = {"off": "is switched off", "remind": "is manual"}
+_MODE_WORDS = {"off": "is switched off", "remind": "is manual"}
 
 
 def _message_label(message: Message) -> str:

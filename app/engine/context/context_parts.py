@@ -8,7 +8,7 @@ from app.engine.context.summariser import Summariser
 from app.engine.core.session_core import SessionCore
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.secrets.session_mask import SessionMask
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
 
 
 class ContextParts:
@@ -17,7 +17,7 @@ class ContextParts:
     def __init__(
         self,
         core: SessionCore,
-        registry: Registry,
+        registry: AdapterRegistry,
         masking: SessionMask,
         cache: PromptCache,
         *,
@@ -28,7 +28,7 @@ class ContextParts:
             core.choice,
             registry,
             masking=masking,
-            classify=core.failure_of,
+            classify_failure=core.failure_of,
             publish=core.event_bus.publish,
             options=core.options,
             budget=core.budget,
@@ -36,35 +36,35 @@ class ContextParts:
         self.compactor = Compactor(
             conversation=core.conversation,
             usage_totals=core.usage_totals,
-            choice=core.choice,
+            model_choice=core.choice,
             options=core.options,
             summariser=summariser,
             hooks=core.hooks,
             event_bus=core.event_bus,
             cache=cache,
-            classify=core.failure_of,
-            files_of_call=core.toolbox.files_of,
-            behind=behind,
+            classify_failure=core.failure_of,
+            files_of_call=core.toolbox.files_of_call,
+            append_after_summary=behind,
         )
-        self.brancher = BranchSummariser(
+        self.branch_summariser = BranchSummariser(
             conversation=core.conversation,
-            choice=core.choice,
+            model_choice=core.choice,
             options=core.options,
             hooks=core.hooks,
             summariser=summariser,
-            files_of_call=core.toolbox.files_of,
+            files_of_call=core.toolbox.files_of_call,
         )
 
     @property
     def is_summarising(self) -> bool:
         """Whether a summary of any kind is being written."""
-        return self.compactor.running_task.is_running or self.brancher.running_task.is_running
+        return self.compactor.running_task.is_running or self.branch_summariser.running_task.is_running
 
     async def wait_for_summary(self) -> None:
         """Waits until no summary is being written."""
         await self.compactor.running_task.wait()
-        await self.brancher.running_task.wait()
+        await self.branch_summariser.running_task.wait()
 
     def stop(self) -> None:
         self.compactor.running_task.stop()
-        self.brancher.running_task.stop()
+        self.branch_summariser.running_task.stop()

@@ -7,17 +7,17 @@ from typing import Literal
 import msgspec
 
 from app.agent.abort import Abort, Aborted
-from app.compaction.summary import SYSTEM_PROMPT, WrittenSummary
+from app.compaction.summary import SUMMARY_SYSTEM_PROMPT, WrittenSummary
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.request_budget import LimitReached, RequestBudget
 from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.session_mask import SessionMask
+from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError
 from app.providers.failure_kinds import Failure
 from app.providers.model_stream import Context, Credential
 from app.providers.models.model_names import ModelNotFound, select_model
-from app.providers.models.thinking import BUDGETS
-from app.providers.registry import Registry
+from app.providers.models.thinking import DEFAULT_TOKEN_BUDGETS
 from app.values.events import (
     CompactionProgress,
     Event,
@@ -35,7 +35,7 @@ SummarySource = Literal["compaction", "preview", "branchSummary"]
 
 
 class SummaryFailed(UserError):
-    """No summary could be written; the text says why."""
+    """A model could not write a summary; the text says why."""
 
 
 class SummaryCancelled(SummaryFailed):
@@ -43,7 +43,8 @@ class SummaryCancelled(SummaryFailed):
 
 
 def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:
-    """The model that the settings name for summaries (None: the session's own), and what is wrong with the name."""
+    """Returns the model that the settings name for summaries (None: the session's own), and what is wrong with
+    the name."""
     if named is None:
         return None, None
     try:
@@ -55,10 +56,10 @@ def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None,
 class Summariser(msgspec.Struct, frozen=True):
     """Writes summaries with the session's model, or with the cheaper model of the settings."""
 
-    choice: ModelChoice
-    registry: Registry
+    model_choice: ModelChoice
+    registry: AdapterRegistry
     masking: SessionMask
-    classify: Callable[[AssistantMessage], Failure]
+    classify_failure: Callable[[AssistantMessage], Failure]
     publish: Callable[[Event], Awaitable[None]]
     options: SessionOptions
     budget: RequestBudget
@@ -66,47 +67,49 @@ class Summariser(msgspec.Struct, frozen=True):
     async def write(
         self, request: str, abort: Abort, source: SummarySource, *, budget: int
     ) -> WrittenSummary:
-        """Returns the model's answer to `request`, at most `budget` tokens long (0: no limit). Raises
-        `SummaryFailed`."""
+        """Requests a summary from a model and returns the answer, at most `budget` tokens long (0: no limit).
+        Raises `SummaryFailed`."""
         attempt = 0
         # Includes the instructions, which were not masked as a prompt.
         try:
-            with abort.interrupting():
-                request = await self.masking.words(request, "a summary")
+            with abort.cancel_when_set():
+                request = await self.masking.mask_text(request, "a summary")
         except Aborted:
             raise SummaryCancelled(_CANCELLED_TEXTS[source]) from None
         while True:
-            message = await self._ask(request, abort, source, budget)
+            message = await self._request_summary(request, abort, source, budget)
             if abort.is_set:
                 raise SummaryCancelled(_CANCELLED_TEXTS[source])
-            problem = _problem(message)
+            problem = _no_summary_reason(message)
             if problem is None:
                 if attempt:
                     await self.publish(SummarizationRetryFinished())
                 return WrittenSummary(text=message.text.strip(), usage=message.usage)
             attempt += 1
-            delay = self._delay(message, attempt)
+            delay = self._wait_before_retry(message, attempt)
             if delay is None:
                 raise SummaryFailed(problem)
-            await self._wait(delay, attempt, problem, abort, source)
+            await self._wait_or_cancel(delay, attempt, problem, abort, source)
 
-    async def _ask(self, request: str, abort: Abort, source: SummarySource, budget: int) -> AssistantMessage:
-        model = await self.model_for(request, budget)
+    async def _request_summary(
+        self, request: str, abort: Abort, source: SummarySource, budget: int
+    ) -> AssistantMessage:
+        model = await self.choose_model(request, budget)
         try:
-            credential = await self.choice.credentials.resolve(model.provider) or Credential()
-            self.budget.admit()
+            credential = await self.model_choice.credentials.resolve(model.provider) or Credential()
+            self.budget.check_limits()
         except (CredentialError, LimitReached) as problem:
             raise SummaryFailed(str(problem)) from None
-        thinking = self.choice.thinking if model is self.choice.model else "off"
+        thinking = self.model_choice.thinking if model is self.model_choice.model else "off"
         options = msgspec.structs.replace(
-            self.options.stream, credential=credential, thinking=thinking, use_cache=False
+            self.options.stream_options, credential=credential, thinking=thinking, use_cache=False
         )
         if budget:
-            thoughts = {**BUDGETS, **options.thinking_budgets}
+            thoughts = {**DEFAULT_TOKEN_BUDGETS, **options.thinking_budgets}
             most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
             options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
-        context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
-        stream = self.budget.watch(self.registry.stream(model, context, options))
+        context = Context(system_prompt=SUMMARY_SYSTEM_PROMPT, messages=(user_message(request),))
+        stream = self.budget.count_usage(self.registry.stream(model, context, options))
         forget = abort.on_set(stream.cancel)
         try:
             async for event in stream:
@@ -117,11 +120,12 @@ class Summariser(msgspec.Struct, frozen=True):
             forget()
             stream.cancel()
 
-    async def model_for(self, request: str, budget: int = 0) -> Model:
-        """Returns the cheaper model of the settings, unless the request is too long for it."""
-        own = self.choice.required()
+    async def choose_model(self, request: str, budget: int = 0) -> Model:
+        """Returns the model that writes a summary: the cheaper model of the settings, unless the request is too
+        long for it."""
+        own = self.model_choice.require_model()
         chosen, problem = summary_model(
-            self.options.effective_settings.settings.compaction.model, self.choice
+            self.options.effective_settings.settings.compaction.model, self.model_choice
         )
         if problem is not None:
             await self.publish(Notice(level="warning", text=problem))
@@ -137,21 +141,21 @@ class Summariser(msgspec.Struct, frozen=True):
         await self.publish(Notice(level="info", text=text))
         return own
 
-    def _delay(self, message: AssistantMessage, attempt: int) -> int | None:
-        policy, failure = self.options.retry, self.classify(message)
+    def _wait_before_retry(self, message: AssistantMessage, attempt: int) -> int | None:
+        policy, failure = self.options.retry_policy, self.classify_failure(message)
         if message.stop_reason != "error" or not failure.is_retryable:
             return None
         if not policy.is_enabled or attempt > policy.max_attempts:
             return None
         return policy.delay_ms(attempt, failure.retry_after_ms)
 
-    async def _wait(
+    async def _wait_or_cancel(
         self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: SummarySource
     ) -> None:
         await self.publish(
             SummarizationRetryScheduled(
                 attempt=attempt,
-                max_attempts=self.options.retry.max_attempts,
+                max_attempts=self.options.retry_policy.max_attempts,
                 delay_ms=delay_ms,
                 error_message=problem,
             )
@@ -175,8 +179,8 @@ _CANCELLED_TEXTS: dict[SummarySource, str] = {
 }
 
 
-def _problem(message: AssistantMessage) -> str | None:
-    """Returns why the answer is no summary: it was cut off, or calls tools."""
+def _no_summary_reason(message: AssistantMessage) -> str | None:
+    """Returns why a model's answer is no usable summary: it was cut off, or calls tools."""
     if message.stop_reason == "error":
         return message.error_message or "The request for a summary failed."
     if message.stop_reason == "length":

@@ -29,13 +29,14 @@ class _LoadedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActiveSkills:
-    """The active skills of one conversation. Each entry is read once, however often it is compacted."""
+    """The skills that are active in one conversation. Each entry is read once, however often the conversation is
+    compacted."""
 
     def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
         self._files_of = files_of
-        self._last: dict[str, _LoadedSkill] = {}
+        self._active_by_name: dict[str, _LoadedSkill] = {}
         """The active skills by name, in the order in which they were last loaded."""
-        self._reads: dict[str, str] = {}
+        self._skill_by_call: dict[str, str] = {}
         self._last_seen_id = ""
 
     def sections_after_compaction(
@@ -50,13 +51,14 @@ class ActiveSkills:
         in_context = context_entries(recent)
         if in_context is recent:
             return {}
-        self._catch_up([*self._missed(recent, above), *recent], path)
+        self._read_new_entries([*self._missed_entries(recent, above), *recent], path)
         seen = {entry.id for entry in in_context}
-        gone = [given for given in reversed(self._last.values()) if given.entry_id not in seen]
-        return {SKILLS_SECTION: _text(gone)} if gone else {}
+        gone = [given for given in reversed(self._active_by_name.values()) if given.entry_id not in seen]
+        return {SKILLS_SECTION: _section_text(gone)} if gone else {}
 
-    def _missed(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
-        """Returns the entries between the last one read and the start of `recent`; empty when that is unknown."""
+    def _missed_entries(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
+        """Returns the entries between the last one read and the start of `recent`; empty when no entry was read
+        or the gap is unknown."""
         if not (recent and self._last_seen_id) or any(entry.id == self._last_seen_id for entry in recent):
             return []
         missed: list[Entry] = []
@@ -68,15 +70,15 @@ class ActiveSkills:
             entry = above(entry.id)
         return []
 
-    def _catch_up(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
+    def _read_new_entries(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
         at = next((index for index, entry in enumerate(recent) if entry.id == self._last_seen_id), None)
         news = recent[at + 1 :] if at is not None and self._last_seen_id else recent
         if news is recent or _edits_earlier_entries(news):
-            self._last, self._reads = {}, {}
+            self._active_by_name, self._skill_by_call = {}, {}
             news = path()
-        for given in _loaded_skills(apply_context_edits(news), self._reads, self._files_of):
-            self._last.pop(given.name, None)
-            self._last[given.name] = given
+        for given in _loaded_skills(apply_context_edits(news), self._skill_by_call, self._files_of):
+            self._active_by_name.pop(given.name, None)
+            self._active_by_name[given.name] = given
         self._last_seen_id = next((entry.id for entry in reversed(recent) if entry.id), "")
 
 
@@ -85,7 +87,7 @@ def _edits_earlier_entries(news: Sequence[Entry]) -> bool:
     return any(isinstance(entry, ContextEditEntry) and entry.target_id not in own for entry in news)
 
 
-def _text(newest_first: Sequence[_LoadedSkill]) -> str:
+def _section_text(newest_first: Sequence[_LoadedSkill]) -> str:
     parts, named, size = [_INTRODUCTION], list[str](), 0
     for given in newest_first:
         size += len(given.block)
@@ -101,15 +103,15 @@ def _text(newest_first: Sequence[_LoadedSkill]) -> str:
 def _loaded_skills(
     path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
 ) -> Iterator[_LoadedSkill]:
-    """Yields skills that the user loaded with `/skill:name` or `$name`, or the model read. `reads` maps calls that wait
-    for their result."""
+    """Yields the skills that the user loaded with `/skill:name` or `$name`, or that the model read. `reads` maps
+    calls that wait for their result."""
     for entry in path:  # a path may have very many entries
         if type(entry) is not MessageEntry:
             continue
         message = entry.message
         if isinstance(message, AssistantMessage):
             for block in message.content:
-                if type(block) is ToolCall and _names_skill(block) and files_of(block).reads:
+                if type(block) is ToolCall and _reads_skill_file(block) and files_of(block).reads:
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
             for skill in parse_sent_skills(text_of(message.content)) if _may_load_skill(message) else ():
@@ -125,15 +127,15 @@ def _loaded_skills(
 
 
 def _may_load_skill(message: UserMessage) -> bool:
-    """Whether a prompt may begin with a skill; its first letter decides for most prompts."""
+    """Whether a prompt may begin with a skill; the prompt's first letter decides for most prompts."""
     first = message.content
     if not isinstance(first, str):
         first = next((block.text for block in first if type(block) is Text), "")
     return first.startswith("<")
 
 
-def _names_skill(call: ToolCall) -> bool:
-    """Whether this call, if it is a read, is for a complete skill file."""
+def _reads_skill_file(call: ToolCall) -> bool:
+    """Whether the path of a `read` call is a complete skill file."""
     if set(call.arguments) != {"path"}:
         return False
     path = call.arguments["path"]

@@ -11,25 +11,25 @@ class CancellableTask:
     def __init__(self) -> None:
         self.is_running = False
         self._abort = Abort()
-        self._ended = asyncio.Event()
+        self._ended_event = asyncio.Event()
 
     @contextmanager
-    def begun(self) -> Generator[Abort]:
+    def running(self) -> Generator[Abort]:
         """Marks the operation as running inside the `with` block, and yields the signal that cancels it."""
         abort = self._abort = Abort()
         self.is_running = True
-        self._ended.clear()
+        self._ended_event.clear()
         try:
             yield abort
         finally:
             self.is_running = False
-            self._ended.set()
+            self._ended_event.set()
 
     def stop(self) -> None:
         if self.is_running:
             self._abort.set()
 
     async def wait(self) -> None:
-        """Waits until no operation is running."""
+        """Waits until the cancellable operation is not running."""
         while self.is_running:
-            await self._ended.wait()
+            await self._ended_event.wait()

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from app.engine.core.active_skills import ActiveSkills
-from app.sessions.context_projection import milliseconds, project_context
-from app.sessions.file.partial_answer import PartialFile, read_unrecorded
+from app.sessions.context_projection import project_context, unix_milliseconds
+from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded
 from app.sessions.session_log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import (
@@ -35,16 +35,16 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from app.values.wire import prepare
+from app.values.wire import prepare_types
 from tools.effects import CallFiles
 
 
-def no_files(call: ToolCall) -> CallFiles:
+def files_of_no_call(call: ToolCall) -> CallFiles:
     """Returns no files, for conversations without tools."""
     return CallFiles()
 
 
-PROMPT_ORDER = (
+PROMPT_SECTION_ORDER = (
     "preamble",
     "tools",
     "rules",
@@ -64,7 +64,7 @@ class DeclaredPrompt:
     def __init__(self) -> None:
         self.sections: dict[str, str] = {}
         self.tools: dict[str, ToolDeclaration] = {}
-        self._read: tuple[str, tuple[ToolDeclaration, ...]] | None = None
+        self._as_sent: tuple[str, tuple[ToolDeclaration, ...]] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DeclaredPrompt) and (self.sections, self.tools) == (
@@ -72,15 +72,16 @@ class DeclaredPrompt:
             other.tools,
         )
 
-    def as_read(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
-        """Returns the prompt as one text and the tools in sending order, unchanged between updates."""
-        if self._read is None:
+    def as_sent(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
+        """Returns the declared system prompt as one text and the tools in sending order, unchanged between
+        updates."""
+        if self._as_sent is None:
             tools = tuple(sorted(self.tools.values(), key=lambda tool: tool.name))
-            self._read = prompt_text(self.sections), tools
-        return self._read
+            self._as_sent = prompt_text(self.sections), tools
+        return self._as_sent
 
-    def apply(self, message: SystemMessage) -> None:
-        self._read = None
+    def apply_message(self, message: SystemMessage) -> None:
+        self._as_sent = None
         for name, text in (message.sections or {}).items():
             if text is None:
                 self.sections.pop(name, None)
@@ -91,8 +92,10 @@ class DeclaredPrompt:
         for tool in message.tools_added or ():
             self.tools[tool.name] = tool
 
-    def update_to(self, sections: dict[str, str], tools: tuple[ToolDeclaration, ...]) -> SystemMessage | None:
-        """Returns the message that brings the model to exactly `sections` and `tools`; None: nothing has
+    def message_for_update(
+        self, sections: dict[str, str], tools: tuple[ToolDeclaration, ...]
+    ) -> SystemMessage | None:
+        """Returns the system message that brings the model to exactly `sections` and `tools`; None: nothing has
         changed."""
         wanted = {tool.name: tool for tool in tools}
         changed: dict[str, str | None] = {
@@ -109,8 +112,9 @@ class DeclaredPrompt:
 
 
 def prompt_text(sections: Mapping[str, str]) -> str:
-    """Joins the sections: the preamble unchanged, each other section between tags of its name."""
-    order = {name: at for at, name in enumerate(PROMPT_ORDER)}
+    """Joins the sections of the system prompt: the preamble unchanged, each other section between tags of its
+    name."""
+    order = {name: at for at, name in enumerate(PROMPT_SECTION_ORDER)}
     parts: list[str] = []
     for name in sorted(sections, key=lambda name: (order.get(name, len(order)), name)):
         text = sections[name].strip("\n")
@@ -122,81 +126,83 @@ def prompt_text(sections: Mapping[str, str]) -> str:
 class Conversation:
     """One session log with the messages that the model reads."""
 
-    def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = no_files) -> None:
+    def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = files_of_no_call) -> None:
         """`files_of` returns the files of a stored call."""
         self.log = log
         self._files_of = files_of
-        self._partial = PartialFile(log)
+        self._partial = PartialAnswerFile(log)
         self._skills = ActiveSkills(files_of)
         self.messages: list[Message] = []
-        self.said: list[Message] = []
+        self.messages_without_system: list[Message] = []
         """The messages without the system's, which are sent as prompt and tools."""
-        self.said_ids: list[str] = []
-        self.stretch = object()
+        self.ids_without_system: list[str] = []
+        self.reading_token = object()
         """An object that is replaced whenever the messages are read anew; while it stays the same, messages are only
         appended."""
-        self.declared = DeclaredPrompt()
+        self.declared_prompt = DeclaredPrompt()
         self._recent: list[Entry] = []
         """The part of the branch that the context was made of when it was read."""
         self._cached_skills: tuple[object, dict[str, str]] | None = None
         """The skills found last, with the part of the branch in which they were found."""
-        self._looking = threading.Lock()
+        self._skills_lock = threading.Lock()
         self.reload()
 
     def open(self, log: SessionLog) -> SessionLog:
-        """Switches to another log; returns the previous one, still open."""
+        """Switches the conversation to another session log; returns the previous log, still open."""
         before, self.log = self.log, log
-        self._partial = PartialFile(log)
+        self._partial = PartialAnswerFile(log)
         self._skills = ActiveSkills(self._files_of)
         self.reload()
         return before
 
     def reload(self) -> None:
-        """Projects the context from the log again, after the leaf moved or the context was edited."""
+        """Projects the context from the session log again, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
         self.messages = list(project_context(self._recent).messages)
         self._cached_skills = (
             None if self.messages else (self._recent, {})
         )  # a compacted part has left a summary
-        self.declared = DeclaredPrompt()
+        self.declared_prompt = DeclaredPrompt()
         for message in self.messages:
             if isinstance(message, SystemMessage):
-                self.declared.apply(message)
-        self.said = [message for message in self.messages if not isinstance(message, SystemMessage)]
-        self.said_ids = [message.id for message in self.said]
-        self.stretch = object()
+                self.declared_prompt.apply_message(message)
+        self.messages_without_system = [
+            message for message in self.messages if not isinstance(message, SystemMessage)
+        ]
+        self.ids_without_system = [message.id for message in self.messages_without_system]
+        self.reading_token = object()
 
     def warm_up(self) -> None:
-        """Prepares the encoders of the first entries; for a thread."""
-        prepare(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
+        """Prepares the JSON encoders of the first entries; for a thread."""
+        prepare_types(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
 
     @property
-    def standing(self) -> dict[str, str]:
+    def active_sections(self) -> dict[str, str]:
         """Prompt sections for compacted content that stays active, such as skills. Computed on demand, in any
         thread, since it takes longer than a frame in a long session."""
-        with self._looking:
+        with self._skills_lock:
             log, recent, standing = self.log, self._recent, self._cached_skills
             if standing is None or standing[0] is not recent:
                 found = self._skills.sections_after_compaction(
-                    recent, lambda: log.path_to(recent[-1].id), self._above
+                    recent, lambda: log.path_to(recent[-1].id), self._parent_entry
                 )
                 self._cached_skills = standing = (recent, found)
         return standing[1]
 
     def compacted_sections_with(self, more: Sequence[Entry]) -> dict[str, str]:
-        """Returns the sections as they will be after `more` entries."""
-        with self._looking:
+        """Returns the prompt sections for compacted content as they will be after `more` entries."""
+        with self._skills_lock:
             return self._skills.sections_after_compaction(
-                [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._above
+                [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._parent_entry
             )
 
-    def _above(self, entry_id: str) -> Entry | None:
+    def _parent_entry(self, entry_id: str) -> Entry | None:
         above = self.log.parent(entry_id) if entry_id in self.log else None
         return None if above is None else self.log.entry(above)
 
-    def record(self, message: Message) -> Message:
-        """Writes a message to the log and adds it to the context. If the disk is full it stays in memory
-        (`SessionLog.keep`)."""
+    def record_message(self, message: Message) -> Message:
+        """Writes a message to the session log and adds it to the context. If the disk is full the message stays
+        in memory (`SessionLog.append_or_hold`)."""
         entry: Entry
         if isinstance(message, CustomMessage):
             entry = CustomMessageEntry(
@@ -209,63 +215,63 @@ class Conversation:
             )
         else:
             entry = MessageEntry(id=message.id, parent_id=None, message=message)
-        stored = self.log.keep(entry)
+        stored = self.log.append_or_hold(entry)
         if stored.id != message.id:
             message = msgspec.structs.replace(message, id=stored.id)
         if isinstance(stored, CustomMessageEntry):  # its line has one time, that of its entry
-            message = msgspec.structs.replace(message, timestamp=milliseconds(stored.timestamp))
-        self._place(message)
+            message = msgspec.structs.replace(message, timestamp=unix_milliseconds(stored.timestamp))
+        self._insert_message(message)
         return message
 
-    def keep_partial(self, answer: Callable[[], AssistantMessage | None]) -> None:
-        """Saves the unfinished answer beside the log, so that a crash loses at most a second of it."""
-        self._partial.follow(answer, self.log.leaf_id)
+    def save_partial(self, answer: Callable[[], AssistantMessage | None]) -> None:
+        """Saves the unfinished answer beside the session file, so that a crash loses at most a second of it."""
+        self._partial.schedule_write(answer, self.log.leaf_id)
 
     def discard_partial(self) -> None:
         self._partial.discard()
 
     def recover_partial(self) -> AssistantMessage | None:
-        """Records an answer that a crash cut off as an aborted message; returns it, if there was one."""
+        """Records an answer that a crash cut off as an aborted message; returns the message, if there was one."""
         partial = read_unrecorded(self.log)
         if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
             return None
-        recovered = self.record(partial.recovered())
+        recovered = self.record_message(partial.recovered_message())
         self.log.problems.append(
             "bayou ended while an answer was being written; the part that had arrived is kept."
         )
         self.discard_partial()
         return recovered if isinstance(recovered, AssistantMessage) else None
 
-    def record_state(self, entry: Entry) -> Entry:
-        """Writes an entry that is not a message."""
+    def record_entry(self, entry: Entry) -> Entry:
+        """Writes an entry that is not a message to the session log."""
         stored = self.log.append(entry)
         if isinstance(entry, ContextEditEntry):
             self.reload()
         return stored
 
     def change_model(self, provider: str, model_id: str) -> Entry:
-        return self.record_state(ModelChangeEntry(parent_id=None, provider=provider, model_id=model_id))
+        return self.record_entry(ModelChangeEntry(parent_id=None, provider=provider, model_id=model_id))
 
     def change_thinking(self, level: str) -> Entry:
-        return self.record_state(ThinkingLevelChangeEntry(parent_id=None, thinking_level=level))
+        return self.record_entry(ThinkingLevelChangeEntry(parent_id=None, thinking_level=level))
 
     def rename(self, name: str) -> Entry:
-        return self.record_state(SessionInfoEntry(parent_id=None, name=name))
+        return self.record_entry(SessionInfoEntry(parent_id=None, name=name))
 
-    def omit(self, entry_id: str) -> Entry:
-        """Removes an entry from the context; it stays in the file."""
-        return self.record_state(ContextEditEntry(parent_id=None, target_id=entry_id, replacement=None))
+    def remove_entry(self, entry_id: str) -> Entry:
+        """Removes an entry from the context; the entry stays in the session file."""
+        return self.record_entry(ContextEditEntry(parent_id=None, target_id=entry_id, replacement=None))
 
-    def note(self, custom_type: str, data: Any) -> Entry:
-        return self.record_state(CustomEntry(parent_id=None, custom_type=custom_type, data=data))
+    def record_custom_entry(self, custom_type: str, data: Any) -> Entry:
+        return self.record_entry(CustomEntry(parent_id=None, custom_type=custom_type, data=data))
 
     @property
-    def context_ids(self) -> frozenset[str]:
+    def context_message_ids(self) -> frozenset[str]:
         return frozenset(message.id for message in self.messages)
 
-    def ids_since_change(self) -> frozenset[str]:
-        """Returns the entries since the context was last cut or edited. Omitting a failed answer does not
-        count."""
+    def entry_ids_since_change(self) -> frozenset[str]:
+        """Returns the ids of the entries since the context was last cut or edited. Omitting a failed answer does
+        not count."""
         found: list[str] = []
         for entry in reversed(self.log.recent_path()):
             if isinstance(entry, CompactionEntry):
@@ -297,21 +303,23 @@ class Conversation:
                 return message.text or None
         return None
 
-    def _place(self, message: Message) -> None:
-        """Inserts a message; results are recorded as they arrive and read in call order, as in a resumed
-        session."""
+    def _insert_message(self, message: Message) -> None:
+        """Inserts a message into the context; tool results are recorded as they arrive and read in call order,
+        as in a resumed session."""
         if isinstance(message, SystemMessage):
-            self.declared.apply(message)
+            self.declared_prompt.apply_message(message)
             self.messages.append(message)
             return
         behind = 0
         if isinstance(message, ToolResultMessage):
-            behind = len(self.messages) - self._place_of_result(message)
+            behind = len(self.messages) - self._result_position(message)
         self.messages.insert(len(self.messages) - behind, message)
-        self.said.insert(len(self.said) - behind, message)  # only results of the same batch follow it
-        self.said_ids.insert(len(self.said_ids) - behind, message.id)
+        self.messages_without_system.insert(
+            len(self.messages_without_system) - behind, message
+        )  # only results of the same batch follow it
+        self.ids_without_system.insert(len(self.ids_without_system) - behind, message.id)
 
-    def _place_of_result(self, message: ToolResultMessage) -> int:
+    def _result_position(self, message: ToolResultMessage) -> int:
         index = len(self.messages)
         while index and isinstance(self.messages[index - 1], ToolResultMessage):
             index -= 1

@@ -16,7 +16,7 @@ DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 
 
 class SendMessage(Protocol):
-    """Sends the agent a message that the user did not type; `Prompts.send`."""
+    """Sends the agent a message that the user did not type; implemented by `PromptSubmission.send`."""
 
     async def __call__(
         self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False
@@ -30,71 +30,74 @@ class DeliveryReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request without response headers yet."""
+    """A request to the provider that has no response headers yet."""
 
     message_ids: Sequence[str]
-    stretch: object
+    prefix_key: object
 
 
 class MessageDeliveries:
     """The open requests of a session, and the callers that wait for the delivery of a message."""
 
     def __init__(self) -> None:
-        self._requests: dict[str, _OpenRequest] = {}
-        self._settled: dict[str, str | None] = {}
+        self._open_requests: dict[str, _OpenRequest] = {}
+        self._request_by_message: dict[str, str | None] = {}
         """Message id to the id of the request that delivered it; None: the message was dropped."""
-        self._lost: set[str] = set()
+        self._lost_ids: set[str] = set()
         """Awaited messages that left the context but are still in an open request."""
         self._settled_of: tuple[object, int] = (None, 0)
         """Marks a stretch of the conversation, with the number of its first messages that are delivered."""
         self._waiting: dict[str, list[asyncio.Future[DeliveryReceipt]]] = {}
 
-    def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
-        """Notes an open request. Requests with the same `stretch` begin with the same messages, which are
-        checked once."""
-        self._requests[request_id] = _OpenRequest(message_ids=message_ids, stretch=stretch)
+    def note_request(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
+        """Notes a request without response headers yet. Requests with the same `stretch` begin with the same
+        messages, which are checked once."""
+        self._open_requests[request_id] = _OpenRequest(message_ids=message_ids, prefix_key=stretch)
 
     def undelivered(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
-        """Returns the messages that no request has delivered yet."""
+        """Returns the messages that no request has delivered to the model yet."""
         settled_of, settled = self._settled_of
         known = settled if stretch is not None and stretch is settled_of else 0
         return tuple(
-            message_id for message_id in message_ids[known:] if self._settled.get(message_id) is None
+            message_id
+            for message_id in message_ids[known:]
+            if self._request_by_message.get(message_id) is None
         )
 
-    def delivered(self, request_id: str) -> None:
-        request = self._requests.pop(request_id, None)
+    def note_delivered(self, request_id: str) -> None:
+        request = self._open_requests.pop(request_id, None)
         if request is None:
             return
         stretch, settled = self._settled_of
-        known = settled if stretch is not None and stretch is request.stretch else 0
-        self._settled_of = (request.stretch, max(known, len(request.message_ids)))
+        known = settled if stretch is not None and stretch is request.prefix_key else 0
+        self._settled_of = (request.prefix_key, max(known, len(request.message_ids)))
         for message_id in request.message_ids[known:]:
             self._record_delivery(message_id, request_id)
 
-    def failed(self, request_id: str) -> None:
-        self._requests.pop(request_id, None)
+    def note_failed(self, request_id: str) -> None:
+        self._open_requests.pop(request_id, None)
         self._drop_undeliverable()
 
-    def is_open(self, request_id: str) -> bool:
-        return request_id in self._requests
+    def is_request_open(self, request_id: str) -> bool:
+        return request_id in self._open_requests
 
-    def left_context(self, remaining: frozenset[str], is_known: Callable[[str], bool]) -> None:
-        """Drops the known messages that are not in `remaining`, after the context has changed.
-
-        A message in an open request can still be delivered."""
-        self._lost = {message_id for message_id in self._waiting if is_known(message_id)} - remaining
+    def drop_missing(self, remaining: frozenset[str], is_known: Callable[[str], bool]) -> None:
+        """Marks known messages as dropped that are not in `remaining`, after the context has changed. A message
+        in an open request can still be delivered."""
+        self._lost_ids = {message_id for message_id in self._waiting if is_known(message_id)} - remaining
         self._drop_undeliverable()
 
     def _drop_undeliverable(self) -> None:
-        if not self._lost:
+        if not self._lost_ids:
             return
-        open_ids = {message_id for request in self._requests.values() for message_id in request.message_ids}
-        for message_id in self._lost - open_ids:
+        open_ids = {
+            message_id for request in self._open_requests.values() for message_id in request.message_ids
+        }
+        for message_id in self._lost_ids - open_ids:
             self._record_delivery(message_id, None)
-        self._lost &= open_ids
+        self._lost_ids &= open_ids
 
-    def dropped(self, message_id: str) -> None:
+    def note_dropped(self, message_id: str) -> None:
         """Notes that a message was removed from its queue and will never be sent."""
         if message_id in self._waiting:
             self._record_delivery(message_id, None)
@@ -102,11 +105,10 @@ class MessageDeliveries:
     async def wait(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
     ) -> DeliveryReceipt:
-        """Waits for the first delivered request that contains the message. Raises `TimeoutError`.
-
-        `look`: calls `left_context`, so that nothing waits for a message that is already out of the context."""
-        if message_id in self._settled:
-            return _receipt(message_id, self._settled[message_id])
+        """Waits for the first request that delivers the message to the model. Raises `TimeoutError`. `look`:
+        calls `drop_missing`, so that nothing waits for a message that is already out of the context."""
+        if message_id in self._request_by_message:
+            return _delivery_receipt(message_id, self._request_by_message[message_id])
         future: asyncio.Future[DeliveryReceipt] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(message_id, [])
         waiting.append(future)
@@ -118,14 +120,14 @@ class MessageDeliveries:
                 waiting.remove(future)
 
     def _record_delivery(self, message_id: str, request_id: str | None) -> None:
-        if message_id in self._settled:
+        if message_id in self._request_by_message:
             return
-        self._settled[message_id] = request_id
+        self._request_by_message[message_id] = request_id
         for future in self._waiting.pop(message_id, ()):
             if not future.done():
-                future.set_result(_receipt(message_id, request_id))
+                future.set_result(_delivery_receipt(message_id, request_id))
 
 
-def _receipt(message_id: str, request_id: str | None) -> DeliveryReceipt:
+def _delivery_receipt(message_id: str, request_id: str | None) -> DeliveryReceipt:
     outcome: DeliveryOutcome = "dropped" if request_id is None else "delivered"
     return DeliveryReceipt(message_id=message_id, outcome=outcome, request_id=request_id)

@@ -40,7 +40,7 @@ class EventBus:
         self, conversation: Conversation, usage_totals: UsageTotals, deliveries: MessageDeliveries
     ) -> None:
         self._conversation = conversation
-        self._account = usage_totals
+        self._usage_totals = usage_totals
         self._deliveries = deliveries
         self._publisher = Publisher(self._report_failure)
 
@@ -50,13 +50,13 @@ class EventBus:
         return self._publisher.subscribe(listener, pace=pace, hears=hears)
 
     async def publish(self, event: Event) -> None:
-        self._count(event)
+        self._update_totals(event)
         await self._publisher.publish(event)
         if self._conversation.log.problems:
             self._publish_log_problems()
 
     def publish_now(self, event: Event) -> None:
-        self._count(event)
+        self._update_totals(event)
         self._publisher.publish_now(event)
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
@@ -65,133 +65,133 @@ class EventBus:
     def warn(self, text: str) -> None:
         self.notify(text, "warning")
 
-    def warn_of(self, problems: Iterable[object]) -> None:
+    def warn_of_each(self, problems: Iterable[object]) -> None:
         """Publishes a warning for each problem, in the problem's own words."""
         for problem in problems:
             self.warn(str(problem))
 
-    async def drain(self) -> None:
-        await self._publisher.drain()
+    async def wait_until_delivered(self) -> None:
+        await self._publisher.wait_until_delivered()
 
     def close(self) -> None:
         self._publisher.close()
 
-    def context_changed(self) -> None:
-        """Recounts the context after it lost or changed messages, and drops the messages that left it."""
-        self._account.recount()
+    def recount_context(self) -> None:
+        """Recounts the context's tokens after it lost or changed messages, and marks the lost messages as dropped."""
+        self._usage_totals.recount_context()
         self.forget_undeliverable()
 
     def forget_undeliverable(self) -> None:
-        """Drops the deliveries of messages that left the context."""
-        self._deliveries.left_context(self._conversation.context_ids, self._conversation.log.__contains__)
+        """Drops the pending deliveries of messages that left the context."""
+        self._deliveries.drop_missing(
+            self._conversation.context_message_ids, self._conversation.log.__contains__
+        )
 
-    def _count(self, event: Event) -> None:
-        """Updates the usage totals; a tool result counts when its call ends."""
+    def _update_totals(self, event: Event) -> None:
+        """Updates the usage totals from an event; a tool result counts when its call ends."""
         if isinstance(event, MessageEnd):
             if not isinstance(event.message, ToolResultMessage):
-                self._account.add(event.message)
+                self._usage_totals.add(event.message)
         elif isinstance(event, ToolExecutionEnd):
             if event.message is not None:
-                self._account.add(event.message)
+                self._usage_totals.add(event.message)
         elif isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
-            self.context_changed()
+            self.recount_context()
 
     def _publish_log_problems(self) -> None:
         log = self._conversation.log
         for text in log.take_problems():
-            self.notify(text, "error" if log.unwritten is not None else "warning")
+            self.notify(text, "error" if log.unwritten_error is not None else "warning")
 
     def _report_failure(self, text: str) -> None:
         self.notify(text, "error")
 
 
 class Publisher:
-    """The listeners of one session."""
+    """Delivers the events of one session to its listeners."""
 
     def __init__(self, on_trouble: ReportFailure) -> None:
-        self._plain: list[_SyncListener] = []
-        self._lines: list[_AsyncListener] = []
-        self._paces: list[Backpressure] = []
+        self._sync_listeners: list[_SyncListener] = []
+        self._async_listeners: list[_AsyncListener] = []
+        self._backpressures: list[Backpressure] = []
         self._undelivered: deque[Event] = deque()
-        self._is_telling = False
+        self._is_delivering = False
         self._on_failure = on_trouble
 
     def subscribe(
         self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
-        """Adds a listener; returns a function that removes it. `pace` is for plain listeners. `hears` is for
-        async ones: the event types to deliver, looked up when an event is due (None: all)."""
+        """Adds an event listener; returns a function that removes it. `pace` is for plain listeners. `hears` is
+        for async ones: the event types to deliver, looked up when an event is due (None: all)."""
         if inspect.iscoroutinefunction(listener):
-            line = _AsyncListener(listener, hears, self._on_failure, self._lines.remove)
-            self._lines.append(line)
+            line = _AsyncListener(listener, hears, self._on_failure, self._async_listeners.remove)
+            self._async_listeners.append(line)
             return line.close
         plain = _SyncListener(listener, self._on_failure)
-        self._plain.append(plain)
+        self._sync_listeners.append(plain)
         if pace is not None:
-            self._paces.append(pace)
+            self._backpressures.append(pace)
 
         def leave() -> None:
-            if plain in self._plain:
-                self._plain.remove(plain)
-            if pace is not None and pace in self._paces:
-                self._paces.remove(pace)
+            if plain in self._sync_listeners:
+                self._sync_listeners.remove(plain)
+            if pace is not None and pace in self._backpressures:
+                self._backpressures.remove(pace)
 
-        plain.leave = leave
+        plain.unsubscribe = leave
         return leave
 
     async def publish(self, event: Event) -> None:
         self.publish_now(event)
-        for pace in tuple(self._paces):
+        for pace in tuple(self._backpressures):
             await pace()
 
     def publish_now(self, event: Event) -> None:
-        """Publishes without waiting; slow listeners catch up later.
-
-        An event published by a listener is delivered after the current one, so that all listeners see the same
-        order."""
+        """Publishes an event without waiting; slow listeners catch up later. An event published by a listener is
+        delivered after the current one, so that all listeners see the same order."""
         self._undelivered.append(event)
-        if self._is_telling:
+        if self._is_delivering:
             return
-        self._is_telling = True
+        self._is_delivering = True
         try:
             while self._undelivered:
-                self._deliver(self._undelivered.popleft())
+                self._deliver_event(self._undelivered.popleft())
         finally:
-            self._is_telling = False
+            self._is_delivering = False
 
-    def _deliver(self, event: Event) -> None:
-        for plain in tuple(self._plain):
-            plain.tell(event)
+    def _deliver_event(self, event: Event) -> None:
+        for plain in tuple(self._sync_listeners):
+            plain.handle_event(event)
         kind: Any = event.__struct_config__.tag
-        for line in tuple(self._lines):
-            if line.takes(kind):
-                line.put(event)
+        for line in tuple(self._async_listeners):
+            if line.accepts_type(kind):
+                line.enqueue(event)
 
-    async def drain(self) -> None:
+    async def wait_until_delivered(self) -> None:
         """Waits until all listeners have received all events."""
-        for line in tuple(self._lines):
-            await line.drained()
+        for line in tuple(self._async_listeners):
+            await line.wait_until_handled()
 
     def close(self) -> None:
-        for line in tuple(self._lines):
+        for line in tuple(self._async_listeners):
             line.close()
-        self._plain.clear()
-        self._paces.clear()
+        self._sync_listeners.clear()
+        self._backpressures.clear()
 
 
 class _FailureCount:
-    """Counts a listener's failures in succession."""
+    """Counts an event listener's failures in succession."""
 
     def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
         self._name = getattr(listener, "__qualname__", repr(listener))
         self._on_failure = on_trouble
         self._failures = 0
 
-    def succeeded(self) -> None:
+    def reset(self) -> None:
         self._failures = 0
 
-    def failed(self, problem: BaseException) -> bool:
-        """Returns True if the listener has failed too often."""
+    def count_failure(self, problem: BaseException) -> bool:
+        """Counts a failure of the event listener; returns True if it has failed too often."""
         self._failures += 1
         words = f"{type(problem).__name__}: {problem}"
         if self._failures == 1:
@@ -202,7 +202,7 @@ class _FailureCount:
             )
         return self._failures >= _MAX_FAILURES
 
-    def fell_behind(self) -> None:
+    def report_lag(self) -> None:
         self._on_failure(
             f"{self._name} has {MAX_QUEUED_EVENTS:,} unprocessed events and receives no more: it "
             "hangs or is too slow."
@@ -210,25 +210,25 @@ class _FailureCount:
 
 
 class _SyncListener:
-    """A listener that is called at once."""
+    """An event listener that is called at once."""
 
     def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
         self._listener = listener
-        self._patience = _FailureCount(listener, on_trouble)
-        self.leave: Callable[[], None] = lambda: None
+        self._failure_count = _FailureCount(listener, on_trouble)
+        self.unsubscribe: Callable[[], None] = lambda: None
 
-    def tell(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         try:
             self._listener(event)
         except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001  (a listener's failure is its own)
-            if self._patience.failed(problem):
-                self.leave()
+            if self._failure_count.count_failure(problem):
+                self.unsubscribe()
         else:
-            self._patience.succeeded()
+            self._failure_count.reset()
 
 
 class _AsyncListener:
-    """An async listener and its queue of events."""
+    """An async event listener with its queue of events."""
 
     def __init__(
         self,
@@ -237,38 +237,38 @@ class _AsyncListener:
         on_trouble: ReportFailure,
         on_close: Callable[["_AsyncListener"], None],
     ) -> None:
-        self._hears = hears
+        self._accepted_types = hears
         self._listener = listener
-        self._patience = _FailureCount(listener, on_trouble)
+        self._failure_count = _FailureCount(listener, on_trouble)
         self._on_close = on_close
         self._is_open = True
         self._waiting: deque[Event] = deque()
-        self._changed = asyncio.Event()
+        self._change_event = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._task = asyncio.get_running_loop().create_task(self._deliver_queued())
 
-    def takes(self, kind: str) -> bool:
+    def accepts_type(self, kind: str) -> bool:
         """Whether to queue an event: the listener subscribes to its type, or may do so while it handles queued ones."""
         return self._is_subscribed(kind) or not self._idle.is_set()
 
     def _is_subscribed(self, kind: str) -> bool:
-        return self._hears is None or kind in self._hears
+        return self._accepted_types is None or kind in self._accepted_types
 
-    def put(self, event: Event) -> None:
+    def enqueue(self, event: Event) -> None:
         joined = join_deltas(self._waiting[-1], event) if self._waiting else None
         if joined is not None:
             self._waiting[-1] = joined
         elif len(self._waiting) >= MAX_QUEUED_EVENTS:
             self.close()
-            self._patience.fell_behind()
+            self._failure_count.report_lag()
             return
         else:
             self._waiting.append(event)
         self._idle.clear()
-        self._changed.set()
+        self._change_event.set()
 
-    async def drained(self) -> None:
+    async def wait_until_handled(self) -> None:
         await self._idle.wait()
 
     def close(self) -> None:
@@ -282,30 +282,30 @@ class _AsyncListener:
 
     async def _deliver_queued(self) -> None:
         while self._is_open:
-            await self._changed.wait()
-            self._changed.clear()
+            await self._change_event.wait()
+            self._change_event.clear()
             while self._waiting:
                 event = self._waiting.popleft()
                 kind: Any = event.__struct_config__.tag
                 if self._is_subscribed(kind):
-                    await self._deliver(event)
+                    await self._deliver_event(event)
             self._idle.set()
 
-    async def _deliver(self, event: Event) -> None:
+    async def _deliver_event(self, event: Event) -> None:
         try:
             told: Any = self._listener(event)
             await told
         except (Exception, asyncio.CancelledError) as problem:
             if self._task.cancelling():
                 raise  # the queue is closing; the listener did not fail
-            if self._patience.failed(problem):
+            if self._failure_count.count_failure(problem):
                 self.close()
         else:
-            self._patience.succeeded()
+            self._failure_count.reset()
 
 
 def join_deltas(earlier: Event, later: Event) -> Event | None:
-    """Joins two updates if both carry a delta of the same kind for the same block."""
+    """Joins two message updates if both carry a delta of the same kind for the same block."""
     if not (isinstance(earlier, MessageUpdate) and isinstance(later, MessageUpdate)):
         return None
     first, second = earlier.assistant_message_event, later.assistant_message_event

@@ -18,7 +18,7 @@ CompactionReason = Literal["manual", "threshold", "overflow"]
 
 
 class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """A hook's answer to a compaction."""
+    """A hook's answer to a compaction: cancel it, or replace its summary or instructions."""
 
     is_cancelled: bool = False
     result: CompactionResult | None = None
@@ -27,7 +27,7 @@ class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HelperAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A helper's last answer, which hooks may not be content with."""
+    """A helper agent's last answer, which hooks may send back for more work."""
 
     kind: str
     call_id: str
@@ -37,7 +37,8 @@ class HelperAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a move in the tree: the summary of the branch that is left, and the files."""
+    """Options of a navigation in the session tree: whether to summarise the branch that is left, and to restore
+    files."""
 
     summarise: bool = False
     instructions: str | None = None
@@ -52,24 +53,25 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NavigationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A navigation in the tree that is about to happen."""
+    """A navigation in the session tree that is about to happen."""
 
     target_id: str | None
     old_leaf_id: str | None
     common_ancestor_id: str | None
     entries: tuple[Entry, ...]
     """The entries between the common ancestor and the old leaf, oldest first."""
-    wish: NavigationOptions
+    options: NavigationOptions
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages of the entries, without those that were removed from the context."""
+        """The messages of the branch that is left, without those that were removed from the context."""
         found = (message_of(entry) for entry in apply_context_edits(self.entries))
         return tuple(message for message in found if message is not None)
 
 
 class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """A hook's answer to a navigation."""
+    """A hook's answer to a navigation in the session tree: cancel it, or change its summary, instructions or
+    label."""
 
     is_cancelled: bool = False
     summary: str | None = None
@@ -81,7 +83,7 @@ class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
     replaces_instructions: bool | None = None
     label: str | None = None
 
-    def changed(self, wish: NavigationOptions) -> NavigationOptions:
+    def apply_to(self, wish: NavigationOptions) -> NavigationOptions:
         replaces = wish.replaces_instructions
         return msgspec.structs.replace(
             wish,
@@ -94,7 +96,7 @@ class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShellOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """A hook's answer to a command of the user."""
+    """A hook's answer to a shell command of the user: another command, a result, or a refusal."""
 
     command: str | None = None
     """The command to run instead."""
@@ -104,7 +106,7 @@ class ShellOverride(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequestIds(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids of a request, which its events carry as well."""
+    """The ids of a request to the provider and of its messages, which the request's events carry as well."""
 
     request_id: str
     message_ids: Sequence[str]

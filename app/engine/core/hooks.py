@@ -1,6 +1,6 @@
 """The hooks of a session: one method for each question or notification, with its default answer.
 
-`Hooks` changes nothing; `app.extensions.hooks.session_hooks` answers for extensions. `ORDER` lists the calling
+`Hooks` changes nothing; `app.extensions.hooks.session_hooks` answers for extensions. `HOOK_ORDER` lists the calling
 order, which a test checks."""
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from app.engine.core.hook_results import (
     ShellOverride,
 )
 from app.engine.core.prompt_intake import PromptInput
-from app.providers.model_stream import Context, OnEvent, OnPayload
+from app.providers.model_stream import Context, EventCallback, PayloadCallback
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message
@@ -30,24 +30,24 @@ from tools.running.shell import SpawnPlan
 SessionSwitchReason = Literal["new", "resume", "fork"]
 """Why the session continues with another file."""
 
-ORDER: Mapping[str, tuple[str, ...]] = {
-    "a prompt": ("is_command", "run_command", "change_words", "expand", "companions"),
+HOOK_ORDER: Mapping[str, tuple[str, ...]] = {
+    "a prompt": ("is_command", "run_command", "change_prompt", "expand", "messages_before_prompt"),
     "a turn": (
-        "sections",
+        "prompt_sections",
         "compaction: check",
         "change_messages",
         "change_request",
-        "listener_of_payload",
-        "listener_of_stream",
+        "payload_editor",
+        "stream_listener",
         "on_headers",
         "on_response",
-        "seal",
+        "change_finished_answer",
         "before_tool",
         "after_tool",
         "after_turn",
     ),
-    "the end of a run": ("before_settle", "before_helper_settles", "diagnose"),
-    "another session": ("may_fork", "may_leave"),
+    "the end of a run": ("before_settle", "before_helper_settles", "find_new_problems"),
+    "another session": ("may_fork", "may_leave_session"),
 }
 """The hooks in calling order. `compaction: check` is the compactor's own check, not a hook: it runs before
 extensions see the request, so that they see the compacted context."""
@@ -56,34 +56,34 @@ extensions see the request, so that they see the compacted context."""
 class Hooks(LoopHooks):
     """The hooks of one session. The class has more than 25 methods, since each is called in one place."""
 
-    def changes_calls(self) -> bool:
-        """Whether `before_tool` may change or block calls."""
+    def may_change_calls(self) -> bool:
+        """Whether the `before_tool` hook may change or block tool calls."""
         return False
 
     # A prompt
 
     def is_command(self, text: str) -> bool:
-        """Whether `run_command` would take it."""
+        """Whether a prompt is an extension's `/command`, which `run_command` would run."""
         return False
 
     async def run_command(self, text: str) -> bool:
         """Runs an extension's `/command`; returns False if there is none of that name."""
         return False
 
-    async def change_words(self, words: PromptInput) -> PromptInput | None:
-        """Returns the changed prompt; None: an extension has handled it."""
+    async def change_prompt(self, words: PromptInput) -> PromptInput | None:
+        """A hook that returns the user's prompt as changed by extensions; None: an extension has handled it."""
         return words
 
     async def expand(self, text: str) -> str:
-        """Expands `/skill:name` or `/template`, and adds the skills that `$name` names."""
+        """Expands `/skill:name` or `/template` in a prompt, and adds the skills that `$name` names."""
         return text
 
-    async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
+    async def messages_before_prompt(self, words: PromptInput) -> Sequence[CustomMessage]:
         """Returns messages to insert before the prompt that begins a run."""
         return ()
 
     def commands(self) -> Sequence[Any]:
-        """Returns the commands of extensions, as dictionaries of `get_commands`."""
+        """Returns the `/commands` of extensions, in the form of `get_commands`."""
         return ()
 
     def shown_text(self, message: CustomMessage) -> str:
@@ -92,52 +92,54 @@ class Hooks(LoopHooks):
 
     # A request
 
-    def sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
+    def prompt_sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
         """Returns the sections of the system prompt for this run."""
         return usual
 
     async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Returns the messages to send; the given ones if nothing changes."""
+        """A hook that returns the messages to send in a request; the given ones if nothing changes."""
         return messages
 
     async def change_request(self, context: Context) -> Context:
-        """Returns the messages, prompt and tools to send."""
+        """A hook that returns the messages, prompt and tools to send in a request."""
         return context
 
-    def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
+    def payload_editor(self, model: Model, ids: RequestIds) -> PayloadCallback | None:
         """Returns a function that may change the request's payload; None: the payload is sent unchanged."""
         return None
 
     async def on_headers(self, headers: dict[str, str | None]) -> None:
-        """May change the request headers in place."""
+        """A hook that may change the request headers in place."""
 
     async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
-        """Is called when the response headers have arrived."""
+        """A hook that is called when the response headers of a request have arrived."""
 
-    def listener_of_stream(self, model: Model) -> OnEvent | None:
-        """Returns a listener for the response's events; None: there is none."""
+    def stream_listener(self, model: Model) -> EventCallback | None:
+        """Returns a listener for the stream events of a response; None: there is none."""
         return None
 
     async def before_settle(self, last: AssistantMessage | None) -> bool:
-        """Is called when a run has nothing left to do and was not aborted; True asks for one more turn."""
+        """A hook that is called when a run has nothing left to do and was not aborted; True asks for one more
+        turn."""
         return False
 
     async def before_helper_settles(self, helper: HelperAnswer) -> str | None:
-        """Is called when a helper has answered; a text sends it on with that as its prompt."""
+        """A hook that is called when a helper agent has answered; a returned text continues the helper with that
+        text as its prompt."""
         return None
 
-    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
-        """Returns new problems in files that the agent changed, in addition to those of linters."""
+    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+        """A hook that returns new problems in files that the agent changed, in addition to those of linters."""
         return ()
 
     # Commands of the shell
 
     async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
-        """Is called before a command of the user."""
+        """A hook that is called before a shell command of the user."""
         return ShellOverride()
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
-        """May change any command, the model's or the user's, right before it runs."""
+        """A hook that may change any shell command, the model's or the user's, right before it runs."""
         return plan
 
     # Compaction, the tree, other sessions
@@ -151,20 +153,20 @@ class Hooks(LoopHooks):
     ) -> CompactionOverride:
         return CompactionOverride()
 
-    async def before_move(self, move: NavigationRequest) -> NavigationOverride:
-        """Is called before going to another point of the tree, or merging another branch."""
+    async def before_navigation(self, move: NavigationRequest) -> NavigationOverride:
+        """A hook that is called before going to another point of the session tree, or merging another branch."""
         return NavigationOverride()
 
-    async def after_move(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
-        """Is called after going to another point of the tree, or merging another branch."""
+    async def after_navigation(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
+        """A hook that is called after going to another point of the session tree, or merging another branch."""
 
-    async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
-        """Returns False to stay in this session. `may_fork` is called for forks."""
+    async def may_leave_session(self, reason: SessionSwitchReason, target: Path | None) -> bool:
+        """A hook that returns False to stay in this session. `may_fork` is called for forks."""
         return True
 
     async def may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
-        """Asked before an entry's path is copied into a new session."""
+        """A hook that is asked before an entry's path is copied into a new session; False prevents the fork."""
         return True
 
-    async def ended(self) -> None:
-        """Is called when the program is about to end."""
+    async def on_program_end(self) -> None:
+        """A hook that is called when the program is about to end."""

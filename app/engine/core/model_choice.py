@@ -30,15 +30,15 @@ class ModelChoice:
         self.credentials = credentials
         self.scope: tuple[Model, ...] = ()
         """The models that cycling goes through; empty: all that have credentials."""
-        self._levels_of = levels_of
+        self._preferred_levels = levels_of
         """Returns the preferred levels of some models by `provider/model`; they apply when the user switches to such
         a model."""
         self.model: Model | None = None
         """The chosen model; only the methods of this class change it."""
-        self._followers: list[Callable[[], None]] = []
-        self.missing: str | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self.missing_model: str | None = None
         """The session's model if it is not available; no other model replaces it until the user chooses one."""
-        self._wanted: ThinkingLevel = thinking
+        self._requested_level: ThinkingLevel = thinking
         """The requested level; a model without that level gets the nearest one."""
         self.thinking: ThinkingLevel = thinking
         """The level in force."""
@@ -46,67 +46,69 @@ class ModelChoice:
         """Whether the user asked for this level; a default may differ later."""
 
     def subscribe(self, follower: Callable[[], None]) -> None:
-        """Calls `follower` when another model is chosen."""
-        self._followers.append(follower)
+        """Calls `follower` whenever another model is chosen."""
+        self._listeners.append(follower)
 
-    def _use(self, model: Model | None) -> None:
+    def _set_model(self, model: Model | None) -> None:
         self.model = model
-        self._clamp()
-        for follower in self._followers:
+        self._clamp_thinking_level()
+        for follower in self._listeners:
             follower()
 
-    def _clamp(self) -> None:
-        self.thinking = clamp_level(self.model, self._wanted) if self.model else self._wanted
+    def _clamp_thinking_level(self) -> None:
+        self.thinking = (
+            clamp_level(self.model, self._requested_level) if self.model else self._requested_level
+        )
 
     @property
-    def levels(self) -> tuple[ThinkingLevel, ...]:
+    def thinking_levels(self) -> tuple[ThinkingLevel, ...]:
         return supported_levels(self.model) if self.model else ("off",)
 
-    def required(self) -> Model:
+    def require_model(self) -> Model:
         if self.model is None:
             raise NoModel(self.missing_model_text)
         return self.model
 
     @property
     def missing_model_text(self) -> str:
-        if self.missing is None:
+        if self.missing_model is None:
             return "No model is selected. Choose one with /model, or start with --model."
         return (
-            f"This session used {self.missing}, which is not available now. Choose a model with "
+            f"This session used {self.missing_model}, which is not available now. Choose a model with "
             "/model, or start with --model."
         )
 
-    def lose(self, name: str) -> None:
+    def note_unavailable(self, name: str) -> None:
         """Notes that the session's model (`provider/model`) is not available."""
-        self._use(None)
-        self.missing = name
+        self._set_model(None)
+        self.missing_model = name
 
-    def clear(self) -> None:
-        """Sets no model."""
-        self._use(None)
+    def clear_model(self) -> None:
+        """Leaves the session without a model."""
+        self._set_model(None)
 
-    def find_missing(self) -> None:
-        """Looks again for the session's model, and updates what is known of the chosen one."""
-        provider, _, model_id = (self.missing or (self.model.key if self.model else "")).partition("/")
-        found = self.catalogue.find(provider, model_id)
-        if found is not None and self.missing is None:
-            self._use(found)
+    def retry_missing_model(self) -> None:
+        """Looks for the session's missing model again, and updates the definition of the chosen one."""
+        provider, _, model_id = (self.missing_model or (self.model.key if self.model else "")).partition("/")
+        found = self.catalogue.find_model(provider, model_id)
+        if found is not None and self.missing_model is None:
+            self._set_model(found)
         elif found is not None and self.is_available(found):
-            self.set(found)
+            self.set_model(found)
 
-    def reread(self) -> tuple[str, ...]:
-        """Reads models.json again if it has changed, and returns its faults then."""
-        if self.catalogue.file.now() is self.catalogue.own:
+    def reread_models_file(self) -> tuple[str, ...]:
+        """Reads models.json again if it has changed; returns the file's problems then."""
+        if self.catalogue.file.current_file() is self.catalogue.user_entries:
             return ()
-        self.catalogue.reread()
+        self.catalogue.reread_models_file()
         if self.model is None:
-            self.find_missing()
-        elif (now := self._as_now_defined(self.model)) is not None:
-            self._use(now)
+            self.retry_missing_model()
+        elif (now := self._current_definition(self.model)) is not None:
+            self._set_model(now)
         return self.catalogue.problems
 
-    def _as_now_defined(self, model: Model) -> Model | None:
-        found = self.catalogue.find(model.provider, model.id)
+    def _current_definition(self, model: Model) -> Model | None:
+        found = self.catalogue.find_model(model.provider, model.id)
         if found is not None or model.provider in PROVIDERS:
             return found
         return self.catalogue.unlisted_model(model.provider, model.id)
@@ -117,38 +119,38 @@ class ModelChoice:
             model
             for provider in self.catalogue.providers
             # For other providers the list need not be read.
-            if provider not in PROVIDERS or self.credentials.has(provider)
+            if provider not in PROVIDERS or self.credentials.has_credential(provider)
             for model in self.catalogue.models_of(provider)
             if self.is_available(model)
         )
 
     def is_available(self, model: Model) -> bool:
-        return model.api in ("offline", "scripted") or self.credentials.has(model.provider)
+        return model.api in ("offline", "scripted") or self.credentials.has_credential(model.provider)
 
     def find(self, provider: str, model_id: str) -> Model:
-        """Returns an available model; raises `NoModel`."""
-        model = self.catalogue.find(provider, model_id)
+        """Returns the available model of this provider and id; raises `NoModel`."""
+        model = self.catalogue.find_model(provider, model_id)
         if model is None or not self.is_available(model):
             raise NoModel(f"Model not found: {provider}/{model_id}")
         return model
 
-    def set(self, model: Model) -> bool:
-        """Switches the model; returns True if the effective thinking level changed."""
+    def set_model(self, model: Model) -> bool:
+        """Switches to a model; returns True if the effective thinking level changed."""
         before = self.thinking
-        self._wanted = self._levels_of().get(model.key, self._wanted)
-        self._use(model)
-        self.missing = None
+        self._requested_level = self._preferred_levels().get(model.key, self._requested_level)
+        self._set_model(model)
+        self.missing_model = None
         return self.thinking != before
 
     def set_thinking(self, level: ThinkingLevel) -> bool:
         before = self.thinking
-        self._wanted = level
-        self._clamp()
+        self._requested_level = level
+        self._clamp_thinking_level()
         self.is_thinking_asked = True
         return self.thinking != before
 
     def next_model(self, step: int = 1) -> Model | None:
-        """Returns the next model of the cycle, or None when there is no other."""
+        """Returns the model that follows the current one in the cycle, or None when there is no other."""
         candidates = self.scope or self.available()
         if len(candidates) < 2:
             return None
@@ -157,9 +159,10 @@ class ModelChoice:
         index = keys.index(current) if current in keys else -1
         return candidates[(index + step) % len(candidates)]
 
-    def next_level(self) -> ThinkingLevel | None:
-        """Returns the next higher level, after the highest the lowest; None when the model does not think."""
-        levels = self.levels
+    def next_thinking_level(self) -> ThinkingLevel | None:
+        """Returns the thinking level above the current one, or the lowest after the highest; None when the model
+        does not think."""
+        levels = self.thinking_levels
         if len(levels) < 2:
             return None
         index = levels.index(self.thinking) if self.thinking in levels else -1

@@ -8,11 +8,11 @@ from app.values.content import Image
 from app.values.user_errors import UserError
 
 PromptSource = Literal["interactive", "rpc", "print", "extension"]
-WhileRunning = Literal["steer", "follow_up"]
+QueueWhileRunning = Literal["steer", "follow_up"]
 
 
 class RequestRefused(UserError):
-    """The session cannot do this now; the text says why and what to do."""
+    """The session cannot do what was requested now; the text says why and what to do."""
 
 
 class MissingApiKey(RequestRefused):
@@ -24,7 +24,7 @@ class MissingApiKey(RequestRefused):
 
 
 class SessionBusy(RequestRefused):
-    """Something is running that the user can stop; each interface says how."""
+    """The session is running something that the user can stop; each interface says how."""
 
 
 class SwitchCancelled(RequestRefused):
@@ -32,12 +32,12 @@ class SwitchCancelled(RequestRefused):
 
 
 class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt, its source, and how it reaches a running agent."""
+    """A prompt of the user with its source, and how it is delivered to a running agent."""
 
     text: str
     images: tuple[Image, ...] = ()
     source: PromptSource = "interactive"
-    while_running: WhileRunning | None = None
+    while_running: QueueWhileRunning | None = None
     sends_secrets: bool = False
     """Secrets in the text are sent unmasked, since the user asked for it."""
     request_id: Any = None

@@ -22,12 +22,12 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, Message, UserMessage
 
-Status = Literal["completed", "aborted", "error"]
-_NO_ANSWER = "The run ended before the model answered."
+OutcomeStatus = Literal["completed", "aborted", "error"]
+_NO_ANSWER_TEXT = "The run ended before the model answered."
 
 
 class _OpenPrompt(msgspec.Struct, kw_only=True):
-    """A prompt without an outcome so far."""
+    """A prompt of a client whose outcome is not published yet."""
 
     id: Any
     message_id: str
@@ -38,89 +38,93 @@ class _OpenPrompt(msgspec.Struct, kw_only=True):
 
 
 class PromptOutcomes:
-    """The open prompts of one session."""
+    """The prompts of one session whose outcome clients wait for."""
 
     def __init__(
         self, event_bus: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], Failure]
     ) -> None:
         self._event_bus = event_bus
         self._queues = queues
-        self._failure_of = failure_of
-        self._open: list[_OpenPrompt] = []
-        self._problem = ""
+        self._classify_failure = failure_of
+        self._open_prompts: list[_OpenPrompt] = []
+        self._last_error = ""
         """The last error of the session itself since a prompt was delivered."""
-        self._leave: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] | None = None
         """Unsubscribes from the events; set while prompts are open."""
 
-    def expect(self, words: PromptInput, message: Message) -> None:
-        """Notes an accepted prompt with an id, which is delivered now or waits in a queue."""
-        self._open.append(
+    def track_prompt(self, words: PromptInput, message: Message) -> None:
+        """Notes a prompt that a client sent with an id, and that is delivered now or waits in a queue."""
+        self._open_prompts.append(
             _OpenPrompt(
                 id=words.request_id,
                 message_id=message.id,
                 is_follow_up=words.while_running == "follow_up",
             )
         )
-        if self._leave is None:
-            self._leave = self._event_bus.subscribe(self._note)
+        if self._unsubscribe is None:
+            self._unsubscribe = self._event_bus.subscribe(self._handle_event)
 
     def is_awaited(self, message_id: str) -> bool:
         """Whether a client sent this message as a prompt, and waits for its outcome."""
-        return any(prompt.message_id == message_id for prompt in self._open)
+        return any(prompt.message_id == message_id for prompt in self._open_prompts)
 
-    def handled(self, request_id: Any) -> None:
+    def publish_handled(self, request_id: Any) -> None:
         """Publishes the outcome of a prompt that needs no model, once its request has been answered."""
         if request_id is not None:
             result = PromptResult(id=request_id, agent_invoked=False, status="completed")
             asyncio.get_running_loop().call_soon(self._event_bus.publish_now, result)
 
-    def removed(self, message_id: str) -> None:
-        """Settles a prompt that was taken out of its queue."""
-        for prompt in tuple(self._open):
+    def settle_removed(self, message_id: str) -> None:
+        """Publishes the outcome of a prompt that was removed from its queue."""
+        for prompt in tuple(self._open_prompts):
             if prompt.message_id == message_id:
                 self._end_prompt(prompt, "aborted", session_settled=False)
 
     def close(self) -> None:
-        """Settles all open prompts: the session ends."""
-        for prompt in tuple(self._open):
+        """Publishes outcomes for all open prompts, since the session ends."""
+        for prompt in tuple(self._open_prompts):
             self._end_prompt(prompt, "aborted")
 
-    def _note(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         if isinstance(event, MessageStart) and isinstance(event.message, UserMessage):
-            self._delivered(event.message.id)
+            self._note_delivered(event.message.id)
         elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
-            for prompt in self._open:
+            for prompt in self._open_prompts:
                 if prompt.is_delivered:
                     prompt.answer = event.message
         elif isinstance(event, Notice) and event.level == "error":
-            self._problem = event.text
+            self._last_error = event.text
         elif isinstance(event, AgentSettled):
-            self._settled(is_aborted=event.aborted)
+            self._publish_settled(is_aborted=event.aborted)
 
-    def _delivered(self, message_id: str) -> None:
-        prompt = next((one for one in self._open if one.message_id == message_id), None)
+    def _note_delivered(self, message_id: str) -> None:
+        prompt = next((one for one in self._open_prompts if one.message_id == message_id), None)
         if prompt is None:
             return
-        self._problem = ""
+        self._last_error = ""
         if prompt.is_follow_up:  # it waits until the agent has finished its earlier work
-            for earlier in tuple(self._open):
+            for earlier in tuple(self._open_prompts):
                 if earlier.is_delivered:
-                    self._end_prompt(earlier, _status(earlier), session_settled=False)
+                    self._end_prompt(earlier, _outcome_status(earlier), session_settled=False)
         prompt.is_delivered = True
 
-    def _settled(self, *, is_aborted: bool) -> None:
+    def _publish_settled(self, *, is_aborted: bool) -> None:
         waiting = {
-            message.id for queue in ("steering", "follow_up") for message in self._queues.waiting(queue)
+            message.id
+            for queue in ("steering", "follow_up")
+            for message in self._queues.queued_messages(queue)
         }
-        for prompt in tuple(self._open):
+        for prompt in tuple(self._open_prompts):
             if prompt.message_id not in waiting:
-                self._end_prompt(prompt, "aborted" if is_aborted else _status(prompt))
+                self._end_prompt(prompt, "aborted" if is_aborted else _outcome_status(prompt))
 
-    def _end_prompt(self, prompt: _OpenPrompt, status: Status, *, session_settled: bool = True) -> None:
-        self._open.remove(prompt)
-        if not self._open and self._leave is not None:
-            self._leave()
-            self._leave = None
+    def _end_prompt(
+        self, prompt: _OpenPrompt, status: OutcomeStatus, *, session_settled: bool = True
+    ) -> None:
+        self._open_prompts.remove(prompt)
+        if not self._open_prompts and self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
         answer = prompt.answer
         self._event_bus.publish_now(
             PromptResult(
@@ -129,24 +133,24 @@ class PromptOutcomes:
                 status=status,
                 message_id=prompt.message_id,
                 stop_reason=answer.stop_reason if answer is not None else None,
-                error=self._failure(answer) if status == "error" else None,
+                error=self._failure_of_answer(answer) if status == "error" else None,
                 session_settled=session_settled,
             )
         )
 
-    def _failure(self, answer: AssistantMessage | None) -> PromptFailure:
+    def _failure_of_answer(self, answer: AssistantMessage | None) -> PromptFailure:
         if answer is None:
-            return PromptFailure(message=self._problem or _NO_ANSWER)
-        failure = self._failure_of(answer)
+            return PromptFailure(message=self._last_error or _NO_ANSWER_TEXT)
+        failure = self._classify_failure(answer)
         return PromptFailure(
-            message=answer.error_message or self._problem or _NO_ANSWER,
+            message=answer.error_message or self._last_error or _NO_ANSWER_TEXT,
             provider=answer.provider or None,
             kind=failure.kind if failure.kind != "none" else None,
             retryable=failure.is_retryable,
         )
 
 
-def _status(prompt: _OpenPrompt) -> Status:
+def _outcome_status(prompt: _OpenPrompt) -> OutcomeStatus:
     if prompt.answer is None or prompt.answer.stop_reason == "error":
         return "error"
     return "aborted" if prompt.answer.stop_reason == "aborted" else "completed"

@@ -18,7 +18,7 @@ class LimitReached(UserError):
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits; None means no limit."""
+    """Limits of a session's usage: requests, cost, tokens and time. None means no limit."""
 
     turns: int | None = None
     """Requests of the agent, including retries. Summaries and side questions count for cost and tokens only."""
@@ -43,55 +43,55 @@ class RequestBudget:
         self.limits = limits
         self.rate_limit = rate_limit
         """None: no other process shares the providers' limits."""
-        self.has_refused = False
+        self.has_refused_request = False
         """Whether a request was refused; all later ones are refused too."""
         self.has_run_out = False
         """Whether the time ended while work was running, which was then stopped."""
         self.turns = 0
         self._clock = clock
-        self._began = clock()
-        self._ended = Usage()
-        self._running: list[AssistantStream] = []
+        self._started_at = clock()
+        self._ended_usage = Usage()
+        self._running_streams: list[AssistantStream] = []
 
     @property
     def used(self) -> Usage:
         """The usage of all requests, including what running requests have reported so far."""
-        over = [stream for stream in self._running if stream.is_over]
-        self._running = [stream for stream in self._running if not stream.is_over]
-        self._ended = total_usage((self._ended, *(stream.draft.usage for stream in over)))
-        return total_usage((self._ended, *(stream.draft.usage for stream in self._running)))
+        over = [stream for stream in self._running_streams if stream.is_over]
+        self._running_streams = [stream for stream in self._running_streams if not stream.is_over]
+        self._ended_usage = total_usage((self._ended_usage, *(stream.draft.usage for stream in over)))
+        return total_usage((self._ended_usage, *(stream.draft.usage for stream in self._running_streams)))
 
     @property
     def seconds_left(self) -> float | None:
         """The seconds until the time limit; None without a limit."""
         limit = self.limits.seconds
-        return None if limit is None else max(0.0, limit - (self._clock() - self._began))
+        return None if limit is None else max(0.0, limit - (self._clock() - self._started_at))
 
-    def run_out(self) -> None:
-        """Notes that the time ended while work was running."""
-        self.has_refused = self.has_run_out = True
+    def note_time_over(self) -> None:
+        """Notes that the time limit was reached while work was running."""
+        self.has_refused_request = self.has_run_out = True
 
-    def admit(self, *, is_turn: bool = False) -> None:
-        """Checks the limits before a request. Raises `LimitReached`."""
+    def check_limits(self, *, is_turn: bool = False) -> None:
+        """Checks the usage limits before a request. Raises `LimitReached`."""
         reached = self._reached_limit(is_turn=is_turn)
         if reached:
-            self.has_refused = True
+            self.has_refused_request = True
             raise LimitReached(
                 f"The limit of {reached} is reached. No further request was sent. Raise the limit to "
                 "continue."
             )
         self.turns += is_turn
 
-    def watch(self, stream: AssistantStream) -> AssistantStream:
-        """Counts the usage of a request; returns its stream."""
-        self._running.append(stream)
+    def count_usage(self, stream: AssistantStream) -> AssistantStream:
+        """Counts the usage of a request while its response arrives; returns the response's stream."""
+        self._running_streams.append(stream)
         return stream
 
     def _reached_limit(self, *, is_turn: bool) -> str:
         limits = self.limits
         if is_turn and limits.turns is not None and self.turns >= limits.turns:
             return pluralized(limits.turns, "turn")
-        if limits.seconds is not None and self._clock() - self._began >= limits.seconds:
+        if limits.seconds is not None and self._clock() - self._started_at >= limits.seconds:
             return f"{limits.seconds:g} seconds"
         if limits.cost is None and limits.tokens is None:
             return ""

@@ -25,28 +25,29 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage
 
 
 class RunStartCallbacks:
-    """Callbacks for the start of the next run. Each is called once and registers again when it has something
-    to reset."""
+    """Callbacks for the start of the next agent run. Each is called once and registers again when it has
+    something to reset."""
 
     def __init__(self) -> None:
         self._callbacks: dict[Callable[[], None], None] = {}
 
-    def calls(self, deed: Callable[[], None]) -> None:
-        """Registers a callback, from any thread; registering it again has no effect."""
+    def register(self, deed: Callable[[], None]) -> None:
+        """Registers a callback for the start of the next agent run, from any thread; registering it again has no
+        effect."""
         self._callbacks[deed] = None
 
-    def begin(self) -> None:
+    def call_all(self) -> None:
         deeds, self._callbacks = self._callbacks, {}
         for deed in deeds:
             deed()
 
 
 class OpenRunEvents:
-    """Tracks the events of a run that have started and not ended."""
+    """Tracks the events of an agent run that have started and not ended."""
 
     def __init__(self) -> None:
         self._is_running = False
-        self._produced: list[Message] = []
+        self._produced_messages: list[Message] = []
         self._message: Message | None = None
         self._is_in_turn = False
         self._answer: AssistantMessage | None = None
@@ -58,10 +59,10 @@ class OpenRunEvents:
         """Whether an answer is arriving."""
         return isinstance(self._message, AssistantMessage)
 
-    def note(self, event: RunEvent) -> None:
+    def track_event(self, event: RunEvent) -> None:
         match event:
             case AgentStart():
-                self._is_running, self._produced = True, []
+                self._is_running, self._produced_messages = True, []
             case AgentEnd():
                 self._is_running = False
             case TurnStart():
@@ -71,7 +72,7 @@ class OpenRunEvents:
             case MessageStart():
                 self._message = event.message
             case MessageEnd():
-                self._end(event.message)
+                self._end_message(event.message)
             case ToolExecutionStart():
                 self._calls[event.tool_call_id] = event
             case ToolExecutionEnd():
@@ -81,15 +82,15 @@ class OpenRunEvents:
             case _:
                 assert_never(event)
 
-    def endings(self, partial: AssistantMessage | None, why: str) -> Iterator[RunEvent]:
-        """Yields the end events of everything open, innermost first. An unfinished answer ends with what has
-        arrived."""
+    def end_events(self, partial: AssistantMessage | None, why: str) -> Iterator[RunEvent]:
+        """Yields the end events of everything open in the run, innermost first. An unfinished answer ends with
+        what has arrived."""
         if self._message is not None:
             message = self._message
             if isinstance(message, AssistantMessage):
                 so_far = partial if partial is not None and partial.id == message.id else message
                 message = msgspec.structs.replace(so_far, stop_reason="error", error_message=why)
-            self._end(message)
+            self._end_message(message)
             yield MessageEnd(message=message, message_id=message.id)
         for call in self._calls.values():
             outcome = ToolOutcome(content=(Text(text=why),))
@@ -102,11 +103,11 @@ class OpenRunEvents:
             yield TurnEnd(message=self._answer, tool_results=tuple(self._results))
         if self._is_running:
             self._is_running = False
-            yield AgentEnd(messages=tuple(self._produced), will_retry=False)
+            yield AgentEnd(messages=tuple(self._produced_messages), will_retry=False)
 
-    def _end(self, message: Message) -> None:
+    def _end_message(self, message: Message) -> None:
         self._message = None
-        self._produced.append(message)
+        self._produced_messages.append(message)
         if isinstance(message, AssistantMessage):
             self._answer = message
         elif isinstance(message, ToolResultMessage):

@@ -20,7 +20,7 @@ from app.values.events import QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
-Classify = Callable[[AssistantMessage, Model | None], Failure]
+ClassifyFailure = Callable[[AssistantMessage, Model | None], Failure]
 
 
 class SessionCore:
@@ -35,7 +35,7 @@ class SessionCore:
         toolbox: Toolbox,
         options: SessionOptions,
         hooks: Hooks,
-        classify: Classify,
+        classify: ClassifyFailure,
         budget: RequestBudget,
     ) -> None:
         self.choice = choice
@@ -45,28 +45,28 @@ class SessionCore:
         self.hooks = hooks
         self.budget = budget
         self._classify = classify
-        self.conversation = Conversation(log, toolbox.files_of)
+        self.conversation = Conversation(log, toolbox.files_of_call)
         self.usage_totals = UsageTotals(self.conversation)
         self.deliveries = MessageDeliveries()
         self.event_bus = EventBus(self.conversation, self.usage_totals, self.deliveries)
         self.queues = Queues(
             mode=options.queue_mode,
-            on_change=self._queues_changed,
-            on_removed=self._queued_removed,
+            on_change=self._on_queues_changed,
+            on_removed=self._on_queued_removed,
         )
         self.outcomes = PromptOutcomes(self.event_bus, self.queues, self.failure_of)
-        self.next_run = RunStartCallbacks()
-        options.effective_settings.subscribe(lambda before: toolbox.changed())
-        choice.subscribe(toolbox.changed)
+        self.run_start = RunStartCallbacks()
+        options.effective_settings.subscribe(lambda before: toolbox.recompute_active())
+        choice.subscribe(toolbox.recompute_active)
 
     def failure_of(self, message: AssistantMessage) -> Failure:
         """Classifies why an answer failed, by the rules of the model's provider."""
         return self._classify(message, self.choice.model)
 
-    def _queued_removed(self, message: QueuedMessage) -> None:
-        self.deliveries.dropped(message.id)
-        self.outcomes.removed(message.id)
+    def _on_queued_removed(self, message: QueuedMessage) -> None:
+        self.deliveries.note_dropped(message.id)
+        self.outcomes.settle_removed(message.id)
 
-    def _queues_changed(self) -> None:
-        texts = self.queues.texts
+    def _on_queues_changed(self) -> None:
+        texts = self.queues.queued_texts
         self.event_bus.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))

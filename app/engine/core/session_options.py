@@ -13,7 +13,7 @@ from app.compaction.context_meter import ContextLimits
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.model_stream import StreamOptions
-from app.providers.stream.event_queue import MERGE_SECONDS
+from app.providers.stream.event_queue import DELTA_INTERVAL_SECONDS
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 from app.resources.settings.settings_agent import EditModeName
@@ -29,7 +29,8 @@ from tools.workspace import ReadSettings
 
 
 class SessionOptions:
-    """Reads the current settings each time, so that a changed setting takes effect at once."""
+    """Reads a session's options from the current settings each time, so that a changed setting takes effect at
+    once."""
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class SessionOptions:
         self.effective_settings = effective_settings or EffectiveSettings()
         self.ends_with_answer = ends_with_answer
         """Whether the program ends when its prompts are answered."""
-        self._merge_seconds = MERGE_SECONDS if merges_deltas else 0
+        self._merge_seconds = DELTA_INTERVAL_SECONDS if merges_deltas else 0
         self._is_person_reading = is_person_reading
 
     def interrupt_mode(self) -> InterruptMode:
@@ -53,7 +54,7 @@ class SessionOptions:
         return interaction.steering_mode if queue == "steering" else interaction.follow_up_mode
 
     @property
-    def retry(self) -> RetryPolicy:
+    def retry_policy(self) -> RetryPolicy:
         retry = self.effective_settings.settings.retry
         return RetryPolicy(
             is_enabled=retry.enabled,
@@ -64,8 +65,8 @@ class SessionOptions:
         )
 
     @property
-    def stream(self) -> StreamOptions:
-        """Returns time limits, proxy, cache and token budgets of requests."""
+    def stream_options(self) -> StreamOptions:
+        """Returns the time limits, proxy, cache and token budgets of requests to the model."""
         settings = self.effective_settings.settings
         network = settings.network
         return StreamOptions(
@@ -82,9 +83,9 @@ class SessionOptions:
     def sends_images(self) -> bool:
         return not self.effective_settings.settings.images.block_images
 
-    def limits(self, model: Model | None) -> ContextLimits:
-        """Returns when compaction begins and what it keeps for this model. At most half of a small window is
-        reserved, since the context would be full before the first message otherwise."""
+    def context_limits(self, model: Model | None) -> ContextLimits:
+        """Returns the tokens at which compaction begins and those that it keeps, for a model. At most half of a
+        small window is reserved, since the context would be full before the first message otherwise."""
         chosen = self.effective_settings.settings.compaction
         own = chosen.model_overrides.get(model.key) if model and chosen.model_overrides else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
@@ -111,17 +112,17 @@ def shell_settings(
     """Returns the settings of commands, reading the project's settings again before each command.
 
     Without a person, a command goes to the background only if asked to: a script reads its output where it ran."""
-    chosen = _shell(effective_settings.settings, own)
+    chosen = _shell_options(effective_settings.settings, own)
     if not has_person and effective_settings.origin("bash.autoBackground.thresholdMs") is None:
         chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
     if not effective_settings.any_from_project("shellPath", "shellCommandPrefix"):
         return chosen
-    otherwise = _shell(effective_settings.without_project(), own)
+    otherwise = _shell_options(effective_settings.without_project(), own)
     otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
     return msgspec.structs.replace(chosen, may_use_shell=project_counts, fallback=otherwise)
 
 
-def _shell(settings: Settings, own: UserShell | None) -> ShellSettings:
+def _shell_options(settings: Settings, own: UserShell | None) -> ShellSettings:
     bash, shell = settings.bash, settings.shell
     return ShellSettings(
         path=shell.shell_path,
@@ -175,11 +176,11 @@ def read_tool_settings(effective_settings: EffectiveSettings) -> ReadSettings:
 
 # How the answering model is asked to write edits: as the settings say, else as its family was trained
 
-_TRAINED_ON_PATCHES: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
+_PATCH_TRAINED_MODELS: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
 
 
 def edit_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> EditMode:
-    """Returns the edit mode of the chosen model."""
+    """Returns the mode in which the `edit` tool is declared to the chosen model."""
     chosen, model = effective_settings.settings.edit, choice.model
     way = chosen.mode
     if model is not None and chosen.models:
@@ -188,18 +189,18 @@ def edit_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> Edi
             if any(fnmatch.fnmatchcase(name, pattern.casefold()) for name in names):
                 way = own
                 break
-    return _edit_mode_of_model(model) if way == "auto" else _edit_mode_named(way)
+    return _edit_mode_of_model(model) if way == "auto" else _edit_mode_of_setting(way)
 
 
-def _edit_mode_named(way: EditModeName) -> EditMode:
+def _edit_mode_of_setting(way: EditModeName) -> EditMode:
     return "anchored" if way in ("anchored", "hashline") else "patch" if way == "patch" else "replace"
 
 
 def _edit_mode_of_model(model: Model | None) -> EditMode:
-    """Returns the edit mode of the model's family; never anchors, whose benefit depends on the model."""
+    """Returns the mode of the `edit` tool for a model's family; never anchors, whose benefit depends on the model."""
     if model is None:
         return "replace"
     said = (model.compat or {}).get("editMode")
     if said in ("replace", "anchored", "patch"):
         return said
-    return "patch" if _TRAINED_ON_PATCHES.search(model.id) else "replace"
+    return "patch" if _PATCH_TRAINED_MODELS.search(model.id) else "replace"

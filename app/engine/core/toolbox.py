@@ -9,11 +9,11 @@ import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
-from tools.base import Tool, ToolContext, ToolKind, plain_card
-from tools.edits.named import EDITING_TOOLS
+from tools.base import Tool, ToolContext, plain_card
+from tools.edits.named_files import EDITING_TOOLS
 from tools.effects import NO_EFFECTS, CallFiles, Effects
 from tools.files.paths import display_path
-from tools.results import Card, ToolResult
+from tools.results import Card, ToolKind, ToolResult
 from tools.workspace import Workspace
 
 
@@ -27,7 +27,7 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, names: Iterable[str]) -> "ToolChoice":
-        """Parses a list of names, or of `+name` and `-name` changes; mixing both is an error."""
+        """Parses a list of tool names, or of `+name` and `-name` changes to the defaults; mixing both is an error."""
         plain = tuple(name for name in names if name[:1] not in "+-")
         add = tuple(name[1:] for name in names if name.startswith("+"))
         remove = tuple(name[1:] for name in names if name.startswith("-"))
@@ -43,14 +43,15 @@ WithholdRule = Callable[[Mapping[str, Tool]], Collection[str]]
 
 
 class CallableTools(Mapping[str, Tool]):
-    """Finds more tools than it lists: errors about unknown names name only the listed ones."""
+    """A mapping of callable tools that finds more than it lists: errors about unknown names name only the listed
+    ones."""
 
     def __init__(self, told: Mapping[str, Tool], reached: Mapping[str, Tool]) -> None:
         self._snapshot = told
-        self._reached = reached
+        self._unlisted_sources = reached
 
     def __getitem__(self, name: str) -> Tool:
-        return self._snapshot[name] if name in self._snapshot else self._reached[name]
+        return self._snapshot[name] if name in self._snapshot else self._unlisted_sources[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._snapshot)
@@ -70,73 +71,73 @@ class Toolbox:
         """`tools`: makes the built-in tools when they are first needed, after the first paint. The tool `edit` among
         them is declared in the model's edit mode."""
         self.workspace = workspace
-        self._first = tools
-        self._filling = threading.RLock()
+        self._initial_tools = tools
+        self._fill_lock = threading.RLock()
         self._is_filled = self._is_being_filled = False
-        self._choices: list[ToolChoice] = []
+        self._tool_choices: list[ToolChoice] = []
         """The tool choices made so far, the latest last."""
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
-        self._editing: Tool | None = None
+        self._builtin_edit_tool: Tool | None = None
         """The built-in edit tool, which an edit tool of an extension may replace; likewise `_commands`."""
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[WithholdRule] = []
         self._callable_rules: list[WithholdRule] = []
-        self._reasons: list[tuple[WithholdRule, Callable[[], str]]] = []
+        self._withhold_rules: list[tuple[WithholdRule, Callable[[], str]]] = []
         self._snapshot: _ToolSnapshot | None = None
         """The tool state as last computed; None: something has changed since."""
-        self._changes = 0
-        self._reached: Callable[[], Mapping[str, Tool]] = dict
-        workspace.exchanged = self.changed
+        self._change_count = 0
+        self._unlisted_sources: Callable[[], Mapping[str, Tool]] = dict
+        workspace.exchanged = self.recompute_active
 
     @property
-    def _all(self) -> dict[str, Tool]:
+    def _registered_tools(self) -> dict[str, Tool]:
         if not self._is_filled:
-            with self._filling:
-                self._fill()
+            with self._fill_lock:
+                self._create_builtin_tools()
         return self._tools
 
-    def _fill(self) -> None:
+    def _create_builtin_tools(self) -> None:
         if self._is_filled or self._is_being_filled:
             return
         self._is_being_filled = True
         try:
-            self._tools = {tool.name: tool for tool in self._first(self)}
+            self._tools = {tool.name: tool for tool in self._initial_tools(self)}
         finally:
             self._is_being_filled = False
-        self._editing = self._tools.get("edit")
+        self._builtin_edit_tool = self._tools.get("edit")
         self._commands = self._tools.get("bash")
         self._active = [name for name, tool in self._tools.items() if tool.is_active]
-        for choice in self._choices:
-            self._choose(choice)
+        for choice in self._tool_choices:
+            self._apply_choice(choice)
         self._is_filled = True
-        self.changed()
+        self.recompute_active()
 
-    def changed(self) -> None:
-        """Recomputes the active tools; called when a rule or a tool's form changes."""
-        self._changes += 1
+    def recompute_active(self) -> None:
+        """Recomputes the active tools; called when a withhold rule or a tool's form changes."""
+        self._change_count += 1
         self._snapshot = None
 
-    def choose(self, choice: ToolChoice) -> None:
-        with self._filling:
+    def choose_tools(self, choice: ToolChoice) -> None:
+        with self._fill_lock:
             if self._is_filled:
-                self._choose(choice)
+                self._apply_choice(choice)
             else:
-                self._choices.append(choice)
+                self._tool_choices.append(choice)
 
-    def _choose(self, choice: ToolChoice) -> None:
+    def _apply_choice(self, choice: ToolChoice) -> None:
         if choice.only is not None:
-            self._active = [name for name in self._tools if _matches(name, choice.only)]
+            self._active = [name for name in self._tools if _matches_any(name, choice.only)]
         self._active += [
-            name for name in self._tools if name not in self._active and _matches(name, choice.add)
+            name for name in self._tools if name not in self._active and _matches_any(name, choice.add)
         ]
-        self._active = [name for name in self._active if not _matches(name, choice.remove)]
-        self.changed()
+        self._active = [name for name in self._active if not _matches_any(name, choice.remove)]
+        self.recompute_active()
 
     def register(self, tool: Tool, *, owner: str) -> None:
-        """Adds a tool. It hides another tool of the same name until its owner is removed."""
-        covered = self._all.get(tool.name)
+        """Adds a tool. The tool hides another one of the same name until its owner is removed."""
+        covered = self._registered_tools.get(tool.name)
         if covered is not None:
             self._owners.setdefault(tool.name, []).append((owner, covered))
         else:
@@ -144,65 +145,63 @@ class Toolbox:
         self._tools[tool.name] = tool
         if tool.is_active and tool.name not in self._active:
             self._active.append(tool.name)
-        self.changed()
+        self.recompute_active()
 
-    def withhold(
+    def add_withhold_rule(
         self, rule: WithholdRule, *, still_answers: bool = False, why: Callable[[], str] = str
     ) -> None:
-        """Adds a rule for tools that the model does not get. The rule's owner calls `changed` when its result
-        changes.
-
-        `still_answers`: the tool can be called all the same, and says why it has nothing to do. `why`: returns the
-        reason that a call of such a tool gets."""
+        """Adds a rule that withholds tools from the model. The rule's owner calls `recompute_active` when its
+        result changes. `still_answers`: the tool can be called all the same, and says why it has nothing to
+        do. `why`: returns the reason that a call of such a tool gets."""
         self._withheld.append(rule)
-        self._reasons.append((rule, why))
+        self._withhold_rules.append((rule, why))
         if still_answers:
             self._callable_rules.append(rule)
-        self.changed()
+        self.recompute_active()
 
     def unregister(self, name: str) -> None:
-        tools, covered = self._all, self._owners.pop(name, [])
+        tools, covered = self._registered_tools, self._owners.pop(name, [])
         if covered:
             tools[name] = covered[-1][1]
         else:
             tools.pop(name, None)
             self._active = [active for active in self._active if active != name]
-        self.changed()
+        self.recompute_active()
 
-    def all(self) -> tuple[Tool, ...]:
-        return tuple(self._all.values())
+    def all_tools(self) -> tuple[Tool, ...]:
+        return tuple(self._registered_tools.values())
 
-    def active(self) -> Mapping[str, Tool]:
-        """The tools that the model is sent."""
-        return self._state().active
+    def active_tools(self) -> Mapping[str, Tool]:
+        """Returns the tools that are declared to the model."""
+        return self._current_tools().active
 
-    def declared(self) -> tuple[ToolDeclaration, ...]:
-        """The declarations of the active tools."""
-        return self._state().declared
+    def active_declarations(self) -> tuple[ToolDeclaration, ...]:
+        """Returns the declarations of the active tools."""
+        return self._current_tools().declared
 
-    def _state(self) -> "_ToolSnapshot":
-        """The current tools, recomputed only after a change."""
+    def _current_tools(self) -> "_ToolSnapshot":
+        """Returns the snapshot of the current tools, recomputed only after a change."""
         told = self._snapshot
         # Another thread may have computed it before the change.
-        if told is None or told.changes != self._changes:
-            all_, changes = self._all, self._changes
-            active = self._allowed(all_)
+        if told is None or told.change_count != self._change_count:
+            all_, changes = self._registered_tools, self._change_count
+            active = self._allowed_tools(all_)
             self._snapshot = told = _ToolSnapshot(
-                changes=changes,
+                change_count=changes,
                 active=active,
-                callable=_with_habitual_names({**self._callable_tools(all_), **active}),
+                callable=_with_alias_names({**self._callable_tools(all_), **active}),
                 declared=tool_declarations(active),
             )
         return told
 
-    def _allowed(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
+    def _allowed_tools(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
         there = {name: all_[name] for name in self._active if name in all_}
         for rule in self._withheld:
             for name in rule(there):
                 there.pop(name, None)
-        for tool in (self._editing, self._commands):
+        for tool in (self._builtin_edit_tool, self._commands):
             if tool is not None and there.get(tool.name) is tool:
-                there[tool.name] = self._in_its_mode(tool)
+                there[tool.name] = self._variant_for_settings(tool)
         return {tool.name: tool for tool in there.values()}
 
     def _callable_tools(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
@@ -211,31 +210,36 @@ class Toolbox:
 
     def why_withheld(self, name: str) -> str:
         """Returns why a tool cannot be called now; empty if no rule that tells its reason withholds it."""
-        tool = self._all.get(name)
+        tool = self._registered_tools.get(name)
         if tool is None:
             return ""
         return next(
-            (why for rule, reason in self._reasons if name in rule({name: tool}) and (why := reason())), ""
+            (
+                why
+                for rule, reason in self._withhold_rules
+                if name in rule({name: tool}) and (why := reason())
+            ),
+            "",
         )
 
-    def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
-        """Adds tools that can be called by name and are not listed; looked up each time."""
-        self._reached = source
+    def add_unlisted_source(self, source: Callable[[], Mapping[str, Tool]]) -> None:
+        """Adds a source of tools that can be called by name and are not listed; it is asked each time."""
+        self._unlisted_sources = source
 
-    def callable(self) -> Mapping[str, Tool]:
+    def callable_tools(self) -> Mapping[str, Tool]:
         """Returns the active tools, the aliases that models use by habit, and the unlisted tools."""
-        told, reached = self._state().callable, self._reached()
+        told, reached = self._current_tools().callable, self._unlisted_sources()
         return CallableTools(told, reached) if reached else told
 
-    def kind_of(self, name: str) -> ToolKind:
+    def kind_of_tool(self, name: str) -> ToolKind:
         """Returns the kind that an editor shows for calls of this tool; `other` for an unknown tool."""
-        tool = self._all.get(name) or self.callable().get(name)
+        tool = self._registered_tools.get(name) or self.callable_tools().get(name)
         return tool.kind if tool is not None else "other"
 
-    def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
-        """Returns what a call would touch; None: there is no such tool, or the arguments do not fit. Reads
+    def effects_of_call(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
+        """Returns what a tool call would touch; None: there is no such tool, or the arguments do not fit. Reads
         files."""
-        tool = self.callable().get(name) or self._all.get(name)
+        tool = self.callable_tools().get(name) or self._registered_tools.get(name)
         if tool is None:
             return None
         from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
@@ -248,11 +252,11 @@ class Toolbox:
         except Exception:  # noqa: BLE001  (a tool's own functions; its call is answered with what is wrong)
             return None
 
-    def files_of(self, call: ToolCall) -> CallFiles:
-        """Returns the files of a stored call, as the tool with its name reports them now; empty without
+    def files_of_call(self, call: ToolCall) -> CallFiles:
+        """Returns the files of a stored tool call, as the tool with its name reports them now; empty without
         such a tool. Reads the file system."""
-        effects = self.effects_of(call.name, call.arguments) or NO_EFFECTS
-        kinds = {path: self._kind(path) for path in effects.reads}
+        effects = self.effects_of_call(call.name, call.arguments) or NO_EFFECTS
+        kinds = {path: self._file_kind(path) for path in effects.reads}
         files = [path for path in effects.reads if kinds[path] != "directory"]
         there = [path for path in files if kinds[path]]
         return CallFiles(
@@ -260,15 +264,15 @@ class Toolbox:
             writes=tuple(display_path(path, self.workspace.cwd) for path in effects.writes),
         )
 
-    def _kind(self, path: str) -> str:
-        """Returns the kind of a file; empty when it does not exist."""
+    def _file_kind(self, path: str) -> str:
+        """Returns the kind of a file; empty when the file does not exist."""
         try:
             return self.workspace.files.stat(path).kind
         except (OSError, ValueError):
             return ""
 
-    def _in_its_mode(self, tool: Tool) -> Tool:
-        if tool is self._editing and (mode := self.workspace.edit_mode()) != "replace":
+    def _variant_for_settings(self, tool: Tool) -> Tool:
+        if tool is self._builtin_edit_tool and (mode := self.workspace.edit_mode()) != "replace":
             from tools.builtin.edit import edit_tool_for  # noqa: PLC0415  (with the first tools)
 
             return edit_tool_for(mode)
@@ -279,13 +283,14 @@ class Toolbox:
         return tool
 
     def set_active(self, names: Iterable[str]) -> None:
-        all_ = self._all
+        all_ = self._registered_tools
         self._active = [name for name in dict.fromkeys(names) if name in all_]
-        self.changed()
+        self.recompute_active()
 
-    def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
-        """Returns how the user sees a call. A tool that cannot draw its arguments gets a plain card."""
-        tool = self._all.get(call.name) or self._reached().get(call.name)
+    def draw_card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
+        """Returns the card that shows a tool call to the user. A tool that cannot draw its arguments gets a
+        plain card."""
+        tool = self._registered_tools.get(call.name) or self._unlisted_sources().get(call.name)
         if tool is None:
             return plain_card(call.name, call.arguments, result)
         try:
@@ -295,9 +300,9 @@ class Toolbox:
 
 
 class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The tools at one moment."""
+    """The tools of a session at one moment: active, callable and declared."""
 
-    changes: int
+    change_count: int
     """The number of changes when this state was computed."""
     active: Mapping[str, Tool]
     callable: Mapping[str, Tool]
@@ -305,11 +310,11 @@ class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     declared: tuple[ToolDeclaration, ...]
 
 
-def _with_habitual_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
+def _with_alias_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
     names = [name for name in EDITING_TOOLS if name in active]
     if len(names) != 1:
         return active
-    from tools.edits.call import run_edit  # noqa: PLC0415  (with the first tools)
+    from tools.edits.edit_arguments import run_edit  # noqa: PLC0415  (with the first tools)
 
     tool = active[names[0]]
     return {**dict.fromkeys(EDITING_TOOLS, tool), **active} if tool.run is run_edit else active
@@ -323,5 +328,5 @@ def tool_declarations(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
     )
 
 
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

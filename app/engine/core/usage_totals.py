@@ -9,32 +9,32 @@ from app.values.models import Model
 
 
 class UsageTotals:
-    """The counts of one conversation."""
+    """The token counts and costs of one conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._meter = ContextMeter()
-        self.start_over()
+        self.reset()
 
-    def start_over(self) -> None:
-        """Resets the counts for another conversation."""
+    def reset(self) -> None:
+        """Resets the token counts for another conversation."""
         log = self._conversation.log
-        self._stats, self._counted = log.counted.with_entries(log.entries), len(log.entries)
-        self.recount()
+        self._stats, self._counted_entries = log.counted.with_entries(log.entries), len(log.entries)
+        self.recount_context()
 
     @property
     def stats(self) -> SessionCounts:
         """Returns the totals of the session, counting only entries that are new since the last call."""
-        new = self._conversation.log.entries[self._counted :]
+        new = self._conversation.log.entries[self._counted_entries :]
         if new:
             self._stats.add_all(new)
-            self._counted += len(new)
+            self._counted_entries += len(new)
         return self._stats
 
-    def recount(self) -> None:
-        """Recounts the context after it lost or changed messages; only later answers tell its exact size."""
+    def recount_context(self) -> None:
+        """Recounts the context's tokens after it lost or changed messages; only later answers tell its exact size."""
         conversation = self._conversation
-        self._meter.reset(conversation.messages, trusted=conversation.ids_since_change())
+        self._meter.reset(conversation.messages, trusted=conversation.entry_ids_since_change())
 
     def add(self, message: Message) -> None:
         """Counts a message that was added to the conversation."""
@@ -54,5 +54,5 @@ class UsageTotals:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the size includes the last answer's own count, and not only estimates."""
+        """Whether the context size includes the provider's count of the last answer, and not only estimates."""
         return self._meter.is_exact

@@ -16,17 +16,19 @@ RuleScope = Literal["session", "project", "person"]
 
 
 class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a question about a tool call."""
+    """The user's answer to a question about a tool call."""
 
     allows: bool
     reason: str = ""
     """The reason for a no, which the model reads."""
     rule: str | None = None
     """A rule to add, which allows such calls from now on."""
-    keeps: RuleScope = "session"
+    rule_scope: RuleScope = "session"
     """The scope of the rule; rules beyond the session are written into the user's settings."""
     arguments: dict[str, Any] | None = None
     """The arguments as the user changed them; the call is judged again."""
+    allows_changed_call: bool = False
+    """Whether the changed call is allowed, too, if it writes no other files and needs no typed word."""
 
 
 async def ask_question(
@@ -36,7 +38,7 @@ async def ask_question(
     seconds: float | None = None,
     **more: Any,
 ) -> Any:
-    """Publishes a question and returns its answer. Raises `TimeoutError` after `seconds`."""
+    """Publishes a question to the user and returns the answer. Raises `TimeoutError` after `seconds`."""
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     timeout = None if seconds is None else round(seconds * 1000)
     publish_now(
@@ -47,34 +49,34 @@ async def ask_question(
     return await asyncio.wait_for(answer, seconds)
 
 
-class RuleChanges:
-    """Notices changes of mode and rules while a question is open, so that the call is judged again."""
+class RuleChangeWatch:
+    """Notices changes of permission mode and rules while a question is open, so that the call is judged again."""
 
     def __init__(self, options: SessionOptions, event_bus: EventBus) -> None:
-        self._in_force = options.effective_settings
+        self._effective_settings = options.effective_settings
         self._event_bus = event_bus
-        self.now = asyncio.Event()
+        self.next_change = asyncio.Event()
         """Set at the next change of the settings, and then replaced by a new event."""
-        options.effective_settings.subscribe(lambda before: self._note())
+        options.effective_settings.subscribe(lambda before: self._note_rule_change())
 
-    def _note(self) -> None:
-        changed, self.now = self.now, asyncio.Event()
+    def _note_rule_change(self) -> None:
+        changed, self.next_change = self.next_change, asyncio.Event()
         changed.set()
 
-    def _read_again(self) -> None:
+    def _reread_settings(self) -> None:
         """Reads the settings again, since another program or the user may have added a rule meanwhile."""
-        self._event_bus.warn_of(self._in_force.follow())
+        self._event_bus.warn_of_each(self._effective_settings.reload_changed())
 
-    async def answer(
+    async def wait_for_answer(
         self,
         asking: Coroutine[Any, Any, ApprovalReply | None],
         is_asked: Callable[[], bool],
         *,
         since: asyncio.Event,
     ) -> tuple[bool, ApprovalReply | None]:
-        """Returns whether the question is still valid at its end, and its answer. `is_asked` checks in a thread
-        whether the question has to be asked; if not, it is withdrawn. `since`: the value of `now` before the call was
-        judged."""
+        """Returns whether an open question is still valid at its end, and its answer. `is_asked` checks in a
+        thread whether the question has to be asked; if not, it is withdrawn. `since`: the value of
+        `next_change` before the call was judged."""
         question = asyncio.ensure_future(asking)
         try:
             while True:
@@ -85,10 +87,10 @@ class RuleChanges:
                     reply = question.result()
                     if reply is None or not reply.allows:
                         return True, reply
-                    self._read_again()
+                    self._reread_settings()
                     if not since.is_set():
                         return True, reply
-                since = self.now
+                since = self.next_change
                 if not await asyncio.to_thread(is_asked):
                     return False, None
         finally:

@@ -3,12 +3,13 @@
 Decisions are entries of the session, so they hold on their branch only and are there when it is opened again."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
-from app.engine.files.file_restorer import FileRestorer, RestoreResult
+from app.engine.files.file_restorer import CompletedRestore, FileRestorer
 from app.engine.files.session_files import DiffSource, SessionFiles
 from app.engine.secrets.session_mask import SessionMask
 from app.undo.review.review_records import (
@@ -16,92 +17,126 @@ from app.undo.review.review_records import (
     Decisions,
     Remark,
     ReviewData,
-    as_data,
     decisions_on,
     remarks_text,
+    review_entry_data,
 )
-from app.undo.review.reviewed_files import FileNow, ReviewedChanges, ReviewedFile, ReviewedHunk
+from app.undo.review.reviewed_files import CurrentFile, ReviewedChanges, ReviewedFile, ReviewedHunk
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
 
+if TYPE_CHECKING:
+    from app.undo.restore_plan import RestorePlan
+
 
 class NoSuchHunk(UserError):
-    """The file or the hunk is not part of the compared changes."""
+    """A file or hunk that was named in a review is not part of the compared changes."""
 
 
 class ChangeReview(msgspec.Struct, frozen=True):
-    """The review of one session's changes."""
+    """A person's review of the file changes of one session."""
 
     conversation: Conversation
     event_bus: EventBus
     files: SessionFiles
-    restoring: FileRestorer
+    file_restorer: FileRestorer
     masking: SessionMask
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
-        """Returns what changed, by file and hunk. Raises `UserError`."""
+        """Returns the changed files with their hunks. Raises `UserError`."""
         differences = await self.files.differences(of)
         return await asyncio.to_thread(ReviewedChanges, differences)
 
-    async def on_disk(self, file: ReviewedFile) -> FileNow | str:
-        """Returns which hunks of a file still stand, or why none can be taken back."""
-        return await self.files.planned(lambda restores: restores.present(file))
+    async def current_file(self, file: ReviewedFile) -> CurrentFile | str:
+        """Returns the reviewed file as it is on the disk now, or why none of its hunks can be taken back."""
+        return await self.files.with_restores(lambda restores: restores.current_file(file))
 
-    def words(self, path: str) -> str:
-        """Returns what is to be read below the hunks of a file; nothing for written changes."""
+    def conflict_lines(self, path: str) -> str:
+        """Returns the lines that could not be merged; always empty, since these changes are written already."""
         del path
         return ""
 
     @property
     def decisions(self) -> Decisions:
-        """What was decided on this branch so far."""
+        """The review decisions on this branch: which hunks are kept, and remarks that wait."""
         return decisions_on(self.conversation.log.path_to())
 
-    async def change_hunks(self, changes: ReviewedChanges, path: str, keys: frozenset[str]) -> RestoreResult:
-        """Takes hunks back, or puts those back that were taken back; records it and tells the model.
-
-        Raises `UserError`, with the file unchanged."""
+    async def change_hunks(
+        self, changes: ReviewedChanges, path: str, keys: frozenset[str]
+    ) -> CompletedRestore:
+        """Takes hunks of a file back, or puts taken hunks back, and records it; `report_to_model` tells the
+        model. Raises `UserError`, with the file unchanged."""
         file = await asyncio.to_thread(changes.file, path)
         if file is None or not keys or not keys <= {hunk.key for hunk in file.hunks}:
-            raise NoSuchHunk(f"{path}: these changes are not there any more. List the changes again.")
-        plan = await self.files.planned(lambda restores: restores.hunks(file, keys))
-        done = await self.restoring.carry_out(plan)
-        if done.entry_id is None:
-            why = next((f"{one.path}: {one.why}" for one in done.data.kept), f"{path} is already like that")
-            raise UserError(f"{why}. Nothing was changed.")
-        changes.note_taken(path, file.taken ^ keys)
+            raise NoSuchHunk(f"{path}: these changes no longer exist. List the changes again.")
+        plan = await self.files.with_restores(lambda restores: restores.plan_hunks(file, keys))
+        done = await self._carry_out(plan, path)
+        changes.note_taken_back(path, file.taken_back_hunks ^ keys)
         return done
 
-    def keep(self, keys: frozenset[str]) -> None:
-        """Notes that these hunks stay."""
+    async def _carry_out(self, plan: "RestorePlan", path: str) -> CompletedRestore:
+        done = await self.file_restorer.carry_out(plan, is_told=False)
+        if done.entry_id is None:
+            why = next(
+                (f"{one.path}: {one.why}" for one in done.data.kept), f"{path} already has this content"
+            )
+            raise UserError(f"{why}. Nothing was changed.")
+        return done
+
+    async def edit_hunk(self, changes: ReviewedChanges, path: str, key: str, text: str) -> str:
+        """Replaces a hunk's lines by a person's lines, and records it as part of the change; `report_to_model`
+        tells the model. Returns the replaced lines. Raises `UserError`, with the file unchanged."""
+        file, hunk = await self._find_hunk(changes, path, key)
+        before = file.text_of(hunk)
+        if before != text:
+            await self._carry_out(
+                await self.files.with_restores(lambda one: one.plan_hunk_edit(file, hunk, text)), path
+            )
+        return before
+
+    async def _find_hunk(
+        self, changes: ReviewedChanges, path: str, key: str
+    ) -> tuple[ReviewedFile, ReviewedHunk]:
+        file = await asyncio.to_thread(changes.file, path)
+        hunk = next((one for one in file.hunks if one.key == key), None) if file is not None else None
+        if file is None or hunk is None:
+            raise NoSuchHunk(f"{path}: these changes no longer exist. List the changes again.")
+        return file, hunk
+
+    async def report_to_model(self) -> None:
+        """Tells the model, in one message, which hunks a person took back, put back and edited."""
+        await self.file_restorer.report_hunks()
+
+    def keep_hunks(self, keys: frozenset[str]) -> None:
+        """Records that the reviewer keeps these hunks."""
         self._record(ReviewData(kept=tuple(sorted(keys))))
 
-    def reopen(self, keys: frozenset[str]) -> None:
-        """Notes that these hunks are to be decided again."""
+    def reopen_hunks(self, keys: frozenset[str]) -> None:
+        """Records that the reviewer will decide about these hunks again."""
         self._record(ReviewData(opened=tuple(sorted(keys))))
 
-    async def remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
-        """Keeps a remark until it is sent, with its secrets masked."""
+    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
+        """Records a remark about a hunk, with its secrets masked, until it is sent."""
         remark = Remark(
             key=hunk.key,
             path=file.path,
-            first=hunk.first,
-            last=hunk.last,
-            text=await self.masking.words(text, "your comment"),
-            patch=await self.masking.words(hunk.patch, "the commented lines"),
+            first=hunk.first_line,
+            last=hunk.last_line,
+            text=await self.masking.mask_text(text, "your comment"),
+            patch=await self.masking.mask_text(hunk.patch, "the commented lines"),
         )
         self._record(ReviewData(remarks=(remark,)))
         return remark
 
     def close_remarks(self, ids: frozenset[str]) -> None:
-        """Notes that remarks were sent or dropped."""
+        """Records that remarks were sent or dropped."""
         self._record(ReviewData(closed=tuple(sorted(ids))))
 
     def message(self) -> str:
-        """Returns the prompt that sends all remarks that wait; empty without remarks."""
+        """Returns the prompt that sends all waiting remarks to the model; empty without remarks."""
         remarks = self.decisions.remarks
         return remarks_text(remarks) if remarks else ""
 
     def _record(self, data: ReviewData) -> None:
-        entry = self.conversation.note(REVIEW_ENTRY_TYPE, as_data(data))
+        entry = self.conversation.record_custom_entry(REVIEW_ENTRY_TYPE, review_entry_data(data))
         self.event_bus.publish_now(EntryAppended(entry=entry))

@@ -9,19 +9,19 @@ from pathlib import Path
 from app.undo.change_lists import Differences, FileDifference
 from tools.filemap.symbols import Symbol
 
-_MAX_FILES, _MOST_BYTES, _MOST_SECONDS = 30, 1 << 20, 2.0
-_MAX_NAMES = 8
-_HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
+_MAX_FILES, _MAX_BYTES, _MAX_SECONDS = 30, 1 << 20, 2.0
+_MAX_NAMED_SYMBOLS = 8
+_HUNK_HEADER = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
 
 
 async def changed_symbols(found: Differences) -> dict[str, str]:
-    """Returns the touched symbols by path (`Boat.row, oars and 3 more`), for the first files and within two
-    seconds."""
+    """Returns the functions, classes and other symbols that a diff touches, by path (`Boat.row, oars and 3
+    more`), for the first files and within two seconds."""
     return await asyncio.to_thread(_find_symbols, found)
 
 
 def _find_symbols(found: Differences) -> dict[str, str]:
-    ends = time.monotonic() + _MOST_SECONDS
+    ends = time.monotonic() + _MAX_SECONDS
     told: dict[str, str] = {}
     for file in found.files[:_MAX_FILES]:
         if time.monotonic() > ends:
@@ -29,8 +29,8 @@ def _find_symbols(found: Differences) -> dict[str, str]:
         source = found.source(file.path)
         names = list(dict.fromkeys(_symbol_names(file, found.patch(file.path).text, source)))
         if names:
-            more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-            told[file.path] = ", ".join(names[:_MAX_NAMES]) + more
+            more = f" and {len(names) - _MAX_NAMED_SYMBOLS} more" if len(names) > _MAX_NAMED_SYMBOLS else ""
+            told[file.path] = ", ".join(names[:_MAX_NAMED_SYMBOLS]) + more
     return told
 
 
@@ -39,12 +39,12 @@ def _symbol_names(file: FileDifference, patch: str, source: bytes | None) -> Ite
 
     lines = _changed_line_numbers(patch)
     try:
-        place = Path(file.place)
-        if not lines or not file.place:
+        place = Path(file.absolute_path)
+        if not lines or not file.absolute_path:
             return
-        if source is None and place.stat().st_size <= _MOST_BYTES:
+        if source is None and place.stat().st_size <= _MAX_BYTES:
             source = place.read_bytes()
-        if source is None or len(source) > _MOST_BYTES:
+        if source is None or len(source) > _MAX_BYTES:
             return
         symbols = map_text(source, place.name, deadline_seconds=0.5).symbols
     except OSError:
@@ -65,11 +65,12 @@ def _qualified_name(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
 
 
 def _changed_line_numbers(patch: str) -> list[int]:
-    """Returns the added lines in the new file, and the lines before which others were removed."""
+    """Returns the numbers of the lines that a patch added in the new file, and of the lines before which it
+    removed others."""
     found: list[int] = []
     at = 0
     for line in patch.splitlines():
-        matched = _HUNK.match(line)
+        matched = _HUNK_HEADER.match(line)
         if matched is not None:
             at = int(matched[1])
         elif at and line.startswith("+"):

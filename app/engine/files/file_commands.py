@@ -1,4 +1,4 @@
-"""Commands about files: what changed, previewing a restore, restoring, undoing a restore."""
+"""Session commands about files: their changes, previewing a restore, restoring, undoing a restore."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from app.values.user_errors import UserError
 
 @session_command("File changes on this branch", answer="files")
 async def get_file_changes(session: Session) -> Sequence[response_data.RestoreRow]:
-    plan = await session.restoring.preview(RestoreToEntry(entry_id=None))
+    plan = await session.file_restorer.preview(RestoreToEntry(entry_id=None))
     return await _preview_rows(plan, diffs=False)
 
 
 @session_command(
-    "What changed in files",
-    "By this session, by a prompt (`entryId`, else the last), or since the last commit.",
+    "Show file changes",
+    "Of this session, of a prompt (`entryId`, else the last), or since the last commit.",
 )
 async def get_diff(
     session: Session,
@@ -44,7 +44,7 @@ async def get_diff(
                 deed=file.deed,
                 added=file.added,
                 removed=file.removed,
-                by=file.by or None,
+                by=file.changed_by or None,
                 why=file.why or None,
             )
             for file in found.files
@@ -57,27 +57,27 @@ async def get_diff(
 
 
 @session_command(
-    "Preview an undo of file changes", "Of the last prompts that changed any. Nothing is changed."
+    "Preview an undo of file changes", "Of the last prompts that changed files. Changes nothing."
 )
 async def preview_undo(session: Session, count: int = 1, diffs: bool = False) -> response_data.RestorePreview:
-    return await _preview(session, _undo(count), diffs)
+    return await _preview_data(session, _undo_request(count), diffs)
 
 
 @session_command("Preview a redo")
 async def preview_redo(session: Session, diffs: bool = False) -> response_data.RestorePreview:
-    return await _preview(session, RedoRestore(), diffs)
+    return await _preview_data(session, RedoRestore(), diffs)
 
 
-@session_command("Preview a restore of files", "As they were at an entry; without one, before everything.")
+@session_command("Preview a restore of files", "To an entry, or to the beginning without one.")
 async def preview_restore(
     session: Session, entry_id: str | None = None, diffs: bool = False
 ) -> response_data.RestorePreview:
-    return await _preview(session, _entry_request(session, entry_id), diffs)
+    return await _preview_data(session, _entry_request(session, entry_id), diffs)
 
 
 @session_command(
-    "Undo what the last prompts did to files",
-    "`choices`: of single files; `digest`: only as it was previewed.",
+    "Undo file changes of the last prompts",
+    "`choices`: for single files. `digest`: of the preview.",
 )
 async def undo_files(
     session: Session,
@@ -85,19 +85,19 @@ async def undo_files(
     choices: dict[str, RestoreChoice] | None = None,
     digest: str | None = None,
 ) -> response_data.RestoredFiles:
-    return await _restore(session, _undo(count), choices, digest)
+    return await _restore_files(session, _undo_request(count), choices, digest)
 
 
-@session_command("Redo: take the last restore of files back")
+@session_command("Redo: reverse the last undo or restore of files")
 async def redo_files(
     session: Session, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
 ) -> response_data.RestoredFiles:
-    return await _restore(session, RedoRestore(), choices, digest)
+    return await _restore_files(session, RedoRestore(), choices, digest)
 
 
 @session_command(
     "Restore files to an entry",
-    "Without one, before everything.",
+    "To the beginning without one.",
 )
 async def restore_files(
     session: Session,
@@ -105,10 +105,10 @@ async def restore_files(
     choices: dict[str, RestoreChoice] | None = None,
     digest: str | None = None,
 ) -> response_data.RestoredFiles:
-    return await _restore(session, _entry_request(session, entry_id), choices, digest)
+    return await _restore_files(session, _entry_request(session, entry_id), choices, digest)
 
 
-def _undo(count: int) -> UndoLastPrompts:
+def _undo_request(count: int) -> UndoLastPrompts:
     if count < 1:
         raise UserError("count must be at least 1: it is the number of prompts to undo.")
     return UndoLastPrompts(count=count)
@@ -128,8 +128,8 @@ def _entry_request(session: Session, entry_id: str | None) -> RestoreToEntry:
     return RestoreToEntry(entry_id=entry_id)
 
 
-async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> response_data.RestorePreview:
-    plan = await session.restoring.preview(asked)
+async def _preview_data(session: Session, asked: RestoreRequest, diffs: bool) -> response_data.RestorePreview:
+    plan = await session.file_restorer.preview(asked)
     return without_none(
         title=plan.target.title,
         entryId=plan.target.entry_id,
@@ -137,7 +137,7 @@ async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> resp
         added=plan.added,
         removed=plan.removed,
         files=await _preview_rows(plan, diffs=diffs),
-        heads=[f"{before} → {after}" for before, after in plan.heads],
+        heads=[f"{before} → {after}" for before, after in plan.head_moves],
     )
 
 
@@ -162,13 +162,13 @@ async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[response_data
     return await asyncio.to_thread(made)
 
 
-async def _restore(
+async def _restore_files(
     session: Session, asked: RestoreRequest, choices: dict[str, RestoreChoice] | None, digest: str | None
 ) -> response_data.RestoredFiles:
-    plan = await session.restoring.preview(asked)
+    plan = await session.file_restorer.preview(asked)
     if digest is not None and plan.digest != digest:
         raise FilesChangedSincePlan("The files changed after the preview. Preview again before restoring.")
-    done = await session.restoring.carry_out(plan, choices or {})
+    done = await session.file_restorer.carry_out(plan, choices or {})
     return without_none(
         restored=done.data.total,
         kept=[{"path": one.path, "why": one.why} for one in done.data.kept],

@@ -16,7 +16,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.session_options import SessionOptions
 from app.engine.files.session_files import SessionFiles
-from app.engine.files.texts_before_change import ChangedTexts, current_hashes
+from app.engine.files.texts_before_change import TextsBeforeChange, current_hashes
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.secrets.session_mask import SessionMask
@@ -25,26 +25,26 @@ from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.wire import to_wire
 from tools.base import ToolError
+from tools.diagnostics.output_parsers import MAX_SHOWN_MESSAGE, clean_text
 from tools.diagnostics.problems import CodeProblem, FileChangeTexts, sorted_problems
-from tools.diagnostics.reading import MAX_SHOWN_TEXT, clean_text
 from tools.effects import Effects, Program
-from tools.files.places import withheld_files
+from tools.files.path_arguments import withheld_files
 from tools.running.shell import child_environment
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from tools.diagnostics.checkers import CheckedFolder, CheckerCommand
     from tools.diagnostics.comparing import NewProblems
-    from tools.diagnostics.programs import CheckerCommand, CheckerScope
 
-OfFile = TypeVar("OfFile", FileChangeTexts, CodeProblem)
+FileItem = TypeVar("FileItem", FileChangeTexts, CodeProblem)
 MESSAGE_TYPE = "diagnostics"
-MAX_SHOWN = 20
+MAX_SHOWN_PROBLEMS = 20
 MAX_REPORTS: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
 """Maximum number of reports to the agent within one prompt."""
 
 
 class SessionDiagnostics:
-    """The diagnostics of one session."""
+    """Runs linters and type checkers for one session and reports new problems."""
 
     def __init__(
         self,
@@ -66,20 +66,20 @@ class SessionDiagnostics:
         self._masking = masking
         self._event_bus = event_bus
         self._options = options
-        self._texts = ChangedTexts(
+        self._changed_texts = TextsBeforeChange(
             workspace,
             is_wanted=lambda: self._settings.when != "off",
-            kept=files.content,
-            heard=lambda: next_run.calls(self._on_run_start),
+            kept=files.content_by_hash,
+            heard=lambda: next_run.register(self._on_run_start),
         )
         self._checked_hashes: dict[str, str] = {}
         """Path to the content hash of a file when it was last checked."""
-        self._changes_seen = 0
+        self._changes_at_last_check = 0
         """The number of changes received before the last check."""
-        self._began_with = 0
+        self._changes_at_start = 0
         """The number of changes received before the run began."""
-        self._reported: Counter[tuple[str, ...]] = Counter()
-        self._times: Counter[str] = Counter()
+        self._reported_problems: Counter[tuple[str, ...]] = Counter()
+        self._report_counts: Counter[str] = Counter()
         self._failures: set[str] = set()
         """Failures that were reported to the user."""
 
@@ -88,153 +88,154 @@ class SessionDiagnostics:
         return self._options.effective_settings.settings.diagnostics
 
     def _on_run_start(self) -> None:
-        """Keeps unchecked changes, after an abort for example, until this run changes something."""
-        self._began_with = self._texts.count
-        if self._changes_seen == self._texts.count:
-            self._texts.forget()
+        """Keeps files that are not checked yet, after an abort for example, until the new run changes something."""
+        self._changes_at_start = self._changed_texts.change_count
+        if self._changes_at_last_check == self._changed_texts.change_count:
+            self._changed_texts.forget()
             self._checked_hashes = {}
-        self._reported.clear()
-        self._times.clear()
+        self._reported_problems.clear()
+        self._report_counts.clear()
 
-    def left(self) -> None:
-        """Forgets the changed files, after the session has moved to another point or session."""
-        self._texts.forget()
+    def forget_changed_files(self) -> None:
+        """Forgets which files are to be checked, after the session has moved to another point or session."""
+        self._changed_texts.forget()
         self._checked_hashes = {}
 
     async def check_after_calls(self, abort: Abort) -> CustomMessage | None:
-        """Returns the report to send with the results of tool calls, if the settings ask for it."""
-        return await self._check("edit", abort) if self._settings.when == "edit" else None
+        """Returns the report of new problems to send with the results of tool calls, if the settings ask for it."""
+        return await self._run_checks("edit", abort) if self._settings.when == "edit" else None
 
-    async def at_the_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
-        """Returns the report to send when the agent would stop; None when its answer failed."""
+    async def check_at_run_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
+        """Returns the report of new problems to send when the agent would stop; None when its answer failed."""
         if self._settings.when == "off" or last is None or last.stop_reason != "stop":
             return None
-        return await self._check("turn", abort)
+        return await self._run_checks("turn", abort)
 
-    async def _check(self, when: Literal["turn", "edit"], abort: Abort) -> CustomMessage | None:
-        heard = self._texts.count
-        if heard == self._began_with:
+    async def _run_checks(self, when: Literal["turn", "edit"], abort: Abort) -> CustomMessage | None:
+        heard = self._changed_texts.change_count
+        if heard == self._changes_at_start:
             return None
-        if self._times[when] >= MAX_REPORTS[when]:
-            self._changes_seen = heard
-        if self._times[when] >= MAX_REPORTS[when] or abort.is_set:
+        if self._report_counts[when] >= MAX_REPORTS[when]:
+            self._changes_at_last_check = heard
+        if self._report_counts[when] >= MAX_REPORTS[when] or abort.is_set:
             return None
-        changed = await asyncio.to_thread(lambda: self._visible_to_model(self._texts.changed()))
+        changed = await asyncio.to_thread(lambda: self._visible_to_model(self._changed_texts.changed_files()))
         now = current_hashes(changed)
         if not changed or now == self._checked_hashes:
-            self._changes_seen = heard
+            self._changes_at_last_check = heard
             return None
         try:
-            with abort.interrupting():
+            with abort.cancel_when_set():
                 end, fresh = await self._find_problems(changed)
         except Aborted:
             await self._event_bus.publish(DiagnosticsEnd(aborted=True))
             return None
-        self._checked_hashes, self._changes_seen = now, heard
+        self._checked_hashes, self._changes_at_last_check = now, heard
         if end is None:
             return None
         self._report_failures(end.failures)
         await self._event_bus.publish(end)
         if not fresh or abort.is_set:
             return None
-        self._times[when] += 1
-        self._reported.update(problem.kind for problem in fresh[:MAX_SHOWN])
-        return _message(end)
+        self._report_counts[when] += 1
+        self._reported_problems.update(problem.line_independent_key for problem in fresh[:MAX_SHOWN_PROBLEMS])
+        return _problem_message(end)
 
     async def _find_problems(
         self, changed: list[FileChangeTexts]
     ) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
-        """Returns the new problems; None: no program handles these files."""
+        """Returns the new problems in changed files; None: no linter or checker handles these files."""
         # Most sessions run no diagnostics, so the module is imported late.
         from tools.diagnostics.comparing import NewProblems  # noqa: PLC0415
 
-        ground = await self._program_context()
+        ground = await self._checker_scope()
         starts, failures = await self._startable_programs(changed, ground)
         if starts:
-            names = tuple(dict.fromkeys(self._masked(start.name) for start in starts))
+            names = tuple(dict.fromkeys(self._mask_text(start.name) for start in starts))
             await self._event_bus.publish(DiagnosticsStart(programs=names, files=len(changed)))
         found = await self._run_programs(starts, changed, ground) if starts else NewProblems()
-        said = await self._hooks.diagnose(changed)
+        said = await self._hooks.find_new_problems(changed)
         if not starts and not said and not failures:
             return None, []
         tellable = await asyncio.to_thread(self._visible_to_model, [*found.problems, *said])
-        fresh = self._unreported(tellable)
-        shown = await asyncio.to_thread(self._shown, fresh[:MAX_SHOWN], ground.root)
+        fresh = self._new_problems(tellable)
+        shown = await asyncio.to_thread(self._display_problems, fresh[:MAX_SHOWN_PROBLEMS], ground.root)
         # A program may quote parts of a secret; its output is cut before any part would remain visible.
         broken = tuple(
-            clean_text(self._masked(one), 2 * MAX_SHOWN_TEXT) for one in (*failures, *found.failures)
+            clean_text(self._mask_text(one), 2 * MAX_SHOWN_MESSAGE) for one in (*failures, *found.failures)
         )
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
-    def _visible_to_model(self, found: Sequence[OfFile]) -> list[OfFile]:
-        """Leaves out files that are hidden from the model, since programs quote the code they check."""
+    def _visible_to_model(self, found: Sequence[FileItem]) -> list[FileItem]:
+        """Returns the items without those of files that are hidden from the model, since linters quote the code
+        they check."""
         real = {one.path: os.path.realpath(one.path) for one in found}
         back = withheld_files(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]
 
-    async def _program_context(self) -> "CheckerScope":
-        from tools.diagnostics.programs import CheckerScope  # noqa: PLC0415  (as above)
+    async def _checker_scope(self) -> "CheckedFolder":
+        from tools.diagnostics.checkers import CheckedFolder  # noqa: PLC0415  (as above)
 
-        is_trusted = await self._permission_context.counts_async()
+        is_trusted = await self._permission_context.check_trust()
         # An untrusted folder's programs run only in the sandbox, away from the user's files.
         uses_folder = is_trusted or (
-            self._permission_context.needs_no_trust() and self._permissions.boxes.are_in_force
+            self._permission_context.has_nothing_to_trust() and self._permissions.boxes.are_in_force
         )
-        return CheckerScope(
+        return CheckedFolder(
             root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
             is_folder_trusted=uses_folder,
             environment=child_environment(self._workspace.shell()),
         )
 
     async def _startable_programs(
-        self, changed: list[FileChangeTexts], ground: "CheckerScope"
+        self, changed: list[FileChangeTexts], ground: "CheckedFolder"
     ) -> "tuple[list[CheckerCommand], list[str]]":
-        from tools.diagnostics.comparing import plan_starts  # noqa: PLC0415  (as above)
+        from tools.diagnostics.comparing import plan_checker_runs  # noqa: PLC0415  (as above)
 
-        commands = await self._commands()
-        starts, failures = await asyncio.to_thread(plan_starts, commands, changed, ground)
+        commands = await self._checker_commands()
+        starts, failures = await asyncio.to_thread(plan_checker_runs, commands, changed, ground)
         if starts and (self._workspace.local_processes is None or not self._workspace.has_local_files):
             return [], [
                 "Diagnostics run on local files only, and this session's files are on another machine"
             ]
         allowed: list[CheckerCommand] = []
         for start in starts:
-            refused_by = await asyncio.to_thread(self._refusal, start)
+            refused_by = await asyncio.to_thread(self._why_not_allowed, start)
             if refused_by:
                 failures.append(f"{start.name} was not run: refused by {refused_by}")
             else:
                 allowed.append(start)
         return allowed, failures
 
-    def _refusal(self, start: "CheckerCommand") -> str:
-        """Returns why a program may not run. The setting itself allows programs without a question; deny rules
-        apply to a program's name and path."""
+    def _why_not_allowed(self, start: "CheckerCommand") -> str:
+        """Returns why a linter or checker may not run. The setting itself allows programs without a question;
+        deny rules apply to a program's name and path."""
         program, *words = start.argv
         for name in (program, program.rpartition("/")[2]):
             line = Program(language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd))
-            decision = self._permissions.judge(Effects(runs=line), tool="bash")
+            decision = self._permissions.judge_effects(Effects(runs=line), tool="bash")
             if decision.outcome == "refuse":
                 return decision.decided_by
         return ""
 
-    async def _commands(self) -> dict[str, tuple[str, ...]]:
+    async def _checker_commands(self) -> dict[str, tuple[str, ...]]:
         chosen = self._settings
-        if not await self._permission_context.counts_async():
+        if not await self._permission_context.check_trust():
             chosen = self._options.effective_settings.without_project().diagnostics
         return {
             glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
         }
 
     async def _run_programs(
-        self, starts: "Sequence[CheckerCommand]", changed: list[FileChangeTexts], ground: "CheckerScope"
+        self, starts: "Sequence[CheckerCommand]", changed: list[FileChangeTexts], ground: "CheckedFolder"
     ) -> "NewProblems":
-        from tools.diagnostics.comparing import NewProblems, run_and_compare  # noqa: PLC0415  (as above)
+        from tools.diagnostics.comparing import NewProblems, find_new_problems  # noqa: PLC0415  (as above)
         from tools.diagnostics.running import CheckerEnvironment  # noqa: PLC0415  (as above)
 
         processes = self._workspace.local_processes
         assert processes is not None
         try:
-            box = await self._permissions.boxes.for_program()
+            box = await self._permissions.boxes.box_for_program()
         except ToolError as problem:
             return NewProblems(failures=(str(problem).rstrip("."),))
         around = CheckerEnvironment(
@@ -244,37 +245,37 @@ class SessionDiagnostics:
             seconds=self._settings.timeout_seconds,
             private_folder=self._workspace.private_folder,
         )
-        async with self._permissions.boxes.guarded(box, "checker", self._event_bus.warn):
-            return await run_and_compare(starts, changed, ground, around)
+        async with self._permissions.boxes.watch_for_autorun_files(box, "checker", self._event_bus.warn):
+            return await find_new_problems(starts, changed, ground, around)
 
-    def _unreported(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+    def _new_problems(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """Returns the problems, sorted, that were not reported in this run, also if their line numbers
         changed."""
-        told = self._reported.copy()
+        told = self._reported_problems.copy()
         fresh: list[CodeProblem] = []
         for problem in sorted_problems(problems):
-            if told[problem.kind]:
-                told[problem.kind] -= 1
+            if told[problem.line_independent_key]:
+                told[problem.line_independent_key] -= 1
             else:
                 fresh.append(problem)
         return fresh
 
-    def _shown(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
+    def _display_problems(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
         return tuple(
             Diagnostic(
-                path=clean_text(self._masked(os.path.relpath(one.path, root))),
+                path=clean_text(self._mask_text(os.path.relpath(one.path, root))),
                 line=one.line,
                 column=one.column,
-                text=clean_text(self._masked(one.text)),
-                code=self._masked(one.code),
-                source=self._masked(one.source),
+                text=clean_text(self._mask_text(one.text)),
+                code=self._mask_text(one.code),
+                source=self._mask_text(one.source),
                 severity=one.severity,
             )
             for one in problems
         )
 
-    def _masked(self, text: str) -> str:
-        return self._masking.text(text, "diagnostics")
+    def _mask_text(self, text: str) -> str:
+        return self._masking.masked_text(text, "diagnostics")
 
     def _report_failures(self, failures: Sequence[str]) -> None:
         for failure in failures:
@@ -283,7 +284,7 @@ class SessionDiagnostics:
                 self._event_bus.warn(f"Diagnostics: {failure}.")
 
 
-def _message(end: DiagnosticsEnd) -> CustomMessage:
+def _problem_message(end: DiagnosticsEnd) -> CustomMessage:
     count = end.total
     rows = [problem_line(one) for one in end.problems]
     more = count - len(rows)
@@ -292,7 +293,7 @@ def _message(end: DiagnosticsEnd) -> CustomMessage:
     what = "a new problem, which was" if count == 1 else f"{count} new problems, which were"
     text = f"Since your changes the checks of this project report {what} not there before:\n"
     text += "\n".join(rows)
-    text += "\n\nMend what your changes caused. What is meant to be so may stay; say so then."
+    text += "\n\nFix what your changes caused. If a problem is intended, leave it and say so."
     details = {"problems": to_wire(end.problems), "total": count}
     return CustomMessage(custom_type=MESSAGE_TYPE, content=text, display=True, details=details)
 

@@ -30,7 +30,7 @@ class FileParts:
         require_idle: Callable[[str], None],
     ) -> None:
         self._event_bus = core.event_bus
-        self.kept = SessionFiles(
+        self.session_files = SessionFiles(
             conversation=core.conversation,
             workspace=core.workspace,
             event_bus=core.event_bus,
@@ -42,26 +42,26 @@ class FileParts:
             toolbox=core.toolbox,
             conversation=core.conversation,
             event_bus=core.event_bus,
-            next_run=core.next_run,
+            run_start=core.run_start,
             masking=masking,
             send=send,
         )
         self.diagnostics = SessionDiagnostics(
             core.workspace,
             hooks=core.hooks,
-            files=self.kept,
+            files=self.session_files,
             permits=permits,
-            standing=permits.standing,
+            standing=permits.permission_context,
             masking=masking,
             event_bus=core.event_bus,
             options=core.options,
-            next_run=core.next_run,
+            next_run=core.run_start,
         )
         self.notes = MemoryNotes(core.workspace, masking, send)
-        self.restoring = FileRestorer(core.conversation, self.kept, send, require_idle)
-        core.workspace.mutations.subscribe(self._changed)
+        self.file_restorer = FileRestorer(core.conversation, self.session_files, send, require_idle)
+        core.workspace.mutations.subscribe(self._on_file_change)
 
-    def _changed(self, change: FileChange) -> None:
+    def _on_file_change(self, change: FileChange) -> None:
         told = FileChanged(
             path=change.path,
             tool_call_id=change.call_id,

@@ -1,6 +1,6 @@
-"""Restores files: the preview, the restore, and the message about it to the model."""
+"""Restores files to earlier states: the preview, the restore, and the message about it to the model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 import msgspec
@@ -9,6 +9,7 @@ from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
 from app.engine.files.session_files import SessionFiles
 from app.undo.change_records import RestoreChoice, RestoredData, RestoredHunk, restored_of
+from app.values.entries import CustomEntry, CustomMessageEntry, Entry
 from app.values.messages import CustomMessage
 from app.values.user_errors import UserError
 
@@ -17,24 +18,25 @@ if TYPE_CHECKING:
 
 RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
 """Type of the message that reports a restore to the model and in the transcript."""
-_MAX_NAMED = 50
+_MAX_NAMED_FILES = 50
 FileChoices = Mapping[str, RestoreChoice]
 """The user's choices by path; other files follow the plan."""
 NO_CHOICES: FileChoices = {}
 
 
 class UndoLastPrompts(msgspec.Struct, frozen=True, kw_only=True):
-    """Undo the file changes of the last prompts that changed files."""
+    """A request to undo the file changes of the last prompts that changed files."""
 
     count: int = 1
 
 
 class RedoRestore(msgspec.Struct, frozen=True, kw_only=True):
-    """Undo the last restore."""
+    """A request to undo the last restore of files."""
 
 
 class RestoreToEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """Restore the files as of an entry: before a prompt, else at the entry; None: before everything."""
+    """A request to restore the files as of an entry: before it if it is a prompt, else after it; None: before
+    everything."""
 
     entry_id: str | None
 
@@ -42,8 +44,8 @@ class RestoreToEntry(msgspec.Struct, frozen=True, kw_only=True):
 RestoreRequest = UndoLastPrompts | RedoRestore | RestoreToEntry
 
 
-class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a restore."""
+class CompletedRestore(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a restore of files."""
 
     data: RestoredData
     entry_id: str | None
@@ -60,42 +62,46 @@ class FileRestorer(msgspec.Struct, frozen=True):
     async def preview(self, asked: RestoreRequest) -> "RestorePlan":
         match asked:
             case UndoLastPrompts():
-                return await self.files.planned(lambda restores: restores.undo(asked.count))
+                return await self.files.with_restores(lambda restores: restores.plan_undo(asked.count))
             case RedoRestore():
-                return await self.files.planned(lambda restores: restores.redo())
+                return await self.files.with_restores(lambda restores: restores.plan_redo())
             case RestoreToEntry():
-                return await self.preview_entry(self._place(asked.entry_id))
+                return await self.preview_entry(self._leaf_for_entry(asked.entry_id))
             case _:
                 assert_never(asked)
 
     async def preview_entry(self, entry_id: str | None, *, is_move: bool = False) -> "RestorePlan":
         """Plans the restore of the files as of exactly this entry."""
-        return await self.files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
+        return await self.files.with_restores(
+            lambda restores: restores.plan_restore_to_entry(entry_id, is_move=is_move)
+        )
 
-    async def carry_out(self, plan: "RestorePlan", choices: FileChoices = NO_CHOICES) -> RestoreResult:
-        """Carries out a plan with the user's choices, and informs the model.
-
-        Raises `UserError`, with nothing done."""
+    async def carry_out(
+        self, plan: "RestorePlan", choices: FileChoices = NO_CHOICES, *, is_told: bool = True
+    ) -> CompletedRestore:
+        """Carries out a restore plan with the user's choices, and informs the model, unless `report_hunks` does
+        that later. Raises `UserError`, with nothing done."""
         self.require_idle("Restoring files")
         if plan.origin != self.conversation.log.leaf_id:
             raise UserError("The conversation changed after the preview. Preview again before restoring.")
         data = await self.files.carry_out(plan, choices)
         entry_id = await self.files.record_restore(data)
-        if entry_id is not None:
-            await self.tell_model(data)
-        return RestoreResult(data=data, entry_id=entry_id)
+        if entry_id is not None and is_told:
+            await (self.report_hunks() if data.hunks else self.tell_model(data))
+        return CompletedRestore(data=data, entry_id=entry_id)
 
-    async def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
-        """Returns what to record at another point of the tree when the files stay as a restore left them."""
+    async def restores_to_record(self, entry_id: str | None) -> RestoredData | None:
+        """Returns the restores to record at another point of the tree when the files stay as a restore left them."""
         if all(restored_of(entry) is None for entry in self.conversation.log.path_to()):
             return None
         try:
-            return await self.files.planned(lambda restores: restores.left_as_restored(entry_id))
+            return await self.files.with_restores(lambda restores: restores.restores_to_record(entry_id))
         except UserError:
             return None  # undo is off
 
     async def tell_model(self, data: RestoredData) -> None:
-        """Tells the model that the files it has read have changed."""
+        """Tells the model that files it has read have changed through a restore."""
+        await self.report_hunks()
         names = await self.files.names_of(data)
         message = CustomMessage(
             custom_type=RESTORE_MESSAGE_TYPE,
@@ -105,26 +111,74 @@ class FileRestorer(msgspec.Struct, frozen=True):
         )
         await self.send(message, deliver_as="aside")
 
-    def _place(self, entry_id: str | None) -> str | None:
+    async def report_hunks(self) -> None:
+        """Tells the model, in one message, which parts of its changes a person took back or edited."""
+        if (message := self.unreported_hunks_message()) is not None:
+            await self.send(message, deliver_as="aside")
+
+    def unreported_hunks_message(self) -> CustomMessage | None:
+        """Returns the message that tells the model which hunks a person took back or edited; None if all are
+        reported. Recorded changes are reported after a restart, too."""
+        hunks = unreported_hunks(self.conversation.log.path_to())
+        if not hunks:
+            return None
+        return CustomMessage(
+            custom_type=RESTORE_MESSAGE_TYPE,
+            content=hunks_text(hunks),
+            display=True,
+            details={"files": len({hunk.path for hunk in hunks}), "hunks": len(hunks)},
+        )
+
+    def _leaf_for_entry(self, entry_id: str | None) -> str | None:
         return None if entry_id is None else self.conversation.log.navigation(entry_id).leaf_id
+
+
+def unreported_hunks(path: Iterable[Entry]) -> tuple[RestoredHunk, ...]:
+    """Returns the hunks that a person took back or edited since the last message about files; a hunk taken and
+    put back does not count."""
+    untold: dict[str, RestoredHunk] = {}
+    for entry in path:
+        if type(entry) is CustomMessageEntry and entry.custom_type == RESTORE_MESSAGE_TYPE:
+            untold.clear()
+        restored = restored_of(entry) if type(entry) is CustomEntry else None
+        for hunk in restored.hunks if restored is not None else ():
+            before = untold.pop(hunk.key, None)
+            if before is None or before.edited or hunk.edited or before.put_back == hunk.put_back:
+                untold[hunk.key] = hunk
+    return tuple(untold.values())
+
+
+def hunks_text(hunks: Sequence[RestoredHunk]) -> str:
+    done = {
+        "took back": [hunk for hunk in hunks if not hunk.put_back and not hunk.edited],
+        "put back": [hunk for hunk in hunks if hunk.put_back],
+        "edited": [hunk for hunk in hunks if hunk.edited],
+    }
+    parts = "; ".join(
+        f"{what} parts of your changes: {_hunk_places(some)}" for what, some in done.items() if some
+    )
+    files = "the file" if len({hunk.path for hunk in hunks}) == 1 else "these files"
+    it = "it" if files == "the file" else "them"
+    return f"The user reviewed and {parts}. Read {files} again before you edit {it}."
+
+
+def _hunk_places(hunks: Sequence[RestoredHunk]) -> str:
+    more = f" and {len(hunks) - _MAX_NAMED_FILES} more" if len(hunks) > _MAX_NAMED_FILES else ""
+    return ", ".join(map(_hunk_place, hunks[:_MAX_NAMED_FILES])) + more
 
 
 def restore_text(data: RestoredData, names: tuple[str, ...]) -> str:
     if data.hunks:
-        is_back = all(hunk.put_back for hunk in data.hunks)
-        parts = ", ".join(map(_place_of, data.hunks[:_MAX_NAMED]))
-        more = f" and {len(data.hunks) - _MAX_NAMED} more" if len(data.hunks) > _MAX_NAMED else ""
-        what = "put back parts of your changes" if is_back else "took back parts of your changes"
-        return f"The user reviewed and {what}: {parts}{more}. Read the file again before you edit it."
-    shown = ", ".join(names[:_MAX_NAMED])
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        return hunks_text(data.hunks)
+    shown = ", ".join(names[:_MAX_NAMED_FILES])
+    more = f" and {len(names) - _MAX_NAMED_FILES} more" if len(names) > _MAX_NAMED_FILES else ""
     what = (
         "undid a restore; these files changed" if data.undoes else "restored these files to an earlier state"
     )
     return f"The user {what}: {shown}{more}. Read them again before you edit them."
 
 
-def _place_of(hunk: RestoredHunk) -> str:
+def _hunk_place(hunk: RestoredHunk) -> str:
     if not hunk.first:
         return hunk.path
     lines = f"line {hunk.first}" if hunk.first >= hunk.last else f"lines {hunk.first}-{hunk.last}"

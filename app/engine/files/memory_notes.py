@@ -9,7 +9,7 @@ import msgspec
 
 from app.engine.core.delivery import SendMessage
 from app.engine.secrets.session_mask import SessionMask
-from app.resources.context_files import MemoryFile, with_line
+from app.resources.context_files import MemoryFile, append_list_item
 from app.resources.paths import Paths
 from app.undo.change_records import NOTE_CALL_PREFIX
 from app.values.messages import CustomMessage
@@ -23,25 +23,29 @@ MAX_NOTE_CHARS = 2_000
 
 
 class NoteRefused(UserError):
-    """The note was not written."""
+    """A note could not be written into a context file; the text says why."""
 
 
 class MemoryNotes(msgspec.Struct, frozen=True):
-    """The notes that one session writes."""
+    """Writes a session's notes into the context files that every session reads."""
 
     workspace: Workspace
     masking: SessionMask
     send: SendMessage
 
     async def add(self, file: MemoryFile, line: str, paths: Paths) -> str:
-        """Appends a dated line to the file and returns it. Raises `NoteRefused`, with nothing written."""
+        """Appends a note as a dated line to a context file and returns the line. Raises `NoteRefused`, with
+        nothing written."""
         line = " ".join(line.split())
         if not line or len(line) > MAX_NOTE_CHARS:
             raise NoteRefused(f"A note is one line of 1 to {MAX_NOTE_CHARS:,} characters.")
         if not self.workspace.has_local_files:
             raise NoteRefused("Notes are not saved, because this session's files are on another machine.")
         if await asyncio.to_thread(self._has_secret, line):
-            raise NoteRefused("The note has a secret, which every later session would send. Save it without.")
+            raise NoteRefused(
+                "The note contains a secret, which every later session would send to the model. Remove it and "
+                "save again."
+            )
         if file.path.parent != paths.agent_dir and (problem := paths.symlink_escape(file.path)):
             raise NoteRefused(f"{file.path} was not changed: {problem}.")
         dated = f"{line} ({date.today().isoformat()})"
@@ -49,13 +53,15 @@ class MemoryNotes(msgspec.Struct, frozen=True):
         def compute(state: FileState | None) -> NewContent:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                data = with_line(state.data if state is not None else b"", dated)
+                data = append_list_item(state.data if state is not None else b"", dated)
             except UnicodeDecodeError:
-                raise NoteRefused(f"{file.path} is not UTF-8 and was not changed.") from None
+                raise NoteRefused(
+                    f"The note was not saved: {file.path} is not UTF-8. Convert the file, then save again."
+                ) from None
             return NewContent(data=data, added=1)
 
         try:
-            await self.workspace.mutations.change(
+            await self.workspace.mutations.change_file(
                 str(file.path), f"{NOTE_CALL_PREFIX}{uuid.uuid4().hex[:12]}", compute
             )
         except OSError as problem:
@@ -64,8 +70,8 @@ class MemoryNotes(msgspec.Struct, frozen=True):
             raise NoteRefused(f"{file.path} was not changed: {problem}") from None
         return dated
 
-    async def tell(self, file: MemoryFile, line: str) -> None:
-        """Shows the line that the user saved, in the transcript and to the agent."""
+    async def announce_saved_line(self, file: MemoryFile, line: str) -> None:
+        """Shows the note that the user saved, in the transcript and to the agent."""
         text = f"The user saved a note for every session in {file.path}:\n\n- {line}"
         details = {"path": str(file.path), "line": line}
         await self.send(
@@ -73,5 +79,5 @@ class MemoryNotes(msgspec.Struct, frozen=True):
         )
 
     def _has_secret(self, line: str) -> bool:
-        self.masking.look(line)
-        return self.masking.text(line, "") != line
+        self.masking.search_files(line)
+        return self.masking.masked_text(line, "") != line

@@ -1,10 +1,9 @@
-"""The pending changes of one session: who is notified, who answers, and when they end without an answer.
-
-`tools.edits.pending` stages changes and writes all of a change or nothing."""
+"""The staged changes of one session that wait to be applied or discarded: who is notified, who answers, and when
+they end without an answer. `tools.edits.pending` stages changes and writes all of a change or nothing."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,57 +30,57 @@ from tools.edits.pending import (
     StagedFile,
     UnknownAction,
 )
-from tools.files.failures import file_error
+from tools.files.file_errors import file_error
 from tools.files.mutations import content_hash
 from tools.files.paths import display_path
 from tools.workspace import Workspace
 
 PENDING_ENTRY_TYPE = "bayou.pending"
 RESOLVED_MESSAGE_TYPE = "pending-resolved"
-REMINDER_TYPE = "pending-reminder"
-LOST_MESSAGE_TYPE = "pending-lost"
+REMINDER_MESSAGE_TYPE = "pending-reminder"
+LOST_CHANGES_MESSAGE_TYPE = "pending-lost"
 
 
 class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The new content of a file."""
+    """The new content of a file that is to be staged."""
 
     path: str
     text: str | None
     """The new text; None: the file is removed."""
 
 
-def _resolve_tools(tools: Mapping[str, Tool]) -> list[str]:
+def _resolve_tool_names(tools: Mapping[str, Tool]) -> list[str]:
     from tools.builtin.resolve import run_resolve  # noqa: PLC0415  (with the first tools)
 
     return [name for name, tool in tools.items() if tool.run is run_resolve]
 
 
 class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
-    """The pending changes of one session."""
+    """The staged changes of one session that wait to be applied or discarded."""
 
     workspace: Workspace
     toolbox: Toolbox
     conversation: Conversation
     event_bus: EventBus
-    next_run: RunStartCallbacks
+    run_start: RunStartCallbacks
     masking: SessionMask
     send: SendMessage
     """Sends the agent a message, which it reads with its next request."""
-    _known_ids: set[str] = msgspec.field(default_factory=set[str])
+    _ids_at_run_start: set[str] = msgspec.field(default_factory=set[str])
     """Ids of pending changes that need no reminder."""
     _has_reminded: bool = False
 
     def __post_init__(self) -> None:
-        self.workspace.pending.subscribe(self._changed)
-        self.toolbox.withhold(self._withheld_tools, still_answers=True)
+        self.workspace.pending.subscribe(self._publish_resolved)
+        self.toolbox.add_withhold_rule(self._withheld_tools, still_answers=True)
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:
-        return self.workspace.pending.waiting
+        return self.workspace.pending.pending_actions
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
-        """Withholds the resolve tool while nothing is pending."""
-        resolving = _resolve_tools(tools)
+        """Withholds the `resolve` tool while no staged change waits."""
+        resolving = _resolve_tool_names(tools)
         return [] if resolving and self.waiting else resolving
 
     async def stage(
@@ -93,7 +92,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> StagedAction:
-        """Stages changes until they are answered. Raises `UserError`."""
+        """Stages file changes until they are applied or discarded. Raises `UserError`."""
         if not changes and apply is None:
             raise UserError(
                 "There is nothing to stage: give file changes, or a function to run when they are applied."
@@ -115,17 +114,17 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             before = None
         except OSError as problem:
             raise file_error(problem, "read", path, files) from None
-        from tools.edits.texts import read_text  # noqa: PLC0415  (with the first change that waits)
+        from tools.edits.texts import decode_file  # noqa: PLC0415  (with the first change that waits)
 
-        old = read_text(before, shown) if before is not None else None
+        old = decode_file(before, shown) if before is not None else None
         new = change.text or ""
         if change.text is None:
             data = None
         elif old is None:
             data = new.encode()
         else:
-            whole = msgspec.structs.replace(old, text=new, raw=new)
-            data = whole.bytes_with((), shown)
+            whole = msgspec.structs.replace(old, text=new, raw_text=new)
+            data = whole.encode_with_edits((), shown)
         return StagedFile(
             path=path,
             shown=shown,
@@ -135,21 +134,28 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         )
 
     async def answer(
-        self, id: str | None, action: Resolution, reason: str, *, by: ResolvedBy = "person"
+        self,
+        id: str | None,
+        action: Resolution,
+        reason: str,
+        *,
+        by: ResolvedBy = "person",
+        files: Collection[str] = (),
     ) -> ResolvedAction:
-        """Applies or discards a change for the model, which gets a message about it. Raises `UserError`."""
-        reason = await self.masking.words(reason, "your answer")
-        resolved = await self._resolve(id, action, reason, by)
-        await self.send(self._as_message(resolved), deliver_as="aside")
+        """Applies or discards a staged change for the user and tells the model; with `files` only these of what
+        a helper has changed. Raises `UserError`."""
+        reason = await self.masking.mask_text(reason, "your answer")
+        resolved = await self._resolve(id, action, reason, by, files)
+        await self.send(self._outcome_message(resolved), deliver_as="aside")
         return resolved
 
     async def _resolve(
-        self, id: str | None, action: Resolution, reason: str, by: ResolvedBy
+        self, id: str | None, action: Resolution, reason: str, by: ResolvedBy, files: Collection[str]
     ) -> ResolvedAction:
         try:
             staged = self.workspace.pending.find(id)
             return await self.workspace.pending.resolve(
-                staged.id, action, reason, by=by, call_id=f"pending-{staged.id}"
+                staged.id, action, reason, by=by, call_id=f"pending-{staged.id}", files=files
             )
         except UnknownAction as problem:
             raise UserError(str(problem)) from None
@@ -157,14 +163,14 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             words = file_error(problem, "write", str(problem.filename), self.workspace.files)
             raise UserError(str(words)) from None
 
-    def _as_message(self, resolved: ResolvedAction) -> CustomMessage:
-        who = "The user" if resolved.by == "person" else "The program that the user works with"
+    def _outcome_message(self, resolved: ResolvedAction) -> CustomMessage:
+        who = "The user" if resolved.by == "person" else "The user's client"
         deed = (
             "discarded"
             if resolved.action == "discard"
             else "applied"
             if resolved.is_done
-            else "wanted to apply"
+            else "tried to apply"
         )
         text = f"{who} {deed} the staged changes. {resolved.text}"
         return CustomMessage(custom_type=RESOLVED_MESSAGE_TYPE, content=text)
@@ -172,16 +178,16 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     # The end of a run
 
     def _on_run_start(self) -> None:
-        """Marks pending changes as known: they were left to the user, or are not the model's."""
-        self._known_ids = {one.id for one in self.waiting}
+        """Marks the staged changes at the start of a run as known: they were left to the user, or are not the
+        model's."""
+        self._ids_at_run_start = {one.id for one in self.waiting}
         self._has_reminded = False
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
-        """Returns the one reminder about unanswered changes of this run, for when the model would stop.
-
+        """Returns the one reminder of a run about unanswered staged changes, for when the model would stop.
         Returns None when the user was asked, when the answer failed, or when the model has no tool to answer
         with."""
-        fresh = [one for one in self.waiting if one.id not in self._known_ids]
+        fresh = [one for one in self.waiting if one.id not in self._ids_at_run_start]
         if (
             self._has_reminded
             or not fresh
@@ -190,18 +196,19 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             or last.asks_something
         ):
             return None
-        if not _resolve_tools(self.toolbox.active()):
+        if not _resolve_tool_names(self.toolbox.active_tools()):
             return None
         self._has_reminded = True
         rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
         text = (
-            f"Nothing of this is written yet:\n{rows}\n\nCall resolve to apply or discard it. If it is to wait for "
+            f"Nothing of this is written yet:\n{rows}\n\nCall resolve to apply or discard it. If it is to "
+            f"wait for "
             "the user, end your turn. The user has read your answer: do not repeat it."
         )
-        return CustomMessage(custom_type=REMINDER_TYPE, content=text, display=False)
+        return CustomMessage(custom_type=REMINDER_MESSAGE_TYPE, content=text, display=False)
 
-    def lost(self) -> CustomMessage | None:
-        """Returns a message about changes that the conversation calls pending and that no longer exist."""
+    def lost_changes_message(self) -> CustomMessage | None:
+        """Returns a message about staged changes that the conversation calls pending and that no longer exist."""
         # Both are counted, because in one batch of calls an answer may precede the change it answers.
         waits: Counter[tuple[str, str]] = Counter()
         labels: dict[tuple[str, str], str] = {}
@@ -220,7 +227,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                     waits[answered[0], answered[1]] -= 1
                 else:  # an older entry, which does not name its change
                     waits.clear()
-            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST_MESSAGE_TYPE:
+            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST_CHANGES_MESSAGE_TYPE:
                 waits.clear()
         gone = "\n".join(labels[key] for key, count in waits.items() if count > 0)
         if not gone:
@@ -229,11 +236,11 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             "What was staged here is gone: the session ended, or went elsewhere, before it was answered. "
             f"Nothing of it was written:\n{gone}\n\nMake it anew if it is still wanted."
         )
-        return CustomMessage(custom_type=LOST_MESSAGE_TYPE, content=text)
+        return CustomMessage(custom_type=LOST_CHANGES_MESSAGE_TYPE, content=text)
 
-    def left(self) -> None:
-        """Discards the pending changes when the session moves elsewhere. Work on a copy is not lost by that, so it
-        waits on."""
+    def discard_all(self) -> None:
+        """Discards the staged changes when the session moves elsewhere. Changes in a helper's copy are not lost
+        by that, so they wait on."""
         ids = [one.id for one in self.waiting if not one.is_merged]
         gone = self.workspace.pending.drop_all("The conversation moved to another branch.", ids)
         if gone:
@@ -243,11 +250,13 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 "info",
             )
 
-    def _changed(self, resolved: ResolvedAction | None) -> None:
-        self.toolbox.changed()
-        self.next_run.calls(self._on_run_start)
+    def _publish_resolved(self, resolved: ResolvedAction | None) -> None:
+        self.toolbox.recompute_active()
+        self.run_start.register(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
-            entry = self.conversation.note(PENDING_ENTRY_TYPE, dict(_outcome(resolved)))
+            entry = self.conversation.record_custom_entry(
+                PENDING_ENTRY_TYPE, dict(_resolution_data(resolved))
+            )
             self.event_bus.publish_now(EntryAppended(entry=entry))
         outcome = None
         if resolved is not None:
@@ -259,11 +268,11 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 by=resolved.by,
             )
         self.event_bus.publish_now(
-            PendingChanged(waiting=tuple(map(as_action, self.waiting)), resolved=outcome)
+            PendingChanged(waiting=tuple(map(pending_action, self.waiting)), resolved=outcome)
         )
 
 
-def as_action(staged: StagedAction) -> PendingAction:
+def pending_action(staged: StagedAction) -> PendingAction:
     return PendingAction(
         id=staged.id,
         label=staged.label,
@@ -275,7 +284,7 @@ def as_action(staged: StagedAction) -> PendingAction:
     )
 
 
-def _outcome(resolved: ResolvedAction) -> Mapping[str, object]:
+def _resolution_data(resolved: ResolvedAction) -> Mapping[str, object]:
     return {
         "id": resolved.staged.id,
         "label": resolved.staged.label,

@@ -1,4 +1,4 @@
-"""Commands about a review: the changes by file and hunk, and taking hunks back."""
+"""Session commands about a review: the changes by file and hunk, and taking hunks back."""
 
 import asyncio
 from collections import defaultdict
@@ -10,12 +10,12 @@ from app.engine.commands.session_command import require_entry, session_command, 
 from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
 from app.undo.review.review_records import Decisions
-from app.undo.review.reviewed_files import FileNow, ReviewedChanges, ReviewedHunk
+from app.undo.review.reviewed_files import CurrentFile, ReviewedChanges, ReviewedHunk
 from app.values.user_errors import UserError
 
 
 @session_command(
-    "Changes by file and hunk",
+    "Review changes by file and hunk",
     "Of a prompt, the session, since the last commit, or since an entry.",
 )
 async def review_changes(
@@ -24,14 +24,14 @@ async def review_changes(
     entry_id: str | None = None,
     patch: bool = True,
 ) -> response_data.ReviewedChangesData:
-    changes = await session.review.changes(_source(session, of, entry_id))
+    changes = await session.review.changes(_change_source(session, of, entry_id))
     decided = session.review.decisions
     files = [await _file_row(session, changes, at, decided, patch) for at in range(len(changes.files))]
     return {"title": changes.differences.title, "files": files}
 
 
 @session_command(
-    "Take hunks of changes back",
+    "Take back single hunks of changes",
     "`hunks`: ids from `review_changes` with the same `of`.",
 )
 async def take_back_hunks(
@@ -41,7 +41,7 @@ async def take_back_hunks(
     entry_id: str | None = None,
     put_back: bool = False,
 ) -> response_data.RestoredFiles:
-    changes = await session.review.changes(_source(session, of, entry_id))
+    changes = await session.review.changes(_change_source(session, of, entry_id))
     left = set(hunks)
     chosen: dict[str, set[str]] = defaultdict(set)
     for listed in changes.files:
@@ -49,16 +49,16 @@ async def take_back_hunks(
         if file is None:
             continue
         for hunk in file.hunks:
-            if hunk.key in left and (hunk.key in file.taken) == put_back:
+            if hunk.key in left and (hunk.key in file.taken_back_hunks) == put_back:
                 chosen[file.path].add(hunk.key)
                 left.discard(hunk.key)
     if left or not chosen:
         known = "taken back here" if put_back else "in these changes"
         raise UserError(f"There are no hunks {', '.join(sorted(left)) or '(none given)'} {known}.")
-    return await _toggled(session, changes, chosen)
+    return await _toggle_hunks(session, changes, chosen)
 
 
-async def _toggled(
+async def _toggle_hunks(
     session: Session, changes: ReviewedChanges, chosen: dict[str, set[str]]
 ) -> response_data.RestoredFiles:
     restored, entry_id = 0, None
@@ -71,6 +71,7 @@ async def _toggled(
             continue
         restored += 1
         entry_id = done.entry_id
+    await session.review.report_to_model()
     return without_none(restored=restored, kept=kept, entryId=entry_id)
 
 
@@ -82,22 +83,22 @@ async def _file_row(
     file = await asyncio.to_thread(changes.file, difference.path)
     hunks: list[response_data.ChangedHunk] = []
     if file is not None:
-        now = await session.review.on_disk(file)
-        hunks = [_hunk_row(hunk, file.taken, decided, now, patch=patch) for hunk in file.hunks]
+        now = await session.review.current_file(file)
+        hunks = [_hunk_row(hunk, file.taken_back_hunks, decided, now, patch=patch) for hunk in file.hunks]
     return without_none(
         path=difference.path,
         deed=difference.deed,
         movedFrom=listed.origin or None,
-        folded=listed.folded or None,
+        folded=listed.fold_reason or None,
         why=difference.why or None,
         hunks=hunks,
     )
 
 
 def _hunk_row(
-    hunk: ReviewedHunk, taken: frozenset[str], decided: Decisions, now: FileNow | str, *, patch: bool
+    hunk: ReviewedHunk, taken: frozenset[str], decided: Decisions, now: CurrentFile | str, *, patch: bool
 ) -> response_data.ChangedHunk:
-    why = now.conflict(hunk) if isinstance(now, FileNow) else now
+    why = now.conflict(hunk) if isinstance(now, CurrentFile) else now
     is_kept = hunk.key in decided.kept
     state = "taken_back" if hunk.key in taken else "kept" if is_kept else "conflict" if why else "open"
     return without_none(
@@ -105,8 +106,8 @@ def _hunk_row(
         kind=hunk.kind,
         state=state,
         why=why or None,
-        first=hunk.first,
-        last=hunk.last,
+        first=hunk.first_line,
+        last=hunk.last_line,
         added=hunk.added,
         removed=hunk.removed,
         note=hunk.note or None,
@@ -114,11 +115,11 @@ def _hunk_row(
     )
 
 
-def _source(
+def _change_source(
     session: Session, of: Literal["session", "prompt", "git", "entry"], entry_id: str | None
 ) -> DiffSource:
     if (of == "entry") != (entry_id is not None) and of != "prompt":
-        raise UserError("entryId is given together with of=entry, or with of=prompt.")
+        raise UserError("entryId needs of=entry or of=prompt.")
     require_entry(session, entry_id)
     if of == "entry":
         return EntryDiff(entry_id=entry_id or "")

@@ -5,10 +5,11 @@ import asyncio
 import msgspec
 
 from app.engine.files.change_review import ChangeReview, NoSuchHunk
+from app.engine.files.pending_changes import PendingChanges
 from app.engine.files.session_files import DiffSource
 from app.undo.change_lists import Differences, FileDifference, FileSides
 from app.undo.change_records import FileImage
-from app.undo.content_store import hash_of
+from app.undo.content_store import blob_hash
 from app.undo.patches import PatchSide, patch_of
 from app.undo.review.review_records import Decisions, Remark
 from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFile, ReviewedHunk
@@ -20,16 +21,25 @@ from tools.workspace import Workspace
 
 
 class StagedReview:
-    """The review of one staged action. Decisions and remarks are those of the session."""
+    """A person's review of one staged action. Decisions and remarks are those of the session."""
 
-    def __init__(self, review: ChangeReview, workspace: Workspace, staged: StagedAction) -> None:
+    def __init__(
+        self, review: ChangeReview, workspace: Workspace, pending: PendingChanges, staged: StagedAction
+    ) -> None:
         self._review = review
+        self._pending = pending
         self._workspace = workspace
         self._staged = staged
-        self._left_out: dict[str, frozenset[str]] = {}
+        self._left_out_hunks: dict[str, frozenset[str]] = {}
+        self._edited_files: set[str] = set()
+
+    @property
+    def applies_files(self) -> bool:
+        """Whether single files of the staged action can be applied; the files of one rewrite cannot."""
+        return self._staged.is_merged
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
-        """Returns what would be written, by file and hunk; `of` makes no difference."""
+        """Returns the changes that the staged action would write, by file and hunk; `of` makes no difference."""
         del of
         return await asyncio.to_thread(self._changes)
 
@@ -38,7 +48,7 @@ class StagedReview:
 
         def sides(path: str) -> FileSides | None:
             file = files.get(path)
-            return None if file is None else self._sides(file)
+            return None if file is None else self._file_versions(file)
 
         listed = tuple(
             FileDifference(
@@ -47,7 +57,7 @@ class StagedReview:
                 added=file.diff.added,
                 removed=file.diff.removed,
                 why="in conflict" if file.conflict else "",
-                place=file.path,
+                absolute_path=file.path,
             )
             for file in self._staged.files
         )
@@ -64,19 +74,19 @@ class StagedReview:
             )
         )
 
-    def _sides(self, file: StagedFile) -> FileSides | None:
-        """Returns a file before and after; None where it has changed since it was staged."""
-        before = file.base if file.base is not None else self._present(file)
+    def _file_versions(self, file: StagedFile) -> FileSides | None:
+        """Returns a staged file before and after; None where the file has changed since it was staged."""
+        before = file.base if file.base is not None else self._unchanged_content(file)
         if before is None and file.before_hash is not None:
             return None
         return FileSides(
             name=file.path,
-            before=_side(before),
-            after=_side(file.data),
-            taken=self._left_out.get(file.shown, frozenset()),
+            before=patch_side_of(before),
+            after=patch_side_of(file.data),
+            taken_back_hunks=self._left_out_hunks.get(file.shown, frozenset()),
         )
 
-    def _present(self, file: StagedFile) -> bytes | None:
+    def _unchanged_content(self, file: StagedFile) -> bytes | None:
         try:
             with self._workspace.files.open(file.path) as opened:
                 data = opened.read()
@@ -84,39 +94,87 @@ class StagedReview:
             return None
         return data if content_hash(data) == file.before_hash else None
 
-    async def on_disk(self, file: ReviewedFile) -> str:
-        """Returns nothing that stands against a decision, since nothing is written yet."""
+    async def current_file(self, file: ReviewedFile) -> str:
+        """Returns no objection to a decision, since nothing of the staged action is written yet."""
         del file
         return ""
 
-    def words(self, path: str) -> str:
-        """Returns both versions of the lines that could not be merged."""
+    def conflict_lines(self, path: str) -> str:
+        """Returns both versions of the lines of a staged file that could not be merged."""
         conflict = next((file.conflict for file in self._staged.files if file.shown == path), "")
-        return f"Not merged, because it was changed here too:\n{conflict}" if conflict else ""
+        return f"Not merged, because the file was changed here too:\n{conflict}" if conflict else ""
 
     async def change_hunks(self, changes: ReviewedChanges, path: str, keys: frozenset[str]) -> None:
-        """Leaves hunks out, or takes them in again. Raises `UserError`."""
+        """Leaves hunks out of the staged action, or takes them in again. Raises `UserError`."""
         file = await asyncio.to_thread(changes.file, path)
         if file is None or file.old_name or not keys <= {hunk.key for hunk in file.hunks}:
             raise NoSuchHunk(f"{path}: this cannot be left out alone; discard the staged changes instead.")
-        changes.note_taken(path, file.taken ^ keys)
-        self._left_out[path] = file.taken ^ keys
+        changes.note_taken_back(path, file.taken_back_hunks ^ keys)
+        self._left_out_hunks[path] = file.taken_back_hunks ^ keys
         try:
-            label, files = await asyncio.to_thread(lambda: (self._label(changes), self._files(changes)))
+            label, files = await asyncio.to_thread(
+                lambda: (self._staged_label(changes), self._reviewed_files(changes))
+            )
             self._workspace.pending.restage(self._staged.id, label, files)
         except UnknownAction as problem:
-            changes.note_taken(path, file.taken)
+            changes.note_taken_back(path, file.taken_back_hunks)
             raise UserError(str(problem)) from None
 
-    def _files(self, changes: ReviewedChanges) -> list[StagedFile]:
+    async def apply_file(self, path: str) -> str:
+        """Writes one file of a helper's staged changes as it is reviewed; the other files wait on. Returns a
+        sentence about the outcome. Raises `UserError`."""
+        resolved = await self._pending.answer(self._staged.id, "apply", "", files=(path,))
+        waiting = next((one for one in self._pending.waiting if one.id == self._staged.id), None)
+        conflicts = {file.shown: file.conflict for file in waiting.files} if waiting is not None else {}
+        files = (
+            msgspec.structs.replace(file, conflict=conflicts.get(file.shown, ""))
+            for file in self._staged.files
+            if file.shown != path or path in conflicts
+        )
+        self._staged = msgspec.structs.replace(self._staged, files=tuple(files))
+        return resolved.text
+
+    async def edit_hunk(self, changes: ReviewedChanges, path: str, key: str, text: str) -> str:
+        """Replaces a hunk of the staged action by a person's lines. Returns the replaced lines. Raises
+        `UserError`."""
+        file = await asyncio.to_thread(changes.file, path)
+        hunk = next((one for one in file.hunks if one.key == key), None) if file is not None else None
+        if file is None or hunk is None:
+            raise NoSuchHunk(f"{path}: these changes no longer exist. Open them again.")
+        before, data = file.text_of(hunk), file.with_text(hunk, text)
+        if before == text:
+            return before
+        staged = msgspec.structs.replace(
+            self._staged,
+            files=tuple(
+                msgspec.structs.replace(one, data=data) if one.shown == path else one
+                for one in self._staged.files
+            ),
+        )
+        self._staged, former = staged, self._staged
+        self._edited_files.add(path)
+        try:
+            changed = await asyncio.to_thread(self._changes)
+            label, files = await asyncio.to_thread(
+                lambda: (self._staged_label(changed), self._reviewed_files(changed))
+            )
+            self._workspace.pending.restage(self._staged.id, label, files)
+        except UnknownAction as problem:
+            self._staged = former
+            raise UserError(str(problem)) from None
+        return before
+
+    def _reviewed_files(self, changes: ReviewedChanges) -> list[StagedFile]:
         found: list[StagedFile] = []
         for staged in self._staged.files:
-            taken = self._left_out.get(staged.shown)
+            taken = self._left_out_hunks.get(staged.shown)
             file = changes.file(staged.shown) if taken else None
-            if not taken or file is None:
+            if staged.shown not in self._edited_files and (not taken or file is None):
                 found.append(staged)
                 continue
-            goal = file.goal(taken)
+            file = file or changes.file(staged.shown)
+            assert file is not None
+            goal = file.target_without_hunks(taken or frozenset())
             data = None if goal.image is None else goal.data
             before = file.before.data if file.before is not None else None
             if data != before:
@@ -126,15 +184,21 @@ class StagedReview:
                 found.append(msgspec.structs.replace(staged, data=data, diff=diff))
         return found
 
-    def _label(self, changes: ReviewedChanges) -> str:
-        """Returns the label with what is left out, which the model is told when the rest is applied."""
+    def _staged_label(self, changes: ReviewedChanges) -> str:
+        """Returns the staged action's label with the hunks that are left out, for the model's message when the
+        rest is applied."""
         places: list[str] = []
-        for path, taken in self._left_out.items():
+        for path, taken in self._left_out_hunks.items():
             file = changes.file(path) if taken else None
             hunks = [hunk for hunk in file.hunks if hunk.key in taken] if file is not None else []
-            places += [f"{path} line {hunk.first}" if hunk.first else path for hunk in hunks]
+            places += [f"{path} line {hunk.first_line}" if hunk.first_line else path for hunk in hunks]
         left_out = f", without what the user left out: {', '.join(places)}" if places else ""
-        return f"{self._staged.label}{left_out}"
+        edited = (
+            f", with lines that the user edited in: {', '.join(sorted(self._edited_files))}"
+            if self._edited_files
+            else ""
+        )
+        return f"{self._staged.label}{edited}{left_out}"
 
     # As in a review of written changes
 
@@ -142,20 +206,20 @@ class StagedReview:
     def decisions(self) -> Decisions:
         return self._review.decisions
 
-    def keep(self, keys: frozenset[str]) -> None:
-        self._review.keep(keys)
+    def keep_hunks(self, keys: frozenset[str]) -> None:
+        self._review.keep_hunks(keys)
 
-    def reopen(self, keys: frozenset[str]) -> None:
-        self._review.reopen(keys)
+    def reopen_hunks(self, keys: frozenset[str]) -> None:
+        self._review.reopen_hunks(keys)
 
-    async def remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
-        return await self._review.remark(file, hunk, text)
+    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
+        return await self._review.add_remark(file, hunk, text)
 
     def close_remarks(self, ids: frozenset[str]) -> None:
         self._review.close_remarks(ids)
 
 
-def _side(data: bytes | None) -> PatchSide | None:
+def patch_side_of(data: bytes | None) -> PatchSide | None:
     if data is None:
         return None
-    return PatchSide(image=FileImage(hash=hash_of(data), size=len(data)), data=data)
+    return PatchSide(image=FileImage(hash=blob_hash(data), size=len(data)), data=data)

@@ -15,8 +15,8 @@ _MAX_TOTAL_BYTES = 32 << 20
 _MAX_FILES = 400
 
 
-class ChangedTexts:
-    """The files that changed in one session since the last check."""
+class TextsBeforeChange:
+    """The contents that files had before the agent changed them, since the last check of one session."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class ChangedTexts:
     ) -> None:
         """`kept` returns a content by its hash, if undo has stored it. `heard` is called with every change."""
         self._workspace = workspace
-        self._is_wanted = is_wanted
+        self._is_enabled = is_wanted
         self._stored_content = kept
         self._on_change = heard
-        self._before: dict[str, bytes | None] = {}
-        self._by_hash: dict[str, str] = {}
+        self._content_before: dict[str, bytes | None] = {}
+        self._hash_before: dict[str, str] = {}
         """Path to the hash of a file's content before a command changed it; the content is loaded later."""
         self._size = 0
-        self.count = 0
+        self.change_count = 0
         """The number of changes received."""
         self._lock = threading.Lock()
         workspace.mutations.subscribe_before(self._before_write)
@@ -43,48 +43,50 @@ class ChangedTexts:
 
     def forget(self) -> None:
         with self._lock:
-            self._before.clear()
-            self._by_hash.clear()
+            self._content_before.clear()
+            self._hash_before.clear()
             self._size = 0
 
     def _before_write(self, intent: PendingMutation) -> None:
         data = intent.before.data if intent.before is not None else None
-        self.count += 1
+        self.change_count += 1
         self._on_change()
-        if self._is_wanted() and len(data or b"") <= MAX_FILE_BYTES:
+        if self._is_enabled() and len(data or b"") <= MAX_FILE_BYTES:
             self._store_text(os.path.realpath(intent.real_path), data)
 
     def _after_write(self, change: FileChange) -> None:
-        if not self._is_wanted():
+        if not self._is_enabled():
             return
-        self.count += 1
+        self.change_count += 1
         self._on_change()
         path = os.path.realpath(change.path)
         if change.by == "restore":  # the user's restore makes the earlier content irrelevant
             with self._lock:
-                self._by_hash.pop(path, None)
-                self._size -= len(self._before.pop(path, None) or b"")
+                self._hash_before.pop(path, None)
+                self._size -= len(self._content_before.pop(path, None) or b"")
         elif change.by == "command":
             if change.before_hash is None:
                 self._store_text(path, None)
             else:
                 with self._lock:
-                    if path not in self._before and len(self._by_hash) < _MAX_FILES:
-                        self._by_hash.setdefault(path, change.before_hash)
+                    if path not in self._content_before and len(self._hash_before) < _MAX_FILES:
+                        self._hash_before.setdefault(path, change.before_hash)
 
     def _store_text(self, path: str, data: bytes | None) -> None:
         with self._lock:
-            is_known = path in self._before or path in self._by_hash
-            room = self._size + len(data or b"") <= _MAX_TOTAL_BYTES and len(self._before) < _MAX_FILES
+            is_known = path in self._content_before or path in self._hash_before
+            room = (
+                self._size + len(data or b"") <= _MAX_TOTAL_BYTES and len(self._content_before) < _MAX_FILES
+            )
             if not is_known and room:
-                self._before[path] = data
+                self._content_before[path] = data
                 self._size += len(data or b"")
 
-    def changed(self) -> list[FileChangeTexts]:
-        """Returns the files that differ from their earlier content. For a thread."""
+    def changed_files(self) -> list[FileChangeTexts]:
+        """Returns the files that differ from their content before the agent's changes. For a thread."""
         with self._lock:
-            before = dict(self._before)
-            hashes = dict(self._by_hash)
+            before = dict(self._content_before)
+            hashes = dict(self._hash_before)
         for path, hash in hashes.items():
             data = self._stored_content(hash)
             if data is not None and len(data) <= MAX_FILE_BYTES:
@@ -92,14 +94,14 @@ class ChangedTexts:
         found: list[FileChangeTexts] = []
         for path, data in before.items():
             try:
-                after = self._now(path)
+                after = self._present_text(path)
             except OSError:
                 continue
             if after != data and len(after or b"") <= MAX_FILE_BYTES:
                 found.append(FileChangeTexts(path=path, before=data, after=after))
         return found
 
-    def _now(self, path: str) -> bytes | None:
+    def _present_text(self, path: str) -> bytes | None:
         try:
             with self._workspace.files.open(path) as file:
                 return file.read(MAX_FILE_BYTES + 1)

@@ -7,25 +7,25 @@ from pathlib import Path
 
 from tools.patterns import late
 
-_TEST_FILE = late(
+_TEST_FILE_PATTERN = late(
     r"(^|/)(tests?|specs?|__tests__|testdata|fixtures|snapshots|__snapshots__|e2e)/"
     r"|(^|/)(test_[^/]*|[^/]*_(test|spec)\.[^/]+|[^/]*\.(test|spec)\.[^/]+|[^/]*Tests?\.[^/]+)$",
     re.IGNORECASE,
 )
-_BUILD_FILE = late(
+_BUILD_FILE_PATTERN = late(
     r"(^|/)((GNU)?Makefile|justfile|Justfile|Rakefile|Taskfile\.ya?ml|noxfile\.py|tox\.ini|pytest\.ini|setup\.cfg"
     r"|setup\.py|pyproject\.toml|conftest\.py|package\.json|\.?(jest|vitest|mocha|karma|playwright|cypress)[^/]*"
     r"|tsconfig[^/]*\.json|Cargo\.toml|go\.mod|pom\.xml|build\.gradle[^/]*|CMakeLists\.txt|phpunit[^/]*|\.rspec"
     r"|\.?eslint[^/]*|ruff\.toml|mypy\.ini|pyrightconfig\.json|\.env|sitecustomize\.py|usercustomize\.py)$"
 )
-_SCRIPT = late(r"\.(sh|bash|zsh|fish|bat|ps1)$")
+_SCRIPT_PATTERN = late(r"\.(sh|bash|zsh|fish|bat|ps1)$")
 
 
 def named_files(commands: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Returns the existing files and folders that the commands name, as absolute paths."""
+    """Returns the existing files and folders that the check commands name, as absolute paths."""
     found: dict[str, None] = {}
     for command in commands:
-        for word in _words(command):
+        for word in _command_words(command):
             for part in (word, word.partition("=")[2], word.partition("::")[0]):
                 if part and not part.startswith("-") and len(part) < 1_000 and "\0" not in part:
                     place = folder / Path(part)
@@ -38,7 +38,7 @@ def named_files(commands: Iterable[str], folder: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def read_by_check(changed: Sequence[str], named: Sequence[str], folder: Path) -> tuple[str, ...]:
+def files_read_by_check(changed: Sequence[str], named: Sequence[str], folder: Path) -> tuple[str, ...]:
     """Returns those of the changed paths that a check reads or names: by their place, by the names of tests, and of
     files with which programs of checks are configured."""
 
@@ -46,15 +46,15 @@ def read_by_check(changed: Sequence[str], named: Sequence[str], folder: Path) ->
         place = str(folder / path)
         return (
             any(place == one or place.startswith(f"{one}/") for one in named)
-            or _TEST_FILE.search(path) is not None
-            or _BUILD_FILE.search(path) is not None
-            or _SCRIPT.search(path) is not None
+            or _TEST_FILE_PATTERN.search(path) is not None
+            or _BUILD_FILE_PATTERN.search(path) is not None
+            or _SCRIPT_PATTERN.search(path) is not None
         )
 
     return tuple(path for path in changed if is_read(path))
 
 
-def _words(command: str) -> list[str]:
+def _command_words(command: str) -> list[str]:
     try:
         return shlex.split(command, comments=False)
     except ValueError:

@@ -1,7 +1,6 @@
-"""Runs the commands of a goal's check: through hooks, permissions, sandbox and masks like the agent's commands, in a
-shell of their own.
-
-The agent cannot influence a check by the state of its shell, nor by a job in the background."""
+"""Runs the commands of a goal's check through hooks, permissions, sandbox and masks like the agent's commands,
+but in a separate shell. The agent cannot influence a check by the state of its shell, nor by a background
+job."""
 
 import asyncio
 import time
@@ -24,10 +23,10 @@ from app.values.todos import CheckResult, GoalCheck, check_call_id
 from tools.base import Tool, ToolContext
 from tools.effects import Effects, Program
 from tools.results import ToolResult, text_result
-from tools.running.box_notes import box_details, box_notes
 from tools.running.card import command_card, progress_result
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
-from tools.running.pace import PollInterval
+from tools.running.poll_interval import PollInterval
+from tools.running.sandbox_notes import box_details, box_notes
 from tools.running.shell import SpawnPlan, child_environment
 from tools.schema import schema_of
 from tools.workspace import workspace_of
@@ -36,7 +35,7 @@ MAX_OUTPUT_CHARS = 4_000
 
 
 class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of a check, which hooks and rules see as a call of `bash`."""
+    """The arguments of a check command, which hooks and rules see as a call of `bash`."""
 
     command: str
     timeout: float
@@ -47,16 +46,16 @@ class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckRunner(msgspec.Struct, frozen=True):
-    """Runs checks in one session."""
+    """Runs the check commands of goals in one session."""
 
     toolbox: Toolbox
     hooks: Hooks
-    permits: PermissionGate
+    permission_gate: PermissionGate
     tools: ToolParts
     event_bus: EventBus
 
     async def run(self, check: GoalCheck, seconds: float) -> CheckResult:
-        """Runs one command; only cancellation is raised, after the command has ended."""
+        """Runs one check command; only cancellation is raised, after the command has ended."""
         call = ToolCall(
             id=check_call_id(uuid.uuid4().hex[:12]),
             name="bash",
@@ -66,7 +65,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
             tools=lambda: {"bash": _CHECK_TOOL},
             tool_context=self.tools.nested.tool_context,
             hooks=self.hooks,
-            gate=self.permits.check,
+            gate=self.permission_gate.check_call,
             masks=self.tools.masks,
         )
         began = time.monotonic()
@@ -75,7 +74,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
         )
         result = ToolResult(is_error=True)
         try:
-            prepared = await pipeline.prepare(call, partial(self._progress, call))
+            prepared = await pipeline.prepare(call, partial(self._publish_progress, call))
             result = prepared if isinstance(prepared, ToolResult) else await pipeline.run(prepared)
         finally:
             took = time.monotonic() - began
@@ -92,7 +91,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
             raise asyncio.CancelledError
         return _as_check_result(check, result, seconds)
 
-    def _progress(self, call: ToolCall, result: ToolResult) -> None:
+    def _publish_progress(self, call: ToolCall, result: ToolResult) -> None:
         self.event_bus.publish_now(
             ToolExecutionUpdate(
                 tool_call_id=call.id,
@@ -108,11 +107,11 @@ def _as_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> Ch
     code = details.get("exitCode")
     problem = ""
     if details.get("timedOut"):
-        problem = f"it did not end within {seconds:g} seconds (goal.checkSeconds) and was stopped"
+        problem = f"the check did not end within {seconds:g} seconds (goal.checkSeconds) and was stopped"
     elif details.get("aborted"):
-        problem = "it was stopped"
+        problem = "the check was stopped"
     elif not isinstance(code, int):
-        problem = result.text.strip() or "it could not be run"
+        problem = result.text.strip() or "the check could not be run"
     return CheckResult(
         command=check.command,
         name=check.name,
@@ -138,13 +137,13 @@ async def _run_check(arguments: CheckArguments, context: ToolContext) -> ToolRes
     )
     finishing = asyncio.ensure_future(running.finish(arguments.timeout))
     try:
-        outcome = await _show_until_end(running, finishing, context)
+        outcome = await _publish_output_until_end(running, finishing, context)
     except asyncio.CancelledError:
         outcome = await running.abort(finishing)
-    return _result_of(outcome)
+    return _tool_result(outcome)
 
 
-async def _show_until_end(
+async def _publish_output_until_end(
     running: RunningCommand, finishing: "asyncio.Task[CommandOutcome]", context: ToolContext
 ) -> CommandOutcome:
     shown, pace = 0, PollInterval()
@@ -159,7 +158,7 @@ async def _show_until_end(
             context.progress(progress_result(running.output))
 
 
-def _result_of(outcome: CommandOutcome) -> ToolResult:
+def _tool_result(outcome: CommandOutcome) -> ToolResult:
     text = outcome.output.text.rstrip("\n")
     notes = box_notes(outcome, text)
     if notes:

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 
 from app.engine.commands.session_command import session_command
-from app.engine.goals.goal_texts import check_message, continue_text
+from app.engine.goals.goal_texts import check_result_message, continue_prompt
 from app.engine.session import Session
 from app.values.messages import CustomMessage
 from app.values.todos import CONTINUE_MESSAGE_TYPE, GoalCheck, GoalView
 
 
 @session_command(
-    "The goal, and whether its proof still holds", "Looks whether files have changed.", answer="goal"
+    "The goal and whether its checks still pass", "Detects files that changed since.", answer="goal"
 )
 async def get_goal(session: Session) -> GoalView | None:
-    return await session.goal.look()
+    return await session.goal.check_staleness()
 
 
 @session_command(
     "Set a goal with a check",
-    "The agent goes on until it passes. The text is sent, unless `start` is false.",
+    "The agent works until the check passes. Sends the text, unless `start` is false.",
     answer="goal",
 )
 async def set_goal(
@@ -32,19 +32,19 @@ async def set_goal(
 
 @session_command(
     "Run the check of the goal now",
-    "It starts no agent. Answers when the check has ended.",
+    "Does not start the agent. Responds when the check has ended.",
     answer="goal",
 )
 async def check_goal(session: Session) -> GoalView | None:
-    await session.send(check_message(await session.goal.check()), deliver_as="aside")
+    await session.send(check_result_message(await session.goal.check()), deliver_as="aside")
     return session.goal.view
 
 
-@session_command("Let the agent go on with the goal", "Failed checks are counted anew.", answer="goal")
+@session_command("Continue work on the goal", "Resets the count of failed checks.", answer="goal")
 async def continue_goal(session: Session) -> GoalView | None:
     goal = await session.goal.resume()
     if not session.is_running:
-        message = CustomMessage(custom_type=CONTINUE_MESSAGE_TYPE, content=continue_text(goal))
+        message = CustomMessage(custom_type=CONTINUE_MESSAGE_TYPE, content=continue_prompt(goal))
         await session.send(message, deliver_as="follow_up", trigger=True)
     return session.goal.view
 

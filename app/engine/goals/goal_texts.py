@@ -9,21 +9,25 @@ from app.values.wire import to_wire
 from tools.amounts import duration, pluralized
 from tools.patterns import late
 
-_CHECK = late(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
-_ITEM = late(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<name>.*)$")
+_CHECK_PATTERN = late(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
+_LIST_ITEM_PATTERN = late(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<name>.*)$")
 
-_SECTION = (
-    "The user set a goal:\n{text}\n\nbayou runs its check each time you end your turn, and only the check decides: you "
-    "go on until it passes.\n{checks}\nWork until you have reason to believe that it passes. The user is shown every "
-    "change of files that the check reads (tests, scripts, configuration): change them only where the goal says so. If "
-    "you cannot go on without something that only the user can give, end your turn with a line that begins with "
+_PROMPT_SECTION = (
+    "The user set a goal:\n{text}\n\nbayou runs its check each time you end your turn, and only the check "
+    "decides: you "
+    "go on until it passes.\n{checks}\nWork until you have reason to believe that it passes. The user is "
+    "shown every "
+    "change of files that the check reads (tests, scripts, configuration): change them only where the goal "
+    "says so. If "
+    "you cannot go on without something that only the user can give, end your turn with a line that begins "
+    "with "
     f"{BLOCKED_PREFIX} and names it."
 )
 
 
 def section_text(goal: Goal) -> str:
-    """Returns the section of the system prompt."""
-    return _SECTION.format(text=goal.text, checks="\n".join(map(_check_line, goal.checks)))
+    """Returns the section of the system prompt about the goal."""
+    return _PROMPT_SECTION.format(text=goal.text, checks="\n".join(map(_check_line, goal.checks)))
 
 
 def _check_line(check: GoalCheck) -> str:
@@ -31,15 +35,15 @@ def _check_line(check: GoalCheck) -> str:
 
 
 def result_line(result: CheckResult) -> str:
-    """Returns the result of one command: command, exit code, time."""
+    """Returns the result of one check command in a line: command, exit code, time."""
     ending = f"exit {result.exit_code}" if result.exit_code is not None else "no exit code"
     mark = "✓" if result.has_passed else "✗"
     name = f"{result.name}: " if result.name else ""
     return f"{mark} {name}{result.command} ({ending}, {duration(result.seconds) or '0 s'})"
 
 
-def headline(goal: Goal) -> str:
-    """Returns the result of the last check in a few words."""
+def result_headline(goal: Goal) -> str:
+    """Returns the result of a goal's last check in a few words."""
     if goal.proof is None:
         return "not checked yet"
     passed = sum(one.has_passed for one in goal.proof.results)
@@ -50,8 +54,8 @@ def headline(goal: Goal) -> str:
     return f"goal not met, {many}" if many else "goal not met"
 
 
-def state_text(view: GoalView) -> str:
-    """Returns how a goal stands, behind the word "goal"."""
+def goal_state_text(view: GoalView) -> str:
+    """Returns the state of a goal as the words behind "goal": `met at 14:32`, `set, not checked yet`."""
     goal = view.goal
     if view.is_checking:
         return "is being checked"
@@ -75,8 +79,8 @@ def state_text(view: GoalView) -> str:
             assert_never(goal.status)
 
 
-def warnings(goal: Goal) -> list[str]:
-    """Returns what the user should know before believing the result."""
+def proof_warnings(goal: Goal) -> list[str]:
+    """Returns what the user should know before believing the result of a goal's check."""
     proof = goal.proof
     if proof is None:
         return []
@@ -91,52 +95,57 @@ def warnings(goal: Goal) -> list[str]:
     if proof.is_unchanged and proof.has_passed:
         found.append("No file changed since the goal was set: the check passes without any work.")
     if not proof.digest:
-        found.append("Files are not watched here, so a later change does not show.")
+        found.append("Files are not watched here, so later changes are not detected.")
     return found
 
 
-def short_text(goal: Goal) -> str:
-    """Returns the result of the last check without output: a line for each command, and the warnings."""
+def short_result_text(goal: Goal) -> str:
+    """Returns the result of a goal's last check without output: a line for each command, and the warnings."""
     results = goal.proof.results if goal.proof is not None else ()
-    return "\n".join((f"{headline(goal).capitalize()}.", *map(result_line, results), *warnings(goal)))
+    return "\n".join(
+        (f"{result_headline(goal).capitalize()}.", *map(result_line, results), *proof_warnings(goal))
+    )
 
 
-def check_message(goal: Goal) -> CustomMessage:
-    """Returns the message about the last check, which the agent reads next."""
-    return CustomMessage(custom_type=CHECK_MESSAGE_TYPE, content=check_text(goal), details=to_wire(goal))
+def check_result_message(goal: Goal) -> CustomMessage:
+    """Returns the message about the last check of the goal, which the agent reads next."""
+    return CustomMessage(
+        custom_type=CHECK_MESSAGE_TYPE, content=full_result_text(goal), details=to_wire(goal)
+    )
 
 
-def check_text(goal: Goal) -> str:
+def full_result_text(goal: Goal) -> str:
     assert goal.proof is not None
-    lines = [f"{headline(goal).capitalize()}.", *map(result_line, goal.proof.results)]
+    lines = [f"{result_headline(goal).capitalize()}.", *map(result_line, goal.proof.results)]
     for result in goal.proof.results:
         if result.has_passed:
             continue
         if result.problem:
             lines.append(f"`{result.command}`: {result.problem}.")
         if result.output:
-            lines += ["", f"The end of the output of `{result.command}`:", *_fenced(result.output)]
-    lines += ["", *warnings(goal)] if warnings(goal) else []
+            lines += ["", f"The end of the output of `{result.command}`:", *_fence_output(result.output)]
+    lines += ["", *proof_warnings(goal)] if proof_warnings(goal) else []
     if goal.status == "active":
         lines += [
             "",
-            "Go on with the goal; bayou checks again when you end your turn. If you cannot go on without the user, "
+            "Continue with the goal; bayou checks again when you end your turn. If you cannot continue "
+            "without the user, "
             f"end with a line that begins with {BLOCKED_PREFIX} and names what you need.",
         ]
     elif goal.reason:
-        lines += ["", f"Work on the goal stops: {goal.reason}."]
+        lines += ["", f"Work on the goal stopped: {goal.reason}."]
     return "\n".join(lines)
 
 
-def _fenced(output: str) -> list[str]:
+def _fence_output(output: str) -> list[str]:
     fence = "```"
     while fence in output:
         fence += "`"
     return [fence, output, fence]
 
 
-def continue_text(goal: Goal) -> str:
-    """Returns the message that lets the agent go on."""
+def continue_prompt(goal: Goal) -> str:
+    """Returns the message that makes the agent continue work on a goal."""
     checks = "\n".join(map(_check_line, goal.checks))
     return f"Go on with the goal: {goal.text}\n\nIt is met when this passes:\n{checks}"
 
@@ -148,21 +157,21 @@ def parse_goal(words: str) -> tuple[str, tuple[GoalCheck, ...]]:
     lines: list[str] = []
     checks: list[GoalCheck] = []
     for line in words.splitlines():
-        found = _CHECK.search(line)
+        found = _CHECK_PATTERN.search(line)
         if found is None:
             lines.append(line.rstrip())
             continue
         before = line[: found.start()].rstrip()
-        item = _ITEM.match(before)
+        item = _LIST_ITEM_PATTERN.match(before)
         checks.append(
-            GoalCheck(command=_without_quotes(found["command"]), name=item["name"].strip() if item else "")
+            GoalCheck(command=_without_backticks(found["command"]), name=item["name"].strip() if item else "")
         )
         if before.strip():
             lines.append(before)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip(), tuple(checks)
 
 
-def _without_quotes(command: str) -> str:
+def _without_backticks(command: str) -> str:
     command = command.strip()
     is_quoted = len(command) > 2 and command[0] == command[-1] == "`" and "`" not in command[1:-1]
     return command[1:-1].strip() if is_quoted else command

@@ -15,7 +15,8 @@ from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.permissions.session_rules import is_planned
+from app.engine.permissions.session_rules import is_plan_mode_on
+from app.engine.planning.todo_list import TodoList
 from app.engine.tools.tool_parts import ToolParts
 from app.resources.settings.settings_tools import GoalSettings
 from app.values.entries import CustomEntry
@@ -24,7 +25,7 @@ from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessa
 from app.values.todos import (
     CHECK_MESSAGE_TYPE,
     GOAL_ENTRY_TYPE,
-    SET_MARK,
+    GOAL_SET_FIELD,
     CheckResult,
     Goal,
     GoalCheck,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from app.engine.goals.workspace_proof import WorkspaceProof
 
 MAX_CHECKS, MAX_TEXT = 50, 20_000
-MAX_IDLE_ENDS = 3
+MAX_IDLE_TURNS = 3
 """How often in a row the agent may end its turn without having done anything."""
 
 
@@ -48,11 +49,11 @@ class GoalRefused(UserError):
     """The goal cannot be set or continued."""
 
 
-class GoalStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The message about a check, and whether the agent goes on with it."""
+class CheckMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """The message about a check of the goal, and whether the agent continues with it."""
 
     message: CustomMessage
-    goes_on: bool
+    continues: bool
 
 
 class SessionGoal:
@@ -64,15 +65,17 @@ class SessionGoal:
         permits: PermissionGate,
         tools: ToolParts,
         files: FileParts,
+        todos: TodoList,
     ) -> None:
         self._core = core
+        self._todos = todos
         self._requests = requests
-        self._permits = permits
+        self._permission_gate = permits
         self._tools = tools
         self._files = files
         self._goal: Goal | None = None
         self._workspace: WorkspaceProof | None = None
-        self._changed: tuple[str, ...] | None = None
+        self._changed_since_proof: tuple[str, ...] | None = None
         """The files that changed since the proof; None: none did."""
         self._idle_ends = 0
         self._check: asyncio.Task[GoalProof] | None = None
@@ -87,14 +90,14 @@ class SessionGoal:
 
     @property
     def view(self) -> GoalView | None:
-        """The goal at the session's current entry, and whether its proof holds as far as was looked."""
+        """The goal at the session's current entry, and whether its proof still holds as far as is known."""
         if self._goal is None:
             return None
-        is_stale = self._changed is not None and self._goal.status == "done"
+        is_stale = self._changed_since_proof is not None and self._goal.status == "done"
         return GoalView(
             goal=self._goal,
             is_stale=is_stale,
-            changed=(self._changed or ()) if is_stale else (),
+            changed=(self._changed_since_proof or ()) if is_stale else (),
             is_checking=self._check is not None,
         )
 
@@ -104,63 +107,68 @@ class SessionGoal:
         """Sets the goal. Raises `GoalRefused`, with nothing changed."""
         text, commands = text.strip(), [one.command.strip() for one in checks]
         if not text:
-            raise GoalRefused("A goal needs a text that says what is to be reached.")
+            raise GoalRefused("A goal needs a text that says what to reach: /goal TEXT check: COMMAND.")
         if not commands or not all(commands):
             raise GoalRefused(
                 "A goal needs a check: a command whose exit code 0 means that it is met, such as pytest -q."
             )
         if any("\0" in command for command in commands):
-            raise GoalRefused("A check has a null byte, which no shell can get. Remove it.")
+            raise GoalRefused("A check contains a null byte, which no shell accepts. Remove it.")
         if len(commands) > MAX_CHECKS or len(text) + sum(map(len, commands)) > MAX_TEXT:
             raise GoalRefused(
-                f"A goal has at most {MAX_CHECKS} checks and {MAX_TEXT:,} characters. Put longer checks into a "
+                f"A goal has at most {MAX_CHECKS} checks and {MAX_TEXT:,} characters. Put longer checks "
+                f"into a "
                 "script."
             )
         if self._core.conversation.log.is_read_only:
-            raise GoalRefused("This session is read-only, so it keeps no goal. /fork continues in a copy.")
+            raise GoalRefused(
+                "This session is read-only, so it cannot have a goal. /fork continues in a copy."
+            )
         if await asyncio.to_thread(self._has_secret, commands):
             raise GoalRefused(
-                "The check has a secret, which would be kept in the session file. Let the check read it from a file "
+                "The check contains a secret, which would be stored in the session file. Let the check "
+                "read it from a file "
                 "or a variable."
             )
-        text = await asyncio.to_thread(self._tools.masking.text, text, "the goal")
+        text = await asyncio.to_thread(self._tools.masking.masked_text, text, "the goal")
         cleaned = tuple(
             msgspec.structs.replace(one, command=command, name=one.name.strip())
             for one, command in zip(checks, commands, strict=True)
         )
-        self._idle_ends, self._changed = 0, None
+        self._idle_ends, self._changed_since_proof = 0, None
         self._workspace = None
-        digest = await self._watched().begin(commands)
+        digest = await self._watched_folders().mark_goal_start(commands)
         goal = Goal(text=text, checks=cleaned, digest=digest)
         await self._record(goal, is_set=True)
         return goal
 
     async def clear(self) -> None:
-        """Removes the goal."""
+        """Removes the session's goal."""
         if self._goal is not None:
             self.stop_check()
-            await self._note(None, {"goal": None})
+            await self._record_goal_entry(None, {"goal": None})
 
     async def resume(self) -> Goal:
         """Makes the goal active again; the caller starts the agent. Raises `GoalRefused`."""
-        goal = self._required()
+        goal = self._require_goal()
         if goal.status == "active":
             return goal
         return await self._record(msgspec.structs.replace(goal, status="active", reason="", failed=0))
 
     async def check(self) -> Goal:
-        """Runs the check now, as the user asks; a failed one starts nothing. Raises `GoalRefused`."""
-        goal = self._required()
+        """Runs the goal's check now, as the user asks; a failed check starts nothing. Raises `GoalRefused`."""
+        goal = self._require_goal()
         if self._check is not None:
             raise GoalRefused("The check is running already.")
         try:
-            proof = await self._proof(goal)
+            proof = await self._make_proof(goal)
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise
             raise GoalRefused("The check was stopped.") from None
         if self._goal is None:
             raise GoalRefused("The goal was removed while its check ran.")
+        await self._todos.tick_off([one.name for one in proof.results if one.has_passed])
         status: GoalStatus = (
             "done" if proof.has_passed else "paused" if goal.status == "done" else goal.status
         )
@@ -168,30 +176,31 @@ class SessionGoal:
         return await self._record(msgspec.structs.replace(goal, status=status, reason=reason, proof=proof))
 
     def stop_check(self) -> None:
-        """Stops a running check, which has no result then."""
+        """Stops the running check of the goal, which has no result then."""
         if self._check is not None:
             self._check.cancel()
 
-    def _required(self) -> Goal:
+    def _require_goal(self) -> Goal:
         if self._goal is None:
             raise GoalRefused("No goal is set. /goal TEXT sets one.")
         return self._goal
 
     # What the runner asks
 
-    async def at_the_end(self, last: AssistantMessage | None, abort: Abort) -> GoalStep | None:
-        """Runs the check when the agent would stop; None: there is nothing to check, or the agent is blocked."""
+    async def check_at_run_end(self, last: AssistantMessage | None, abort: Abort) -> CheckMessage | None:
+        """Runs the goal's check when the agent would stop; None: there is nothing to check, or the agent is
+        blocked."""
         goal = self._goal
         if goal is None or goal.status not in ("active", "blocked") or last is None:
             return None
         if last.stop_reason != "stop" or abort.is_set or self._is_planning():
             return None
         if needed := last.blocked_on:
-            await self._stop("blocked", needed)
+            await self._set_status("blocked", needed)
             return None
         try:
-            with abort.interrupting():
-                proof = await self._proof(goal)
+            with abort.cancel_when_set():
+                proof = await self._make_proof(goal)
         except Aborted:
             return None
         except asyncio.CancelledError:
@@ -200,33 +209,36 @@ class SessionGoal:
             return None  # the user removed the goal, or stopped its check
         if self._goal is None or abort.is_set:
             return None
-        return await self._judge(goal, proof)
+        return await self._apply_check_result(goal, proof)
 
     def _is_planning(self) -> bool:
-        """Whether nothing may be changed before a plan is accepted, so that there is nothing to check."""
-        return self._permits.rules.mode == "read-only" and is_planned(self._core.conversation.log)
+        """Whether plan mode is on, in which nothing may be changed, so that there is nothing to check."""
+        return self._permission_gate.rules.mode == "read-only" and is_plan_mode_on(
+            self._core.conversation.log
+        )
 
-    async def _judge(self, goal: Goal, proof: GoalProof) -> GoalStep:
+    async def _apply_check_result(self, goal: Goal, proof: GoalProof) -> CheckMessage:
         from app.engine.goals import goal_texts  # noqa: PLC0415  (most sessions have no goal)
 
-        self._idle_ends = self._idle_ends + 1 if self._was_idle() else 0
+        await self._todos.tick_off([one.name for one in proof.results if one.has_passed])
+        self._idle_ends = self._idle_ends + 1 if self._has_made_no_calls() else 0
         failed = goal.failed + (not proof.has_passed)
         status, reason = "active", ""
         if proof.has_passed:
             status = "done"
-        elif refused := next((one for one in proof.results if _is_refused(one)), None):
+        elif refused := next((one for one in proof.results if _was_not_run(one)), None):
             status, reason = "refused", f"the check could not be run: {refused.problem}"
-        elif self._idle_ends >= MAX_IDLE_ENDS:
-            status, reason = "limit", f"the agent stopped {MAX_IDLE_ENDS} times without having done anything"
+        elif self._idle_ends >= MAX_IDLE_TURNS:
+            status, reason = "limit", f"the agent stopped {MAX_IDLE_TURNS} times without having done anything"
         elif failed >= (most := self._settings.max_checks):
             status, reason = "limit", f"{pluralized(most, 'check')} failed (goal.maxChecks)"
         after = await self._record(
             msgspec.structs.replace(goal, status=status, reason=reason, failed=failed, proof=proof)
         )
-        return GoalStep(message=goal_texts.check_message(after), goes_on=status == "active")
+        return CheckMessage(message=goal_texts.check_result_message(after), continues=status == "active")
 
-    def _was_idle(self) -> bool:
-        """Whether the agent made no call after the last message about a check."""
+    def _has_made_no_calls(self) -> bool:
+        """Whether the agent made no tool call after the last message about a check."""
         for message in reversed(self._core.conversation.messages):
             if isinstance(message, ToolResultMessage):
                 return False
@@ -234,48 +246,50 @@ class SessionGoal:
                 return True
         return False
 
-    async def run_ended(self, *, is_aborted: bool) -> None:
-        """Notes why the run ended before the goal was met, and looks whether the proof still holds."""
+    async def note_run_end(self, *, is_aborted: bool) -> None:
+        """Records why a run ended before the goal was met, and checks whether the proof still holds."""
         goal, budget = self._goal, self._core.budget
         if goal is None:
             return
-        if goal.status == "active" and budget.has_refused:
+        if goal.status == "active" and budget.has_refused_request:
             last = self._core.conversation.last_assistant
             reason = (last.error_message if last is not None else None) or "a limit of this run is reached"
-            await self._stop("limit", reason)
+            await self._set_status("limit", reason)
         elif goal.status == "active" and is_aborted:
-            await self._stop("paused", "you stopped it")
-        await self.look()
+            await self._set_status("paused", "you stopped it")
+        await self.check_staleness()
 
-    async def _stop(self, status: GoalStatus, reason: str) -> None:
+    async def _set_status(self, status: GoalStatus, reason: str) -> None:
         if self._goal is not None and not self._core.conversation.log.is_read_only:
             await self._record(msgspec.structs.replace(self._goal, status=status, reason=reason))
 
     # Whether the proof holds
 
-    async def look(self) -> GoalView | None:
-        """Looks whether a file changed since the goal was found done, and publishes it. Cheap while nothing did."""
+    async def check_staleness(self) -> GoalView | None:
+        """Checks whether a file changed since the goal was met, and publishes it. Cheap while nothing changed."""
         goal = self._goal
         if goal is None or goal.status != "done" or goal.proof is None or self._check is not None:
             return self.view
-        changed = await self._watched().changes_since(goal.proof.digest)
-        if self._goal is goal and changed != self._changed:
-            self._changed = changed
+        changed = await self._watched_folders().changes_since(goal.proof.digest)
+        if self._goal is goal and changed != self._changed_since_proof:
+            self._changed_since_proof = changed
             await self._publish()
         return self.view
 
-    def _watched(self) -> "WorkspaceProof":
+    def _watched_folders(self) -> "WorkspaceProof":
         from app.engine.goals.workspace_proof import WorkspaceProof  # noqa: PLC0415  (most sessions have no goal)
 
         if self._workspace is None:
-            log = self._core.conversation.log
-            self._workspace = WorkspaceProof(self._files.kept, self._core.workspace.cwd, log)
+            workspace, log = self._core.workspace, self._core.conversation.log
+            self._workspace = WorkspaceProof(
+                self._files.session_files, workspace.cwd, lambda: workspace.added.paths, log
+            )
         return self._workspace
 
     # The check
 
-    async def _proof(self, goal: Goal) -> GoalProof:
-        """Runs the check; when files changed while it ran, once more."""
+    async def _make_proof(self, goal: Goal) -> GoalProof:
+        """Runs the goal's check; once more when files changed while it ran."""
         self._check = asyncio.ensure_future(self._run_check(goal))
         await self._publish()
         try:
@@ -290,23 +304,23 @@ class SessionGoal:
         from app.engine.goals.check_runs import CheckRunner  # noqa: PLC0415  (most sessions have no goal)
 
         runner = CheckRunner(
-            self._core.toolbox, self._core.hooks, self._permits, self._tools, self._core.event_bus
+            self._core.toolbox, self._core.hooks, self._permission_gate, self._tools, self._core.event_bus
         )
-        watched, commands = self._watched(), [one.command for one in goal.checks]
+        watched, commands = self._watched_folders(), [one.command for one in goal.checks]
 
         async def run_all() -> tuple[CheckResult, ...]:
             return tuple([await runner.run(one, self._settings.check_seconds) for one in goal.checks])
 
-        found = await watched.around(run_all, commands)
-        if found.written and all(one.has_passed for one in found.results):
-            again = await watched.around(run_all, commands)
-            found = again.with_unexplained(found.written)
+        found = await watched.run_with_snapshots(run_all, commands)
+        if found.written_files and all(one.has_passed for one in found.results):
+            again = await watched.run_with_snapshots(run_all, commands)
+            found = again.with_unexplained_writes(found.written_files)
         return GoalProof(
             at=now_iso(),
             results=found.results,
             digest=found.digest,
-            written=found.written,
-            tampered=await watched.tampered(goal.digest, commands),
+            written=found.written_files,
+            tampered=await watched.changed_check_files(goal.digest, commands),
             is_unchanged=bool(goal.digest) and goal.digest == found.digest,
         )
 
@@ -316,40 +330,42 @@ class SessionGoal:
 
     def _has_secret(self, commands: Sequence[str]) -> bool:
         masking = self._tools.masking
-        masking.look(*commands)
-        return any(masking.text(command, "") != command for command in commands)
+        masking.search_files(*commands)
+        return any(masking.masked_text(command, "") != command for command in commands)
 
     # The record
 
-    def arrive(self) -> None:
+    def load_from_branch(self) -> None:
         """Reads the goal of another point of the tree, or of another session."""
         goal: Goal | None = None
         log = self._core.conversation.log
-        for entry in log.upwards(without_messages=True):
+        for entry in log.entries_to_root(without_messages=True):
             if isinstance(entry, CustomEntry) and entry.custom_type == GOAL_ENTRY_TYPE:
                 goal = _goal_of(entry)
                 break
         if goal is None and self._goal is None:
             return
-        self._goal, self._changed, self._workspace, self._idle_ends = goal, None, None, 0
-        self._tell_model()
+        self._goal, self._changed_since_proof, self._workspace, self._idle_ends = goal, None, None, 0
+        self._update_prompt_section()
         self._core.event_bus.publish_now(GoalChanged(view=self.view))
 
     async def _record(self, goal: Goal, *, is_set: bool = False) -> Goal:
-        await self._note(goal, {"goal": to_wire(goal), **({SET_MARK: True} if is_set else {})})
+        await self._record_goal_entry(
+            goal, {"goal": to_wire(goal), **({GOAL_SET_FIELD: True} if is_set else {})}
+        )
         return goal
 
-    async def _note(self, goal: Goal | None, data: dict[str, Any]) -> None:
-        entry = self._core.conversation.note(GOAL_ENTRY_TYPE, data)
-        self._goal, self._changed = goal, None
-        self._tell_model()
+    async def _record_goal_entry(self, goal: Goal | None, data: dict[str, Any]) -> None:
+        entry = self._core.conversation.record_custom_entry(GOAL_ENTRY_TYPE, data)
+        self._goal, self._changed_since_proof = goal, None
+        self._update_prompt_section()
         await self._core.event_bus.publish(EntryAppended(entry=entry))
         await self._publish()
 
     async def _publish(self) -> None:
         await self._core.event_bus.publish(GoalChanged(view=self.view))
 
-    def _tell_model(self) -> None:
+    def _update_prompt_section(self) -> None:
         from app.engine.goals.goal_texts import section_text  # noqa: PLC0415  (most sessions have no goal)
 
         goal = self._goal
@@ -365,6 +381,6 @@ def _goal_of(entry: CustomEntry) -> Goal | None:
         return None
 
 
-def _is_refused(result: CheckResult) -> bool:
-    """Whether a check was not run at all: a rule, a hook or the user refused it, or it cannot be started."""
+def _was_not_run(result: CheckResult) -> bool:
+    """Whether a check command was not run at all: a rule, a hook or the user refused it, or it cannot be started."""
     return result.exit_code is None and not result.seconds

@@ -1,14 +1,13 @@
-"""Detects whether files of the workspace have changed since a moment, whoever changed them.
-
-A mark identifies the contents of all files that git does not ignore, or without git of all files outside folders
-with generated files. Its digest can be stored and compared later; a mark in memory also names the changed files.
-An unchanged file is not read again. Everything here blocks."""
+"""Detects whether files of the workspace have changed since a moment, by the agent or anything else. A snapshot
+identifies the contents of all files that git does not ignore, or without git of all files outside folders
+with generated files. Its digest can be stored and compared later; a snapshot in memory also names the changed
+files. An unchanged file is not read again. Everything here blocks."""
 
 import hashlib
 import os
 import stat as stat_module
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,7 @@ from app.undo.content_store import UndoConfig
 from app.undo.disk_files import FileSignature, find_folders, signature_at, signature_of
 from app.undo.folder_scanners import GENERATED_FOLDERS, MAX_FILES
 from app.undo.folder_scans import RECENT_CHANGE_SECONDS
-from tools.files.replacing import is_temporary_name
+from tools.files.atomic_replacement import is_temporary_name
 from tools.git.command import git_command
 from tools.git.repository import Repository, find_repository
 
@@ -26,53 +25,65 @@ _IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standa
 _GIT_TIMEOUT = 30.0
 _MAX_FILE_BYTES = 8 << 20
 """Larger files are identified by size and modification time."""
-_MAX_ALL_BYTES = 256 << 20
-_BLOCK_BYTES = 1 << 20
+_MAX_TOTAL_BYTES = 256 << 20
+_READ_BLOCK_BYTES = 1 << 20
 
 
-class WorkspaceMark(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a workspace at one moment."""
+class WorkspaceSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a workspace at one moment, with a digest of their contents."""
 
     files: Mapping[str, str]
     """The identity of each file's content, by absolute path."""
     digest: str
     signatures: Mapping[str, FileSignature | None]
     """Signatures of the files and of all folders."""
+    folders: tuple[Path, ...]
+    """The folder of the session, and those that were added to it."""
     is_certain: bool
     """Whether equal signatures mean that nothing changed: all folders are known, and no file may have changed again
     within the resolution of its time stamp."""
 
 
 class _Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """The absolute paths of a workspace."""
+    """The absolute paths of the files and folders of a workspace."""
 
     files: Collection[str]
     folders: Collection[str] | None
     """None: there are too many to list."""
 
 
-class WorkspaceMarks:
-    """Makes and compares the marks of one workspace. Used by one thread at a time."""
+class WorkspaceSnapshots:
+    """Makes and compares the snapshots of one workspace. Used by one thread at a time."""
 
-    def __init__(self, folder: Path, place: UndoConfig, *, session: Path | None = None) -> None:
-        """`session`: the session file, which is left out with the files beside it, as bayou's own folder is."""
+    def __init__(
+        self,
+        folder: Path,
+        place: UndoConfig,
+        *,
+        added: Callable[[], Sequence[Path]] = tuple,
+        session: Path | None = None,
+    ) -> None:
+        """`added`: returns the folders that the session works in besides its own. `session`: the session file, which is
+        left out with the files beside it, as bayou's own folder is."""
         self._folder = Path(os.path.realpath(folder))
-        self._place = place
+        self._added_folders = added
+        self._undo_config = place
         own = (os.path.realpath(session),) if session is not None else ()
-        self._outside = (f"{os.path.realpath(place.store.parent)}/", *own)
-        self._known: dict[str, tuple[FileSignature, str]] = {}
+        self._excluded_folders = (f"{os.path.realpath(place.store.parent)}/", *own)
+        self._known_digests: dict[str, tuple[FileSignature, str]] = {}
 
-    def take(self, named: Iterable[str] = ()) -> WorkspaceMark | None:
-        """Returns the present mark; None: this folder is not watched. `named`: files that count though they are
-        ignored."""
-        listing = self._listed()
+    def current_snapshot(self, named: Iterable[str] = ()) -> WorkspaceSnapshot | None:
+        """Returns a snapshot of the present files; None: one of the folders is not watched. `named`: files that
+        count though git ignores them."""
+        watched = self._folders()
+        listing = self._list_files(watched)
         if listing is None:
             return None
         files: dict[str, str] = {}
         signatures: dict[str, FileSignature | None] = {}
         known, total, is_young, now = dict[str, tuple[FileSignature, str]](), 0, False, time.time()
         for place in sorted({*listing.files, *named}):
-            if place.startswith(self._outside) or is_temporary_name(os.path.basename(place)):  # noqa: PTH119  (a name of any bytes)
+            if place.startswith(self._excluded_folders) or is_temporary_name(os.path.basename(place)):  # noqa: PTH119  (a name of any bytes)
                 continue
             try:
                 stat = os.lstat(place)
@@ -85,71 +96,94 @@ class WorkspaceMarks:
             was_changed_now = now - stat.st_ctime < RECENT_CHANGE_SECONDS
             is_young = is_young or was_changed_now
             total += stat.st_size
-            before = self._known.get(place)
+            before = self._known_digests.get(place)
             if before is not None and before[0] == signature and not was_changed_now:
                 identity = before[1]
             else:
-                identity = _identity(place, stat, is_read=total <= _MAX_ALL_BYTES)
+                identity = _file_identity(place, stat, is_read=total <= _MAX_TOTAL_BYTES)
             files[place] = identity
             if not was_changed_now:
                 known[place] = signature, identity
-        self._known = known
+        self._known_digests = known
         for folder in listing.folders or ():
             signatures[folder] = signature_at(folder)
-            is_young = is_young or _is_young(signatures[folder], now)
-        return WorkspaceMark(
+            is_young = is_young or _is_recent(signatures[folder], now)
+        return WorkspaceSnapshot(
             files=files,
-            digest=_digest(files, self._folder),
+            digest=_files_digest(files, self._folder),
             signatures=signatures,
+            folders=watched,
             is_certain=not is_young and listing.folders is not None,
         )
 
-    def is_untouched(self, mark: WorkspaceMark) -> bool:
-        """Whether surely nothing has changed since the mark; costs one `lstat` per file. False: it may have."""
-        return mark.is_certain and all(
-            signature_at(place) == signature for place, signature in mark.signatures.items()
+    def is_untouched(self, mark: WorkspaceSnapshot) -> bool:
+        """Whether surely no file has changed since the snapshot; costs one `lstat` per file. False: one may have."""
+        return (
+            mark.is_certain
+            and mark.folders == self._folders()
+            and all(signature_at(place) == signature for place, signature in mark.signatures.items())
         )
 
-    def shown(self, place: str) -> str:
-        """Returns a path as people read it."""
+    def _folders(self) -> tuple[Path, ...]:
+        return (self._folder, *(Path(os.path.realpath(folder)) for folder in self._added_folders()))
+
+    def display_path(self, place: str) -> str:
+        """Returns a path in the form shown to people."""
         inside = f"{self._folder}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
-    def differences(self, before: WorkspaceMark, after: WorkspaceMark) -> tuple[str, ...]:
-        """Returns the paths of files that differ between two marks."""
+    def differences(self, before: WorkspaceSnapshot, after: WorkspaceSnapshot) -> tuple[str, ...]:
+        """Returns the paths of files that differ between two snapshots."""
         names = {**before.files, **after.files}
         return tuple(
-            self.shown(place) for place in sorted(names) if before.files.get(place) != after.files.get(place)
+            self.display_path(place)
+            for place in sorted(names)
+            if before.files.get(place) != after.files.get(place)
         )
 
-    def _listed(self) -> _Listing | None:
-        repository = find_repository(self._folder)
-        if repository is not None and not repository.is_bare and self._may_ask(repository):
-            return self._listed_by_git(repository)
-        if str(self._folder) == "/" or self._folder == Path(os.path.realpath(self._place.home)):
-            return None
-        return _walk(str(self._folder))
+    def _list_files(self, watched: Sequence[Path]) -> _Listing | None:
+        """Lists the files of all folders; None: one of them cannot be watched."""
+        files: set[str] = set()
+        folders: set[str] | None = set()
+        tops: set[str] = set()
+        for folder in watched:
+            repository = find_repository(folder)
+            if repository is not None and not repository.is_bare and self._may_run_git(repository):
+                top = os.path.realpath(repository.top)
+                if top in tops:
+                    continue
+                tops.add(top)
+                listing = self._list_repository(repository, folder)
+            elif str(folder) == "/" or folder == Path(os.path.realpath(self._undo_config.home)):
+                return None
+            else:
+                listing = _walk_files(str(folder))
+            if listing is None:
+                return None
+            files.update(listing.files)
+            folders = None if folders is None or listing.folders is None else folders.union(listing.folders)
+        return _Listing(files=files, folders=folders)
 
-    def _may_ask(self, repository: Repository) -> bool:
-        return not repository.risky_settings(self._place.home) or self._place.may_ask_git()
+    def _may_run_git(self, repository: Repository) -> bool:
+        return not repository.risky_settings(self._undo_config.home) or self._undo_config.may_ask_git()
 
-    def _listed_by_git(self, repository: Repository) -> _Listing | None:
+    def _list_repository(self, repository: Repository, folder: Path) -> _Listing | None:
         top = os.path.realpath(repository.top)
         names, ignored = (
-            self._ask(repository, top, *_LIST_COMMAND),
-            self._ask(repository, top, *_IGNORED_COMMAND),
+            self._run_git_list(repository, top, *_LIST_COMMAND),
+            self._run_git_list(repository, top, *_IGNORED_COMMAND),
         )
         if names is None or ignored is None:
-            return _walk(str(self._folder))
+            return _walk_files(str(folder))
         found = find_folders(
             top, frozenset(place for place in ignored if not place.startswith(f"{top}/.git/"))
         )
         files: list[str] = []
-        folders = set(found.all) if found is not None else None
+        folders = set(found.folders) if found is not None else None
         for place in names:
             if not os.path.isdir(place) or os.path.islink(place):  # noqa: PTH112, PTH114  (names of any bytes)
                 files.append(place)
-            elif (inner := _walk(place)) is not None:  # a repository inside this one
+            elif (inner := _walk_files(place)) is not None:  # a repository inside this one
                 files += inner.files
                 if folders is not None:
                     folders.update(inner.folders or ())
@@ -157,13 +191,13 @@ class WorkspaceMarks:
                 folders = None
         return _Listing(files=files, folders=folders)
 
-    def _ask(self, repository: Repository, top: str, *words: str) -> list[str] | None:
-        """Returns the paths that git lists; None: it failed."""
+    def _run_git_list(self, repository: Repository, top: str, *words: str) -> list[str] | None:
+        """Returns the paths that a git command lists; None: git failed."""
         command = git_command(
             Path(top),
             *words,
-            repository=repository.configuration(self._place.home),
-            home=self._place.home,
+            repository=repository.configuration(self._undo_config.home),
+            home=self._undo_config.home,
         )
         if command is None:
             return None
@@ -176,8 +210,8 @@ class WorkspaceMarks:
         )
 
 
-def _walk(top: str) -> _Listing | None:
-    """Lists all files outside folders with generated files; None: there are too many."""
+def _walk_files(top: str) -> _Listing | None:
+    """Lists all files of a folder outside folders with generated files; None: there are too many."""
     files: list[str] = []
     folders: list[str] = []
     waiting = [top]
@@ -198,12 +232,12 @@ def _walk(top: str) -> _Listing | None:
     return _Listing(files=files, folders=folders)
 
 
-def _is_young(signature: FileSignature | None, now: float) -> bool:
+def _is_recent(signature: FileSignature | None, now: float) -> bool:
     return signature is not None and now - signature[3] / 1e9 < RECENT_CHANGE_SECONDS
 
 
-def _identity(place: str, stat: os.stat_result, *, is_read: bool) -> str:
-    """Returns a text that is equal as long as content, kind and executable bit are."""
+def _file_identity(place: str, stat: os.stat_result, *, is_read: bool) -> str:
+    """Returns a text that stays equal while a file's content, kind and executable bit do."""
     kind = f"{stat_module.S_IFMT(stat.st_mode):o}{'x' if stat.st_mode & 0o111 else ''}"
     by_time = f"{kind}:{stat.st_size}:{stat.st_mtime_ns}"
     try:
@@ -213,14 +247,14 @@ def _identity(place: str, stat: os.stat_result, *, is_read: bool) -> str:
             return by_time
         content = hashlib.sha256()
         with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
-            while block := file.read(_BLOCK_BYTES):
+            while block := file.read(_READ_BLOCK_BYTES):
                 content.update(block)
     except OSError:
         return by_time
     return f"{kind}:{content.hexdigest()}"
 
 
-def _digest(files: Mapping[str, str], folder: Path) -> str:
+def _files_digest(files: Mapping[str, str], folder: Path) -> str:
     whole = hashlib.sha256()
     for place in sorted(files):
         name = os.path.relpath(place, folder)

@@ -1,5 +1,5 @@
-"""The limits of one helper: counted with its parent's, told to the helper while it works, and kept before each
-request."""
+"""The usage limits of one helper agent: counted with its parent's, announced to the helper while it works, and
+checked before each request."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from app.engine.core.request_budget import LimitReached, RequestBudget, RequestL
 from app.providers.model_stream import AssistantStream
 from app.values.usage import Usage
 
-_NEARLY: Final = 0.8
+_WARNING_SHARE: Final = 0.8
 _MINUTES_TO_END: Final = 0.05
 """The share of its time that a helper has for its last answer."""
 
@@ -22,34 +22,35 @@ class HelperBudget(RequestBudget):
     ) -> None:
         super().__init__(limits, clock=clock)
         self._parent = parent
-        self.is_ending = False
+        self.is_last_request = False
         """Whether only one more request is sent, without tools."""
-        self._has_ended = self._is_told = False
-        self._before = Usage()
+        self._has_ended = self._has_warned = False
+        self._earlier_usage = Usage()
 
     @property
     def seconds_left(self) -> float | None:
-        """The time of whichever limit ends first."""
+        """The seconds until the helper's or its parent's time limit, whichever ends first."""
         left = [one for one in (super().seconds_left, self._parent.seconds_left) if one is not None]
         return min(left, default=None)
 
-    def admit(self, *, is_turn: bool = False) -> None:
-        self._parent.admit()
+    def check_limits(self, *, is_turn: bool = False) -> None:
+        self._parent.check_limits()
         if is_turn and self._has_ended and not self._reached_limit(is_turn=True):
-            self.has_refused = True
-            raise LimitReached("Its limits left room for one last answer, and it called tools instead.")
-        super().admit(is_turn=is_turn)
-        self._has_ended = is_turn and self.is_ending
+            self.has_refused_request = True
+            raise LimitReached("It reached a limit and called tools instead of giving its last answer.")
+        super().check_limits(is_turn=is_turn)
+        self._has_ended = is_turn and self.is_last_request
 
-    def watch(self, stream: AssistantStream) -> AssistantStream:
-        return super().watch(self._parent.watch(stream))
+    def count_usage(self, stream: AssistantStream) -> AssistantStream:
+        return super().count_usage(self._parent.count_usage(stream))
 
-    def word_for_helper(self) -> str:
-        """Returns what the helper is told of its limits after a request, each thing once; mostly empty."""
+    def limit_notice(self) -> str:
+        """Returns a notice for the helper after a request when its limits are nearly used up, each notice only
+        once; mostly empty."""
         used, limits = self.used, self.limits
-        tokens = used.total_tokens, used.total_tokens - self._before.total_tokens
-        cost = used.cost.total, used.cost.total - self._before.cost.total
-        self._before = used
+        tokens = used.total_tokens, used.total_tokens - self._earlier_usage.total_tokens
+        cost = used.cost.total, used.cost.total - self._earlier_usage.cost.total
+        self._earlier_usage = used
         seconds = limits.seconds or 0
         spent = seconds - (super().seconds_left or 0)
         kinds = (
@@ -63,14 +64,14 @@ class HelperBudget(RequestBudget):
         ending = [
             name for name, limit, now, last in reached if now + (last if name != "turns" else 1) >= limit
         ]
-        if ending and not self.is_ending:
-            self.is_ending = self._is_told = True
+        if ending and not self.is_last_request:
+            self.is_last_request = self._has_warned = True
             return (
-                f"Your limit of {ending[0]} is as good as used up. This is your last answer, without tools: say what "
-                "you have found or done, and what is missing."
+                f"Your limit of {ending[0]} is nearly used up. This is your last answer, without tools: "
+                f"say what you have found or done, and what is missing."
             )
-        nearly = [name for name, limit, now, _ in reached if now >= _NEARLY * limit]
-        if nearly and not self._is_told:
-            self._is_told = True
-            return f"You have used {_NEARLY:.0%} of your {nearly[0]}. Come to the end: do only what matters most."
+        nearly = [name for name, limit, now, _ in reached if now >= _WARNING_SHARE * limit]
+        if nearly and not self._has_warned:
+            self._has_warned = True
+            return f"You have used {_WARNING_SHARE:.0%} of your {nearly[0]}. Finish soon: do only what matters most."
         return ""

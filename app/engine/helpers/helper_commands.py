@@ -1,4 +1,4 @@
-"""Commands for helper agents: listing, reading what one does, telling it something, stopping it."""
+"""Session commands for helper agents: listing them, reading one's progress, sending it a message, stopping it."""
 
 from collections.abc import Sequence
 
@@ -8,31 +8,30 @@ from app.engine.helpers.helper_run import HelperRun
 from app.engine.session import Session
 
 
-@session_command(
-    "Helper agents", "Those of this session since it was opened, also ended ones.", answer="helpers"
-)
+@session_command("Helper agents", "All since the session was opened, ended ones included.", answer="helpers")
 async def list_helpers(session: Session) -> Sequence[response_data.HelperInfo]:
-    return [_info(helper) for helper in session.helpers.known()]
+    return [_helper_info(helper) for helper in session.helpers.known_helpers()]
 
 
-@session_command("One helper agent, with what it has done so far and its answer")
+@session_command("One helper agent with its calls and its answer")
 async def get_helper(session: Session, helper_id: str) -> response_data.HelperInfo:
-    return _in_full(session.helpers.get(helper_id))
+    return _helper_details(session.helpers.get(helper_id))
 
 
 @session_command(
-    "Tell a helper something", "It reads it while it works; one that has ended goes on in the background."
+    "Send a message to a helper",
+    "An ended helper continues in the background.",
 )
 async def steer_helper(session: Session, helper_id: str, message: str) -> response_data.HelperInfo:
-    return _info(await session.helpers.tell(helper_id, message))
+    return _helper_info(await session.helpers.send_message(helper_id, message))
 
 
-@session_command("Stop a helper", "Who waits for it gets what it has.", stops=True)
+@session_command("Stop a helper", "The agent gets its unfinished result.", stops=True)
 async def stop_helper(session: Session, helper_id: str) -> response_data.HelperInfo:
-    return _in_full(await session.helpers.end(helper_id))
+    return _helper_details(await session.helpers.stop_helper(helper_id))
 
 
-def _info(helper: HelperRun) -> response_data.HelperInfo:
+def _helper_info(helper: HelperRun) -> response_data.HelperInfo:
     used = helper.budget.used
     info: response_data.HelperInfo = {
         "id": helper.id,
@@ -53,5 +52,5 @@ def _info(helper: HelperRun) -> response_data.HelperInfo:
     return info
 
 
-def _in_full(helper: HelperRun) -> response_data.HelperInfo:
-    return {**_info(helper), "lines": list(helper.lines), "answer": helper.result}
+def _helper_details(helper: HelperRun) -> response_data.HelperInfo:
+    return {**_helper_info(helper), "lines": list(helper.lines), "answer": helper.result}

@@ -1,4 +1,4 @@
-"""What is told of a helper: its result for the agent, and its progress for the card."""
+"""Formats a helper's result for the agent, and its progress for the card."""
 
 from typing import Any
 
@@ -14,12 +14,14 @@ _MAX_RESULT_CHARS = 30_000
 
 
 def helper_result(helper: HelperRun) -> ToolResult:
-    """Returns the result of a helper that has ended."""
+    """Returns the tool result of a helper agent that has ended."""
     text = helper.result
     if len(text) > _MAX_RESULT_CHARS:
         text = f"{text[:_MAX_RESULT_CHARS]}\n[{len(text) - _MAX_RESULT_CHARS:,} more characters are in its session]"
     problem = f"It did not finish: {helper.problem}" if helper.problem else ""
-    notes = filter(None, (problem, helper.remark, helper.delivery, helper_footer(helper, is_exact=True)))
+    notes = filter(
+        None, (problem, helper.start_remark, helper.delivery, helper_footer(helper, is_exact=True))
+    )
     result = text_result(
         "\n".join((text or "(no answer)", *(f"[{note}]" for note in notes))), details=helper_details(helper)
     )
@@ -44,14 +46,15 @@ def helper_details(helper: HelperRun) -> dict[str, Any]:
 
 
 def helper_footer(helper: HelperRun, *, is_exact: bool = False) -> str:
-    """Says what the helper has cost. `is_exact`: for its end, with its time and its session."""
+    """Returns a line with a helper agent's model, turns, tokens and cost. `is_exact`: for its end, with its time
+    and its session."""
     used = helper.budget.used
     file = helper.session_file
     tokens = f"{used.total_tokens:,}" if is_exact else short_tokens(used.total_tokens)
     parts = (
         helper.kind.name if is_exact else "",
         helper.model,
-        "own copy" if helper.is_isolated and not is_exact else "",
+        "separate copy" if helper.is_isolated and not is_exact else "",
         pluralized(helper.budget.turns, "turn"),
         f"{tokens} tokens",
         format_dollars(used.cost.total) if used.cost.total else "",

@@ -1,4 +1,4 @@
-"""One helper: what starts it, what it uses, and how far it has got."""
+"""One helper agent: what starts it, what it uses, and its progress."""
 
 import asyncio
 import time
@@ -28,11 +28,12 @@ HelperState = Literal["waiting", "running", "done", "stopped"]
 
 
 class HelperRefused(UserError):
-    """A helper was not started; the text says why."""
+    """A helper agent was not started or not found; the text says why."""
 
 
 class HelperSession(Protocol):
-    """What a helper's session is used for; `engine.session.Session`."""
+    """The part of a session's interface that running a helper agent needs; implemented by
+    `engine.session.Session`."""
 
     events: EventBus
     queues: Queues
@@ -59,14 +60,14 @@ class HelperSession(Protocol):
 
 
 class HelperStart(msgspec.Struct, frozen=True):
-    """A helper's session, and a remark about its start for the agent that waits for it."""
+    """The session of a started helper agent, and a remark about its start for the agent that waits for it."""
 
     session: HelperSession
-    remark: str = ""
+    note: str = ""
 
 
 class HelperRun(msgspec.Struct, kw_only=True):
-    """One helper, as far as it has got."""
+    """One helper agent with its state, session, usage and result."""
 
     id: str
     kind: HelperKind
@@ -83,15 +84,15 @@ class HelperRun(msgspec.Struct, kw_only=True):
     """The tool that it is using."""
     lines: list[str] = []
     """What it has done so far."""
-    began: float = msgspec.field(default_factory=time.monotonic)
-    ended: float | None = None
+    started_at: float = msgspec.field(default_factory=time.monotonic)
+    ended_at: float | None = None
     session: HelperSession | None = None
     """Its session while it works."""
     copy: IsolatedCopy | None = None
     log: SessionLog | None = None
     """What it has said and done, where that is in no file."""
     session_file: Path | None = None
-    remark: str = ""
+    start_remark: str = ""
     """What the agent that waits for it should know of its start."""
     delivery: str = ""
     """What became of the changes in its copy."""
@@ -99,56 +100,56 @@ class HelperRun(msgspec.Struct, kw_only=True):
     """Its last words."""
     problem: str = ""
     """Why it did not come to its end by itself."""
-    is_unwanted: bool = False
+    is_stopped_by_person: bool = False
     """Whether the person has stopped it."""
     job_id: str | None = None
     work: "asyncio.Future[Any] | None" = None
-    _counted: Usage = Usage()
+    _reported_usage: Usage = Usage()
 
     @property
     def seconds(self) -> float:
-        return (self.ended or time.monotonic()) - self.began
+        return (self.ended_at or time.monotonic()) - self.started_at
 
     @property
     def is_over(self) -> bool:
         return self.state in ("done", "stopped")
 
     @property
-    def name(self) -> str:
+    def label(self) -> str:
         return f"{self.kind.name}: {self.title}"
 
-    def note(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         self.lines.append(one_line(line)[:300])
         del self.lines[: len(self.lines) - _MAX_SHOWN_LINES]
 
-    def start_count(self) -> None:
-        """Counts from nothing, with a new budget."""
-        self._counted = Usage()
+    def reset_usage(self) -> None:
+        """Resets the usage that was reported to the parent, for a new budget."""
+        self._reported_usage = Usage()
 
-    def uncounted(self) -> Usage:
-        """Returns what was used since the last call."""
-        used, before = self.budget.used, self._counted
-        self._counted = used
-        return _difference(used, before)
+    def take_new_usage(self) -> Usage:
+        """Returns what the helper agent used since the last call of this method."""
+        used, before = self.budget.used, self._reported_usage
+        self._reported_usage = used
+        return _usage_difference(used, before)
 
 
 class HelperSource(Protocol):
-    """Finds kinds of helpers, and makes their sessions and copies."""
+    """Finds the kinds of helper agents, and makes helpers' sessions and repository copies."""
 
     def kinds(self) -> HelperKinds: ...
 
     def start(self, helper: HelperRun) -> HelperStart: ...
 
-    async def copy(self, helper: HelperRun) -> IsolatedCopy:
-        """Copies the repository that the session works in. Raises `UserError`."""
+    async def copy_repository(self, helper: HelperRun) -> IsolatedCopy:
+        """Makes a separate copy of the session's repository for a helper agent. Raises `UserError`."""
         ...
 
-    def left(self) -> list[IsolatedCopy]:
-        """Returns the copies of this repository that no process holds. Blocks."""
+    def leftover_copies(self) -> list[IsolatedCopy]:
+        """Returns the copies of the session's repository that no process holds. Blocks."""
         ...
 
 
-def _difference(now: Usage, before: Usage) -> Usage:
+def _usage_difference(now: Usage, before: Usage) -> Usage:
     a, b = now.cost, before.cost
     return Usage(
         input=now.input - before.input,

@@ -1,4 +1,4 @@
-"""The helper agents of a session: each a session of its own, with hard limits, whose cost counts in its parent."""
+"""The helper agents of a session: each a separate session with hard limits, whose cost counts in its parent."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from app.agent.queues import Aside
+from app.agent.queues import AsideMessage
 from app.copies.isolated_copy import IsolatedCopy
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import HelperAnswer
@@ -37,26 +37,27 @@ from tools.amounts import pluralized
 from tools.results import ToolResult
 from tools.text import one_line
 
-_MAX_NAMED = 3
-_MAX_KEPT = 200
+_MAX_NAMED_COPIES = 3
+_MAX_KNOWN_HELPERS = 200
 """Ended helpers that are listed."""
-TELLING = "helper-limits"
-DELIVERY_MESSAGE = "helper-changes"
+LIMITS_MESSAGE_TYPE = "helper-limits"
+DELIVERY_MESSAGE_TYPE = "helper-changes"
 
 
 class HelperTable:
-    """The helpers of one session."""
+    """The helper agents of one session."""
 
     def __init__(self, core: SessionCore, jobs: JobTable, source: HelperSource | None) -> None:
         self._core = core
         self._jobs = jobs
         self._source = source
-        self._known: list[HelperRun] = []
+        self._helpers: list[HelperRun] = []
         """Those that wait, run or have ended, the oldest first."""
-        self._running: list[HelperRun] = []
-        self._changed = asyncio.Condition()
-        self._prompts = -1
-        self._begun = 0
+        self._running_helpers: list[HelperRun] = []
+        self._change_condition = asyncio.Condition()
+        self._prompt = "", 0
+        """The session and the number of the prompt for which helpers were begun."""
+        self._started_since_prompt = 0
         """Helpers begun since the user's last prompt."""
         self._count = 0
         self._is_closed = False
@@ -65,186 +66,190 @@ class HelperTable:
         """The copies whose changes wait to be applied."""
 
     @property
-    def are_possible(self) -> bool:
-        """Whether this session can start helpers, which a helper itself cannot."""
+    def can_start_helpers(self) -> bool:
+        """Whether this session can start helper agents; a helper's own session cannot."""
         return self._source is not None
 
     def kinds(self) -> HelperKinds:
         return self._source.kinds() if self._source is not None else HelperKinds(kinds={})
 
-    def all(self) -> tuple[HelperRun, ...]:
-        """The helpers that wait or run."""
-        return tuple(self._running)
+    def active_helpers(self) -> tuple[HelperRun, ...]:
+        """The helper agents that wait for a slot or run."""
+        return tuple(self._running_helpers)
 
-    def known(self) -> tuple[HelperRun, ...]:
-        """All helpers of this session since it was opened, also those that have ended."""
-        return tuple(self._known)
+    def known_helpers(self) -> tuple[HelperRun, ...]:
+        """All helper agents of this session since it was opened, also those that have ended."""
+        return tuple(self._helpers)
 
     def get(self, helper_id: str) -> HelperRun:
-        """Raises `HelperRefused` when there is none."""
-        for helper in self._known:
+        """Returns the helper agent with this id. Raises `HelperRefused` when there is none."""
+        for helper in self._helpers:
             if helper.id == helper_id:
                 return helper
-        ids = ", ".join(helper.id for helper in self._known)
+        ids = ", ".join(helper.id for helper in self._helpers)
         raise HelperRefused(
             f"There is no helper {helper_id}: {ids or 'none was started'}. /tasks lists them."
         )
 
-    def admit(self, kind: HelperKind, title: str, call_id: str, *, is_isolated: bool = False) -> HelperRun:
-        """Returns a new helper, which has not begun. Raises `HelperRefused`."""
+    def add_helper(
+        self, kind: HelperKind, title: str, call_id: str, *, is_isolated: bool = False
+    ) -> HelperRun:
+        """Adds a helper agent that has not begun. Raises `HelperRefused`."""
         settings = self._settings
-        prompts = self._core.usage_totals.stats.user_messages
-        if prompts != self._prompts:
-            self._prompts, self._begun = prompts, 0
-        if self._begun >= settings.max_per_prompt:
+        prompt = self._core.conversation.log.session_id, self._core.usage_totals.stats.user_messages
+        if prompt != self._prompt:
+            self._prompt, self._started_since_prompt = prompt, 0
+        if self._started_since_prompt >= settings.max_per_prompt:
             raise HelperRefused(
-                f"{self._begun} helpers were started for this prompt already, which is the limit (setting "
-                "task.maxPerPrompt). Do the rest yourself, or tell the person."
+                f"{self._started_since_prompt} helpers were started for this prompt already, which is the limit "
+                "(setting task.maxPerPrompt). Do the rest yourself, or tell the user."
             )
-        self._begun += 1
+        self._started_since_prompt += 1
         self._count += 1
         helper = HelperRun(
             id=f"h{self._count}",
             kind=kind,
             title=title,
             call_id=call_id,
-            budget=self._budget(kind),
+            budget=self._kind_budget(kind),
             is_isolated=is_isolated,
         )
-        self._known.append(helper)
-        del self._known[: len(self._known) - _MAX_KEPT]
-        self._running.append(helper)
+        self._helpers.append(helper)
+        del self._helpers[: len(self._helpers) - _MAX_KNOWN_HELPERS]
+        self._running_helpers.append(helper)
         self._publish(helper)
         return helper
 
-    def begin(
+    def start_helper(
         self, helper: HelperRun, result: Coroutine[Any, Any, ToolResult]
     ) -> "asyncio.Future[ToolResult]":
-        """Starts the work of a helper, which calls `run`; cancelling it stops the helper."""
+        """Starts a helper agent in a task that calls `run`; cancelling the task stops the helper."""
         helper.work = work = asyncio.ensure_future(result)
-        work.add_done_callback(lambda _: self._over(helper))
+        work.add_done_callback(lambda _: self._finish_helper(helper))
         return work
 
-    def _over(self, helper: HelperRun) -> None:
-        if helper in self._running:  # cancelled before it could begin
-            self._running.remove(helper)
-            helper.state, helper.ended = "stopped", time.monotonic()
+    def _finish_helper(self, helper: HelperRun) -> None:
+        if helper in self._running_helpers:  # cancelled before it could begin
+            self._running_helpers.remove(helper)
+            helper.state, helper.ended_at = "stopped", time.monotonic()
             self._publish(helper)
 
     async def run(self, helper: HelperRun, prompt: str) -> HelperRun:
-        """Runs a helper to its end. Cancelling stops it and everything that it has started."""
+        """Runs a helper agent to its end. Cancelling stops the helper and everything that it has started."""
         try:
-            await self._until_its_turn(helper)
-            await self._run(helper, prompt)
+            await self._wait_for_slot(helper)
+            await self._run_session(helper, prompt)
         except BaseException:
             helper.state = "stopped"
             raise
         finally:
-            helper.ended = time.monotonic()
+            helper.ended_at = time.monotonic()
             helper.session = None
-            self._running.remove(helper)
+            self._running_helpers.remove(helper)
             self._publish(helper)
-            async with self._changed:
-                self._changed.notify_all()
+            async with self._change_condition:
+                self._change_condition.notify_all()
         return helper
 
     def stop(self) -> None:
-        """Stops all helpers, those in the background too."""
-        for helper in self.all():
+        """Stops all helper agents, those in the background too."""
+        for helper in self.active_helpers():
             if helper.job_id is not None:
                 self._jobs.kill(helper.job_id, tell=True)
             elif helper.work is not None:
                 helper.work.cancel()
 
-    async def end(self, helper_id: str) -> HelperRun:
-        """Stops one helper; who waits for it gets what it has. Raises `HelperRefused`."""
+    async def stop_helper(self, helper_id: str) -> HelperRun:
+        """Stops one helper agent; a caller that waits for it gets its unfinished result. Raises `HelperRefused`."""
         helper = self.get(helper_id)
-        helper.is_unwanted = not helper.is_over
+        helper.is_stopped_by_person = not helper.is_over
         if helper.session is not None:
-            for job in helper.session.jobs.running():
+            for job in helper.session.jobs.running_jobs():
                 helper.session.jobs.kill(job.id)
             await helper.session.abort()
-        async with self._changed:
-            self._changed.notify_all()
+        async with self._change_condition:
+            self._change_condition.notify_all()
         return helper
 
-    async def tell(self, helper_id: str, text: str) -> HelperRun:
-        """Sends a message to a helper: at once while it works, and otherwise to go on in the background. Raises
-        `UserError`."""
+    async def send_message(self, helper_id: str, text: str) -> HelperRun:
+        """Sends a message to a helper agent: into its run while it works, and otherwise to continue it in the
+        background. Raises `UserError`."""
         helper = self.get(helper_id)
         if helper.session is not None:
             await helper.session.queue("steering", text)
         elif not helper.is_over:
-            raise HelperRefused(f"{helper.id} waits for its turn. Tell it when it works.")
+            raise HelperRefused(f"{helper.id} has not started yet. Send the message when it is running.")
         else:
             self._resume(helper, text)
         return helper
 
     def _resume(self, helper: HelperRun, text: str) -> None:
         if self._source is None or (helper.session_file is None and helper.log is None):
-            raise HelperRefused(f"{helper.id} never began, so it cannot go on. Ask for a new helper.")
-        helper.state, helper.is_unwanted, helper.ended = "waiting", False, None
+            raise HelperRefused(f"{helper.id} never started, so it cannot continue. Start a new helper.")
+        helper.state, helper.is_stopped_by_person, helper.ended_at = "waiting", False, None
         helper.problem = helper.delivery = ""
-        self._running.append(helper)
-        work = self.begin(helper, self._resumed(helper, text))
+        self._running_helpers.append(helper)
+        work = self.start_helper(helper, self._resume_helper(helper, text))
 
         def kill() -> None:
             work.cancel()
 
         helper.job_id = self._jobs.adopt(
             call_id=helper.call_id,
-            title=helper.name,
+            title=helper.label,
             work=work,
             tail=lambda: "\n".join(helper.lines),
             kill=kill,
         )
         self._publish(helper)
 
-    async def _resumed(self, helper: HelperRun, text: str) -> ToolResult:
+    async def _resume_helper(self, helper: HelperRun, text: str) -> ToolResult:
         return helper_result(await self.run(helper, text))
 
-    async def _until_its_turn(self, helper: HelperRun) -> None:
-        async with self._changed:
-            await self._changed.wait_for(
-                lambda: helper.is_unwanted or self._running.index(helper) < self._settings.width
+    async def _wait_for_slot(self, helper: HelperRun) -> None:
+        async with self._change_condition:
+            await self._change_condition.wait_for(
+                lambda: (
+                    helper.is_stopped_by_person or self._running_helpers.index(helper) < self._settings.width
+                )
             )
-        if helper.is_unwanted:
-            raise HelperRefused("The person stopped it before it began.")
+        if helper.is_stopped_by_person:
+            raise HelperRefused("The user stopped it before it started.")
 
-    async def _run(self, helper: HelperRun, prompt: str) -> None:
+    async def _run_session(self, helper: HelperRun, prompt: str) -> None:
         assert self._source is not None
-        helper.budget = self._budget(helper.kind)  # its time begins now
-        helper.start_count()
+        helper.budget = self._kind_budget(helper.kind)  # its time begins now
+        helper.reset_usage()
         if helper.is_isolated and helper.copy is not None:
-            self.copies.take_back(helper.copy)
+            self.copies.withdraw_changes(helper.copy)
         elif helper.is_isolated:
-            helper.copy = await self._source.copy(helper)
+            helper.copy = await self._source.copy_repository(helper)
         try:
             started = self._source.start(helper)
         except BaseException:
             self._deliver_soon(helper, is_told=False)
             raise
-        session, helper.remark = started.session, started.remark
-        helper.state, helper.began, helper.session = "running", time.monotonic(), session
+        session, helper.start_remark = started.session, started.note
+        helper.state, helper.started_at, helper.session = "running", time.monotonic(), session
         helper.model = session.model.key if session.model is not None else ""
-        session.tools.withhold(
-            lambda tools: tuple(tools) if helper.budget.is_ending else (),
+        session.tools.add_withhold_rule(
+            lambda tools: tuple(tools) if helper.budget.is_last_request else (),
             still_answers=True,  # the calls of the answer before
         )
         leave = session.subscribe(lambda event: self._on_helper_event(helper, event))
         self._publish(helper)
         is_whole = False
         try:
-            await self._prompts_until_content(helper, session, prompt)
+            await self._prompt_until_hooks_accept(helper, session, prompt)
             is_whole = True
         except TimeoutError:
-            helper.budget.run_out()
+            helper.budget.note_time_over()
             is_whole = True
         finally:
             helper.session_file = session.log.path
             helper.log = session.log if session.log.path is None else None
-            helper.result = _last_words(session.messages)
-            ending = asyncio.ensure_future(self._end(session))
+            helper.result = _last_text(session.messages)
+            ending = asyncio.ensure_future(self._end_helper_session(session))
             try:
                 await asyncio.shield(ending)
             finally:
@@ -252,12 +257,14 @@ class HelperTable:
                 leave()
                 delivering = self._deliver_soon(helper, is_told=not is_whole)
         await asyncio.shield(delivering)
-        helper.problem = _problem(helper, session.last_answer)
+        helper.problem = _failure_reason(helper, session.last_answer)
         helper.state = "stopped" if helper.problem else "done"
         helper.on_change(helper)
 
-    async def _prompts_until_content(self, helper: HelperRun, session: HelperSession, prompt: str) -> None:
-        """Prompts the helper, and again as long as hooks send it on."""
+    async def _prompt_until_hooks_accept(
+        self, helper: HelperRun, session: HelperSession, prompt: str
+    ) -> None:
+        """Prompts a helper agent, and again as long as hooks ask for more work."""
         times_continued = 0
         next_prompt: str | None = prompt
         while next_prompt is not None:
@@ -267,7 +274,7 @@ class HelperTable:
                 while await session.jobs.wait_for_all():
                     await session.wait_until_idle()
             last = session.last_answer
-            if helper.is_unwanted or last is None or last.stop_reason in ("aborted", "error"):
+            if helper.is_stopped_by_person or last is None or last.stop_reason in ("aborted", "error"):
                 return
             answer = HelperAnswer(
                 kind=helper.kind.name,
@@ -279,49 +286,50 @@ class HelperTable:
             next_prompt = await self._core.hooks.before_helper_settles(answer)
             times_continued += 1
 
-    async def _end(self, session: HelperSession) -> None:
+    async def _end_helper_session(self, session: HelperSession) -> None:
         await session.abort()
         await session.close()
 
     def _deliver_soon(self, helper: HelperRun, *, is_told: bool) -> "asyncio.Future[None]":
-        """Stages what the helper has changed in its copy, also when the agent no longer waits for it. `is_told`: the
-        agent reads of it with the next prompt."""
-        delivering = asyncio.ensure_future(self._deliver(helper, is_told=is_told))
+        """Stages what a helper agent has changed in its copy, also when the agent no longer waits for it.
+        `is_told`: the agent reads of it with the next prompt."""
+        copy = helper.copy
+        delivering = asyncio.ensure_future(self._deliver_result(helper, copy, is_told=is_told))
         self._deliveries.add(delivering)
-        delivering.add_done_callback(self._deliveries.discard)
+
+        def end(delivering: "asyncio.Future[None]") -> None:
+            self._deliveries.discard(delivering)
+            if copy is not None and (self._is_closed or delivering.cancelled()):
+                copy.release()  # it is offered at the next start
+
+        delivering.add_done_callback(end)
         return delivering
 
-    async def _deliver(self, helper: HelperRun, *, is_told: bool) -> None:
-        copy = helper.copy
-        if copy is None:
+    async def _deliver_result(self, helper: HelperRun, copy: IsolatedCopy | None, *, is_told: bool) -> None:
+        if copy is None or self._is_closed:
             return
-        if self._is_closed:
-            copy.release()
-            return
-        try:
-            helper.delivery = await self.copies.deliver(copy)
-        except asyncio.CancelledError:
-            copy.release()  # it is offered at the next start
-            raise
-        if copy not in self.copies.waiting:
+        helper.delivery = await self.copies.stage_changes(copy)
+        if copy not in self.copies.waiting_copies:
             helper.copy = None
         elif is_told:
-            self._tell_later(f"The helper {helper.name} was stopped. {helper.delivery}")
+            self._queue_notice(f"The helper {helper.label} was stopped. {helper.delivery}")
 
-    async def offer_left(self) -> str:
-        """Stages again what helpers of this session had changed when bayou ended. Returns a notice about those of other
-        sessions in this repository, which can be continued."""
+    async def offer_leftover_changes(self) -> str:
+        """Stages again what helper agents of this session had changed when bayou ended. Returns a notice about
+        those of other sessions in this repository, which can be continued."""
         if self._source is None or not self._core.workspace.has_local_files:
             return ""
-        self.copies.let_go()
+        self.copies.release_copies()
         own, others = self._core.conversation.log.path, list[IsolatedCopy]()
-        for copy in await asyncio.to_thread(self._source.left):
+        for copy in await asyncio.to_thread(self._source.leftover_copies):
             if copy.session not in (None, own):
                 others.append(copy)
                 continue
-            told = await self.copies.deliver(copy)
-            if copy in self.copies.waiting:
-                self._tell_later(f"The helper “{copy.record.title}” had ended with an earlier bayou. {told}")
+            told = await self.copies.stage_changes(copy)
+            if copy in self.copies.waiting_copies:
+                self._queue_notice(
+                    f"The helper “{copy.record.title}” ended together with an earlier run of bayou. {told}"
+                )
         for copy in others:
             copy.release()
         if not others:
@@ -331,19 +339,20 @@ class HelperTable:
         )
         return (
             f"Changes of {pluralized(len(others), 'helper')} wait in other sessions: "
-            f"{', '.join(f'“{one_line(copy.record.title)}”' for copy in others[:_MAX_NAMED])}. "
-            f"Continue {', '.join(list(sessions)[:_MAX_NAMED])} (/resume) to apply or discard them."
+            f"{', '.join(f'“{one_line(copy.record.title)}”' for copy in others[:_MAX_NAMED_COPIES])}. "
+            f"Continue {', '.join(list(sessions)[:_MAX_NAMED_COPIES])} (/resume) to apply or discard them."
         )
 
-    def _tell_later(self, text: str) -> None:
-        self._core.queues.hold_for_next_turn(CustomMessage(custom_type=DELIVERY_MESSAGE, content=text))
+    def _queue_notice(self, text: str) -> None:
+        self._core.queues.hold_for_next_prompt(CustomMessage(custom_type=DELIVERY_MESSAGE_TYPE, content=text))
 
     def close(self) -> None:
-        """Ends with the session: copies that were not delivered are offered at the next start."""
+        """Stops the helper agents with the session; copies whose changes were not delivered are offered at the
+        next start."""
         self._is_closed = True
         for delivering in tuple(self._deliveries):
             delivering.cancel()
-        self.copies.let_go()
+        self.copies.release_copies()
 
     def _on_helper_event(self, helper: HelperRun, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.answer is not None:
@@ -351,14 +360,14 @@ class HelperTable:
             return
         if isinstance(event, ToolExecutionStart):
             helper.current = event.tool_name
-            helper.note(f"{event.tool_name} {_subject(event.args)}")
+            helper.add_line(f"{event.tool_name} {_first_argument_text(event.args)}")
         elif isinstance(event, ToolExecutionEnd):
             helper.current = ""
         elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
             self._count_usage(helper, None, event.message)
-            self._tell_limits(helper, event.message)
+            self._send_limit_notice(helper, event.message)
             if event.message.text.strip() and event.message.tool_calls:
-                helper.note(event.message.text.strip())
+                helper.add_line(event.message.text.strip())
         else:
             return
         helper.on_change(helper)
@@ -366,8 +375,8 @@ class HelperTable:
     def _count_usage(
         self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None
     ) -> None:
-        """Records in the parent's session what the helper has used since the last time."""
-        used = helper.uncounted()
+        """Records in the parent's session what a helper agent has used since the last time."""
+        used = helper.take_new_usage()
         log = self._core.conversation.log
         if (not used.total_tokens and not used.cost.total) or log.is_read_only:
             return
@@ -375,22 +384,24 @@ class HelperTable:
         if message is not None:
             provider, name = message.provider, message.model
         entry = UsageEntry(
-            parent_id=None, kind=TASK_USAGE, provider=provider, model=name, usage=used, note=helper.title
+            parent_id=None, kind=TASK_USAGE_KIND, provider=provider, model=name, usage=used, note=helper.title
         )
         try:
-            stored = self._core.conversation.record_state(entry)
+            stored = self._core.conversation.record_entry(entry)
         except SessionWriteError:
             return  # the run reports it, with advice
         self._event_bus.publish_now(EntryAppended(entry=stored))
 
-    def _tell_limits(self, helper: HelperRun, answer: AssistantMessage) -> None:
-        """Tells a helper that goes on how much of its limits is left."""
+    def _send_limit_notice(self, helper: HelperRun, answer: AssistantMessage) -> None:
+        """Tells a helper agent that continues how much of its limits is left."""
         session = helper.session
-        if session is None or not answer.tool_calls or not (words := helper.budget.word_for_helper()):
+        if session is None or not answer.tool_calls or not (words := helper.budget.limit_notice()):
             return
-        session.queues.add_aside(Aside(message=CustomMessage(custom_type=TELLING, content=words)))
-        if helper.budget.is_ending:
-            session.tools.changed()
+        session.queues.add_aside(
+            AsideMessage(message=CustomMessage(custom_type=LIMITS_MESSAGE_TYPE, content=words))
+        )
+        if helper.budget.is_last_request:
+            session.tools.recompute_active()
 
     def _publish(self, helper: HelperRun) -> None:
         self._event_bus.publish_now(
@@ -414,7 +425,7 @@ class HelperTable:
         return self._core.options.effective_settings.settings.task
 
     def limits_of(self, kind: HelperKind) -> RequestLimits:
-        """Returns the limits of a helper of this kind: the settings', where the kind has none that are lower."""
+        """Returns the usage limits of a kind of helper agent: the settings', where the kind has no lower ones."""
         settings = self._settings
         return RequestLimits(
             turns=min(kind.max_turns or settings.max_turns, settings.max_turns),
@@ -423,30 +434,30 @@ class HelperTable:
             seconds=60 * min(kind.max_minutes or settings.max_minutes, settings.max_minutes),
         )
 
-    def _budget(self, kind: HelperKind) -> HelperBudget:
+    def _kind_budget(self, kind: HelperKind) -> HelperBudget:
         return HelperBudget(self.limits_of(kind), self._core.budget)
 
 
-TASK_USAGE = "task"
+TASK_USAGE_KIND = "task"
 """The kind of entries that count a helper's requests, which its own session counts too."""
 
 
-def _last_words(messages: tuple[Message, ...]) -> str:
-    """Returns the last text that the helper has written."""
+def _last_text(messages: tuple[Message, ...]) -> str:
+    """Returns the last text that a helper agent has written."""
     texts = (one.text.strip() for one in reversed(messages) if isinstance(one, AssistantMessage))
     return next(filter(None, texts), "")
 
 
-def _problem(helper: HelperRun, last: AssistantMessage | None) -> str:
+def _failure_reason(helper: HelperRun, last: AssistantMessage | None) -> str:
     if helper.budget.has_run_out:
-        return "Its time is over (setting task.maxMinutes)."
+        return "Its time limit was reached (setting task.maxMinutes)."
     if last is None or last.stop_reason == "aborted":
         return "It was stopped before it had an answer."
     return (last.error_message or "Its last request failed.") if last.stop_reason == "error" else ""
 
 
 def _named_question(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:
-    """Returns the question with the helper's name, as the parent's user sees it."""
+    """Returns a helper agent's question with the helper's name, as the parent's user sees it."""
     approval = event.approval
     if approval is not None:
         call_id = f"{helper.call_id}/{approval.tool_call_id}"
@@ -454,7 +465,7 @@ def _named_question(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:
     return msgspec.structs.replace(event, title=f"{helper.kind.name}: {event.title or ''}", approval=approval)
 
 
-def _subject(arguments: Any) -> str:
+def _first_argument_text(arguments: Any) -> str:
     given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
     texts = [str(value) for value in given.values() if isinstance(value, str | int) and str(value)]
     return texts[0] if texts else ""

@@ -47,28 +47,29 @@ def task_tool(helpers: HelperTable) -> Tool:
     async def run(arguments: TaskArguments, context: ToolContext) -> ToolResult:
         prompt = arguments.prompt.strip()
         if not prompt:
-            raise ToolError("The task is empty. Say in prompt what the helper is to do.")
+            raise ToolError("The task is empty. Describe the helper's task in prompt.")
         if len(prompt) > _MAX_PROMPT_CHARS:
             raise ToolError(
                 f"The task is longer than {_MAX_PROMPT_CHARS:,} characters. Name files instead of their text."
             )
-        kind = _kind(helpers, arguments.agent)
+        kind = _find_kind(helpers, arguments.agent)
         title = one_line(arguments.title or prompt.split("\n", 1)[0])[:_MAX_TITLE_CHARS]
         try:
-            helper = helpers.admit(kind, title, context.call_id, is_isolated=arguments.isolated)
+            helper = helpers.add_helper(kind, title, context.call_id, is_isolated=arguments.isolated)
         except UserError as problem:
             raise ToolError(str(problem)) from None
         helper.on_change = lambda helper: context.progress(helper_progress(helper))
-        work = helpers.begin(helper, _result(helpers, helper, prompt))
-        return await _until_background(helper, work, context, goes_on=not arguments.wait)
+        work = helpers.start_helper(helper, _run_helper(helpers, helper, prompt))
+        return await _wait_or_background(helper, work, context, goes_on=not arguments.wait)
 
     return Tool(
         name="task",
         description=(
-            "Give a separate piece of work to a helper agent with a context of its own; its last message is the "
-            "result. Worth it for wide searches, reviews, and independent pieces at the same time (several calls in "
-            "one answer); otherwise do it yourself. Helpers have your permissions at most and hard limits, and start "
-            f"no helpers. Kinds:\n{_listed(helpers)}"
+            "Give a separate piece of work to a helper agent with its own context; its last message is the "
+            "result. Use it for wide searches, reviews, and independent pieces at the same time (several "
+            "calls in one answer); otherwise do it yourself. Helpers have your permissions at most and "
+            "hard limits, and start "
+            f"no helpers. Kinds:\n{_list_kinds(helpers)}"
         ),
         schema=schema_of(TaskArguments),
         arguments=TaskArguments,
@@ -76,20 +77,20 @@ def task_tool(helpers: HelperTable) -> Tool:
         is_for_helpers=False,
         prepare=_repair_arguments,
         run=run,
-        show=_show,
+        show=_task_card,
         snippet="Give a piece of work to a helper agent",
         is_read_only=True,
     )
 
 
-def _listed(helpers: HelperTable) -> str:
+def _list_kinds(helpers: HelperTable) -> str:
     kinds = list(helpers.kinds().kinds.values())
     shown = [f"- {kind.name}: {kind.description}" if kind.description else f"- {kind.name}" for kind in kinds]
     more = len(shown) - _MAX_LISTED_KINDS
     return "\n".join([*shown[:_MAX_LISTED_KINDS], *([f"- and {more} more"] if more > 0 else [])])
 
 
-def _kind(helpers: HelperTable, name: str) -> HelperKind:
+def _find_kind(helpers: HelperTable, name: str) -> HelperKind:
     found = helpers.kinds()
     kind = found.kinds.get(name)
     if kind is None:
@@ -100,7 +101,7 @@ def _kind(helpers: HelperTable, name: str) -> HelperKind:
     return kind
 
 
-async def _result(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolResult:
+async def _run_helper(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolResult:
     try:
         await helpers.run(helper, prompt)
     except UserError as problem:
@@ -108,10 +109,10 @@ async def _result(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolR
     return helper_result(helper)
 
 
-async def _until_background(
+async def _wait_or_background(
     helper: HelperRun, work: "asyncio.Future[ToolResult]", context: ToolContext, *, goes_on: bool
 ) -> ToolResult:
-    """Returns the result, or what the model reads where the helper goes on as a background job."""
+    """Returns a helper agent's result, or a text for the model when the helper continues as a background job."""
 
     def kill() -> None:
         work.cancel()
@@ -128,8 +129,8 @@ async def _until_background(
                 )
                 helper.on_change = lambda helper: None
                 return text_result(
-                    f"Background {helper.job_id}: the helper {helper.kind.name} works on it. Its result arrives by "
-                    "itself when it ends; go on with other work and do not poll.",
+                    f"Background {helper.job_id}: the helper {helper.kind.name} works on it. Its result is "
+                    f"delivered when it ends; continue with other work and do not poll.",
                     details=helper_details(helper),
                 )
             await asyncio.wait({work}, timeout=_POLL_SECONDS)
@@ -141,7 +142,7 @@ async def _until_background(
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Accepts the names of other agents."""
+    """Renames arguments of the `task` tool that other coding agents call differently."""
     mended = dict(arguments)
     for other, name in (
         ("subagent_type", "agent"),
@@ -160,7 +161,7 @@ def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     return mended
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _task_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     agent = str(arguments.get("agent") or "general")
     title = str(arguments.get("title") or str(arguments.get("prompt") or "").split("\n", 1)[0])
     details = (result.details or {}) if result is not None else {}

@@ -14,11 +14,11 @@ from app.values.user_errors import UserError
 from tools.results import ToolResult
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
-RESULT_MESSAGE = "background-result"
+RESULT_MESSAGE_TYPE = "background-result"
 
 
 class JobOrigin(msgspec.Struct, frozen=True):
-    """Where a job was started: only there its result means something."""
+    """The session and entry where a background job was started; only there its result means something."""
 
     session_id: str = ""
     entry_id: str | None = None
@@ -29,24 +29,24 @@ class BackgroundJob(msgspec.Struct, kw_only=True):
     id: str
     title: str
     call_id: str
-    started: float
+    started_at: float
     origin: JobOrigin = JobOrigin()
     is_lost: bool = False
-    """Whether the job was left with its session, so that its end is told to nobody."""
-    is_held: bool = False
+    """Whether the job's session was closed, so that its end is not reported."""
+    is_report_held: bool = False
     """Whether the end waits until the user is back on the branch that started the job."""
     state: JobState = "running"
     result: ToolResult | None = None
-    ended: float | None = None
+    ended_at: float | None = None
     is_pinned: bool = False
     """Whether the job goes on when the session is left; it ends with the program all the same."""
-    is_told: bool = False
+    is_reported: bool = False
     """Whether the agent has been told of the job's end."""
-    awaited: int = 0
+    waiting_calls: int = 0
     """Number of the agent's calls that wait for the job's end, and will report it."""
     tail: Callable[[], str]
     kill: Callable[[], None]
-    look: Callable[[], Awaitable[list[str]]] | None = None
+    take_warnings: Callable[[], Awaitable[list[str]]] | None = None
     """Returns warnings about what the job did since the last check."""
     task: asyncio.Task[None] | None = None
     """The task that waits for the work and then reports to the agent."""
@@ -56,17 +56,17 @@ class BackgroundJob(msgspec.Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
-        return (self.ended or time.monotonic()) - self.started
+        return (self.ended_at or time.monotonic()) - self.started_at
 
 
 class UnknownJob(UserError, KeyError):
-    """There is no job of that name. Extensions catch it as a `KeyError`."""
+    """There is no background job of that name. Extensions catch it as a `KeyError`."""
 
     __str__ = Exception.__str__
 
 
 class JobTable:
-    """The jobs of one session; a `tools.base.JobHost`."""
+    """The background jobs of one session; a `tools.base.JobHost`."""
 
     def __init__(
         self,
@@ -87,11 +87,11 @@ class JobTable:
         self._record_lost = record_lost
         self._record_missing = record_missing
         self._origin = origin
-        self._is_here = is_here
+        self._is_on_branch = is_here
         self._publish_now = publish_now
         self.is_waited_for = is_waited_for
         self._jobs: dict[str, BackgroundJob] = {}
-        self._count = 0
+        self._job_count = 0
 
     def adopt(
         self,
@@ -103,34 +103,39 @@ class JobTable:
         kill: Callable[[], None],
         look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
-        self._count += 1
+        self._job_count += 1
         job = BackgroundJob(
-            id=f"job{self._count}",
+            id=f"job{self._job_count}",
             title=title,
             call_id=call_id,
-            started=time.monotonic(),
+            started_at=time.monotonic(),
             origin=self._origin(),
             tail=tail,
             kill=kill,
-            look=look,
+            take_warnings=look,
         )
         self._jobs[job.id] = job
-        job.task = asyncio.ensure_future(self._follow(job, work))
-        self._changed(job)
+        job.task = asyncio.ensure_future(self._watch_work(job, work))
+        self._publish_change(job)
         return job.id
 
     def all(self) -> tuple[BackgroundJob, ...]:
         return tuple(self._jobs.values())
 
-    def running(self) -> tuple[BackgroundJob, ...]:
+    def running_jobs(self) -> tuple[BackgroundJob, ...]:
         return tuple(job for job in self._jobs.values() if job.state == "running")
 
-    async def looked_at(self) -> list[str]:
+    async def take_warnings(self) -> list[str]:
         """Returns warnings about what running jobs did since the last check."""
-        return [note for job in self.running() if job.look is not None for note in await job.look()]
+        return [
+            note
+            for job in self.running_jobs()
+            if job.take_warnings is not None
+            for note in await job.take_warnings()
+        ]
 
     def get(self, job_id: str) -> BackgroundJob:
-        """Raises `UnknownJob` when there is none."""
+        """Returns the background job with this id. Raises `UnknownJob` when there is none."""
         try:
             return self._jobs[job_id]
         except KeyError:
@@ -138,23 +143,23 @@ class JobTable:
             raise UnknownJob(f"There is no job {job_id}: {jobs}. /jobs lists jobs.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> BackgroundJob:
-        """Ends a job. `tell`: the agent hears of it with the next prompt, because the user ended it."""
+        """Ends a background job. `tell`: the agent learns of it with the next prompt, because the user ended it."""
         job = self.get(job_id)
         if job.state == "running":
             job.state = "killed"
-            job.is_told = not tell
+            job.is_reported = not tell
             job.kill()
         return job
 
-    def pin(self, job_id: str, is_pinned: bool = True) -> BackgroundJob:
-        """Sets whether the job goes on when the session is left."""
+    def set_pinned(self, job_id: str, is_pinned: bool = True) -> BackgroundJob:
+        """Sets whether a background job continues when the session is left."""
         job = self.get(job_id)
         job.is_pinned = is_pinned
-        self._changed(job)
+        self._publish_change(job)
         return job
 
     async def wait(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
-        """Waits until the job has ended or `timeout` seconds have passed; its state tells which."""
+        """Waits until the background job has ended or `timeout` seconds have passed; its state tells which."""
         job = self.get(job_id)
         try:
             await asyncio.wait_for(job.has_ended.wait(), timeout)
@@ -163,35 +168,36 @@ class JobTable:
         return job
 
     async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
-        """Waits like `wait`, for a call of the agent: its result reports the end, so that no message is sent."""
+        """Waits for a background job like `wait`, for a call of the agent: the call's result reports the end, so
+        that no message is sent."""
         job = self.get(job_id)
-        job.awaited += 1
+        job.waiting_calls += 1
         try:
             await self.wait(job_id, timeout)
         except asyncio.CancelledError:
             if job.has_ended.is_set():  # the job ended at the same moment, and the call does not report it
-                job.task = asyncio.ensure_future(self._report(job))
+                job.task = asyncio.ensure_future(self._report_end_to_agent(job))
             raise
         finally:
-            job.awaited -= 1
+            job.waiting_calls -= 1
         return job
 
     async def wait_for_all(self) -> bool:
-        """Waits until the agent gets the ends of all running jobs. Returns False if there were none."""
+        """Waits until the ends of all running jobs are reported to the agent. Returns False if there were none."""
         open_ones = [job for job in self._jobs.values() if not job.is_delivered.is_set()]
         for job in open_ones:
             await job.is_delivered.wait()
         return bool(open_ones)
 
     async def close(self, *, keep_pinned: bool = False) -> None:
-        """Ends the jobs with the session."""
-        ending = [job for job in self.running() if not (keep_pinned and job.is_pinned)]
+        """Ends the background jobs with the session."""
+        ending = [job for job in self.running_jobs() if not (keep_pinned and job.is_pinned)]
         for job in ending:
             self.kill(job.id)
         if ending:
             await asyncio.wait([asyncio.ensure_future(job.has_ended.wait()) for job in ending], timeout=5)
         for job in ending:
-            if self._is_here(job.origin):
+            if self._is_on_branch(job.origin):
                 self._record_lost(job)
         for job in self._jobs.values():
             if keep_pinned and job.is_pinned:
@@ -200,49 +206,52 @@ class JobTable:
             if job.task is not None:
                 job.task.cancel()  # the job's end is not reported any more
 
-    def arrive(self) -> None:
-        """Follows the user to another branch or session: delivers what was held for it, and records what is lost."""
+    def load_from_branch(self) -> None:
+        """Follows the user to another branch or session: delivers job results that were held for it, and records
+        which jobs are lost."""
         for job in self._jobs.values():
-            if job.is_held and self._is_here(job.origin):
-                job.is_held = False
-                job.task = asyncio.ensure_future(self._report(job))
-        here = {job.call_id for job in self._jobs.values() if not job.is_lost and self._is_here(job.origin)}
+            if job.is_report_held and self._is_on_branch(job.origin):
+                job.is_report_held = False
+                job.task = asyncio.ensure_future(self._report_end_to_agent(job))
+        here = {
+            job.call_id for job in self._jobs.values() if not job.is_lost and self._is_on_branch(job.origin)
+        }
         self._record_missing(here)
 
-    async def _follow(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
+    async def _watch_work(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
         try:
             job.result = await work
         except asyncio.CancelledError:
             job.result = failed_result("Job cancelled")
             if (task := asyncio.current_task()) is not None and task.cancelling():
-                self._end(job)  # the session was closed, so the end needs no report
+                self._end_job(job)  # the session was closed, so the end needs no report
                 job.is_delivered.set()
                 raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
             job.result = failed_result(str(problem) or type(problem).__name__)
-        self._end(job)
-        if job.is_told or job.awaited:
+        self._end_job(job)
+        if job.is_reported or job.waiting_calls:
             job.is_delivered.set()
         else:
-            await self._report(job)
+            await self._report_end_to_agent(job)
 
-    def _end(self, job: BackgroundJob) -> None:
-        job.ended = time.monotonic()
+    def _end_job(self, job: BackgroundJob) -> None:
+        job.ended_at = time.monotonic()
         if job.state != "killed":
             job.state = "failed" if job.result is None or job.result.is_error else "done"
         job.has_ended.set()
-        self._changed(job)
+        self._publish_change(job)
 
-    async def _report(self, job: BackgroundJob) -> None:
+    async def _report_end_to_agent(self, job: BackgroundJob) -> None:
         try:
             is_delivered = await self._tell_agent(job)
         finally:
             job.is_delivered.set()
         if is_delivered:
             job.state = "delivered"
-            self._changed(job)
+            self._publish_change(job)
 
-    def _changed(self, job: BackgroundJob) -> None:
+    def _publish_change(self, job: BackgroundJob) -> None:
         self._publish_now(
             JobChanged(job_id=job.id, title=job.title, state=job.state, tool_call_id=job.call_id)
         )

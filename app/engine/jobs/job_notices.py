@@ -11,19 +11,19 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.core.session_core import SessionCore
 from app.engine.core.session_options import SessionOptions
-from app.engine.jobs.background_jobs import RESULT_MESSAGE, BackgroundJob, JobOrigin, JobTable
+from app.engine.jobs.background_jobs import RESULT_MESSAGE_TYPE, BackgroundJob, JobOrigin, JobTable
 from app.values.content import Text
 from app.values.messages import CustomMessage, Message, ToolResultMessage
 from tools.arguments import text_detail
 from tools.patterns import late
 from tools.text import one_line
 
-_TOLD_END: Final = late(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
+_REPORTED_JOB_PATTERN: Final = late(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
 """A job that a list of jobs in a result names as ended."""
 
 
-def job_table(core: SessionCore, send: SendMessage) -> JobTable:
-    """Returns the job table of a session; ended jobs are reported to the agent."""
+def make_job_table(core: SessionCore, send: SendMessage) -> JobTable:
+    """Builds the job table of a session, which reports ended jobs to the agent."""
     conversation = core.conversation
 
     def origin() -> JobOrigin:
@@ -36,10 +36,14 @@ def job_table(core: SessionCore, send: SendMessage) -> JobTable:
         return entry_id is None or log.common_ancestor(entry_id, log.leaf_id) == entry_id
 
     results = JobNotices(
-        send=send, deliveries=core.deliveries, options=core.options, event_bus=core.event_bus, is_here=is_here
+        send=send,
+        deliveries=core.deliveries,
+        options=core.options,
+        event_bus=core.event_bus,
+        is_on_branch=is_here,
     )
     return JobTable(
-        results.tell,
+        results.deliver_result,
         core.event_bus.publish_now,
         record_lost=lambda job: _record_lost_job(conversation, job.id, job.title, job.call_id),
         record_missing=lambda expected: _record_missing(conversation, expected),
@@ -50,72 +54,72 @@ def job_table(core: SessionCore, send: SendMessage) -> JobTable:
 
 
 def _record_lost_job(conversation: Conversation, job_id: str, title: str, call_id: str) -> None:
-    """Records that a job has no result and will have none, so that a resumed agent does not wait."""
+    """Records that a background job has no result and will have none, so that a resumed agent does not wait."""
     if conversation.log.is_read_only:
         return
-    conversation.record(
+    conversation.record_message(
         CustomMessage(
-            custom_type=RESULT_MESSAGE,
-            content=f"Background {job_id} ({title}) was ended when the session was left. It has no result, and "
-            "none will come; start it again if it is still needed.",
-            details={"jobId": job_id, "title": title, "state": "killed", "toolCallId": call_id},
+            custom_type=RESULT_MESSAGE_TYPE,
+            content=f"Background {job_id} ({title}) was stopped when the session was closed, so it has "
+            "no result. Start it again if you still need it.",
+            details={"jobId": job_id, "title": title, "state": "lost", "toolCallId": call_id},
         )
     )
 
 
 def _record_missing(conversation: Conversation, expected: Collection[str]) -> None:
-    """Records the same of jobs that this branch announces and nothing will report, as after a crash."""
-    for result in _announced(conversation.messages):
+    """Records that jobs have no result that this branch announces and nothing will report, as after a crash."""
+    for result in _announced_results(conversation.messages):
         if result.tool_call_id not in expected:
             job_id = text_detail(result.details, "jobId")
-            first = _text_of(result).partition("\n")[0]
+            first = _result_text(result).partition("\n")[0]
             title = one_line(first.removeprefix(f"Background job {job_id} started: "))
             _record_lost_job(conversation, job_id, title, result.tool_call_id)
 
 
-def _announced(messages: Sequence[Message]) -> list[ToolResultMessage]:
-    """Returns the results of calls that began a job whose end no later message tells."""
+def _announced_results(messages: Sequence[Message]) -> list[ToolResultMessage]:
+    """Returns the results of tool calls that started a background job whose end no later message reports."""
     open_jobs: dict[str, ToolResultMessage] = {}
     for message in messages:
-        if isinstance(message, CustomMessage) and message.custom_type == RESULT_MESSAGE:
+        if isinstance(message, CustomMessage) and message.custom_type == RESULT_MESSAGE_TYPE:
             open_jobs.pop(text_detail(message.details, "jobId"), None)
         elif isinstance(message, ToolResultMessage):
             job_id = text_detail(message.details, "jobId")
             if job_id:
                 open_jobs[job_id] = message
             elif open_jobs:
-                for ended in _TOLD_END.finditer(_text_of(message)):
+                for ended in _REPORTED_JOB_PATTERN.finditer(_result_text(message)):
                     open_jobs.pop(ended[1], None)
     return list(open_jobs.values())
 
 
-def _text_of(message: ToolResultMessage) -> str:
+def _result_text(message: ToolResultMessage) -> str:
     return "\n".join(part.text for part in message.content if isinstance(part, Text))
 
 
 class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
-    """Sends the ends of jobs to the agent."""
+    """Sends the results of ended background jobs to the agent."""
 
     send: SendMessage
     deliveries: MessageDeliveries
     options: SessionOptions
     event_bus: EventBus
-    is_here: Callable[[JobOrigin], bool]
+    is_on_branch: Callable[[JobOrigin], bool]
 
-    async def tell(self, job: BackgroundJob) -> bool:
-        """Sends the job's result to the agent; returns True if a request delivered it, False if none will.
-
-        A job that the user ended starts no run: it is reported with the next prompt."""
-        if not self.is_here(job.origin):
-            job.is_held = True
+    async def deliver_result(self, job: BackgroundJob) -> bool:
+        """Sends a background job's result to the agent; returns True if a request delivered it, False if none
+        will. A job that the user ended starts no run: it is reported with the next prompt."""
+        if not self.is_on_branch(job.origin):
+            job.is_report_held = True
             self.event_bus.notify(
-                f"{job.id} ({job.title}) has ended: {job.state}. It was started on another branch or in another "
+                f"{job.id} ({job.title}) has ended: {job.state}. It was started on another branch or in "
+                f"another "
                 "session; the agent gets its result when you go back there (/tree, /resume).",
             )
             return False
         result = job.result
         message = CustomMessage(
-            custom_type=RESULT_MESSAGE,
+            custom_type=RESULT_MESSAGE_TYPE,
             content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
             details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
         )

@@ -36,21 +36,21 @@ def jobs_tool(table: JobTable) -> Tool:
             table.kill(job.id)
             await table.wait(job.id, 5)
         elif arguments.action in ("pin", "unpin"):
-            table.pin(job.id, arguments.action == "pin")
-        return text_result(f"{describe_job(job)}\n{_output(job)}")
+            table.set_pinned(job.id, arguments.action == "pin")
+        return text_result(f"{describe_job(job)}\n{_job_output(job)}")
 
     return Tool(
         name="jobs",
         description=(
-            "Look at background jobs: list them, show the end of one's output, wait for one (timeout in "
-            "seconds), kill one, or pin one so that it outlives this session. The end of a job is told to you "
-            "by itself; do not poll."
+            "Manage background jobs: list them, show the end of one's output, wait for one (timeout in "
+            "seconds), kill one, or pin one so that it outlives this session. You get a message when a job "
+            "ends; do not poll."
         ),
         schema=schema_of(JobsArguments),
         arguments=JobsArguments,
         effects=no_effects,
         run=run,
-        show=_show,
+        show=_jobs_card,
         snippet="Look at, wait for or end background jobs",
         is_read_only=True,
         is_active=False,
@@ -63,13 +63,13 @@ def describe_job(job: BackgroundJob) -> str:
     return f"{job.id}  {state}  {job.seconds:.0f}s  {job.title}"
 
 
-def _output(job: BackgroundJob) -> str:
+def _job_output(job: BackgroundJob) -> str:
     if job.result is not None:
         return job.result.text
     return "\n".join(job.tail().splitlines()[-_TAIL_LINES:]) or "(no output yet)"
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _jobs_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = " ".join(str(arguments[key]) for key in ("action", "job") if arguments.get(key))
     blocks = (TextBlock(text=result.text, tail=True),) if result else ()
     return Card(title="jobs", subject=subject or "list", blocks=blocks)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @session_command(
     "MCP servers with their tools and states",
-    "As far as is known: none is contacted.",
+    "Connects to none of them.",
     answer="servers",
 )
 async def get_mcp_servers(session: Session) -> Sequence[ServerView]:
@@ -66,7 +66,7 @@ _FAILURE_TIPS = (
         ("no such file", "not found", "enoent"),
         "Check that the program is installed and that its folder is in PATH.",
     ),
-    (("permission denied", "eacces"), "The program may not be executed: check its permissions."),
+    (("permission denied", "eacces"), "The program is not executable: check its permissions."),
     (("cannot be reached", "refused"), "Check that the server is running and that the address is right."),
     (
         ("did not answer", "does not answer", "timed out"),
@@ -82,22 +82,22 @@ _FAILURE_TIPS = (
 
 
 class ServerChanges:
-    """Writes changes to the file that configures a server and applies them at once; signs in and out."""
+    """Writes changes of an MCP server to the file that configures it and applies them at once; signs in and out."""
 
     def __init__(self, servers: McpServers) -> None:
         self._servers = servers
 
     def config(self, name: str) -> "ServerConfig":
-        return self._server(name).config
+        return self._managed_server(name).config
 
     def enable(self, name: str, is_on: bool) -> str:
-        """Enables or disables a server; returns a sentence about it."""
+        """Enables or disables an MCP server; returns a sentence about it."""
         config = self.config(name)
         self._servers.set_enabled(name, is_on)
         word = "enabled" if is_on else "disabled"
         return f'Server "{config.name}" is {word}{self._write_setting(config, "enabled", is_on)}.'
 
-    def expose(self, name: str, exposure: "Exposure") -> str:
+    def set_exposure(self, name: str, exposure: "Exposure") -> str:
         config = self.config(name)
         self._servers.set_exposure(name, exposure)
         kept = self._write_setting(config, "exposure", exposure)
@@ -117,14 +117,14 @@ class ServerChanges:
         own = user_servers_file(self._server_sources.paths)
         if config.file != own and (wish := name_in_file(own, config.name)) is not None:
             remove_server(own, wish)
-        self._servers.follow()
+        self._servers.reload_configuration()
         return f'Removed "{config.name}" from {config.file}.'
 
     async def sign_in(self, name: str, ui: "SignInUi") -> str:
-        """Signs the user in, then connects with the new credentials."""
+        """Signs the user in to an MCP server, then connects with the new credentials."""
         from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (heavy)
 
-        life = self._server(name)
+        life = self._managed_server(name)
         if life.config.url is None:
             raise UserError(f'"{life.config.name}" is a program on this machine, so it needs no sign-in.')
         if not life.is_usable:
@@ -132,15 +132,15 @@ class ServerChanges:
         await load_sdk()
         from app.mcp.http_transport import sign_in_with_browser  # noqa: PLC0415  (behind the SDK)
 
-        config = await self._resolved(life.config)
-        told = await sign_in_with_browser(config, self._sign_ins, ui, self._server_sources.proxy())
+        config = await self._resolve_config(life.config)
+        told = await sign_in_with_browser(config, self._token_store, ui, self._server_sources.proxy())
         await life.restart()
         return told
 
     async def sign_out(self, name: str) -> str:
-        life = self._server(name)
-        config = await self._resolved(life.config)
-        found = self._sign_ins.forget(config.name, config.url or "")
+        life = self._managed_server(name)
+        config = await self._resolve_config(life.config)
+        found = self._token_store.remove_sign_in(config.name, config.url or "")
         await life.restart()
         return f'Signed out of "{config.name}".' if found else f'You were not signed in to "{config.name}".'
 
@@ -149,41 +149,42 @@ class ServerChanges:
         if config.url is None:
             return False
         try:
-            resolved = await self._resolved(config)
-            return self._sign_ins.of(config.name, resolved.url or "") is not None
+            resolved = await self._resolve_config(config)
+            return self._token_store.load_sign_in(config.name, resolved.url or "") is not None
         except UserError:
             return False
 
     @property
     def _server_sources(self) -> ServerSources:
-        assert self._servers.found_in is not None  # without a file there would be no server to name
-        return self._servers.found_in
+        assert self._servers.server_sources is not None  # without a file there would be no server to name
+        return self._servers.server_sources
 
-    async def _resolved(self, config: "ServerConfig") -> "ServerConfig":
-        """Returns the configuration with the values of its variables."""
-        from app.mcp.server_config import ServerValues  # noqa: PLC0415  (few sign in)
+    async def _resolve_config(self, config: "ServerConfig") -> "ServerConfig":
+        """Returns an MCP server's configuration with the values of its variables."""
+        from app.mcp.server_config import ServerValueResolver  # noqa: PLC0415  (few sign in)
 
-        return await ServerValues(self._server_sources.env).resolved(config)
+        return await ServerValueResolver(self._server_sources.env).resolve(config)
 
     @property
-    def _sign_ins(self) -> "TokenStore":
+    def _token_store(self) -> "TokenStore":
         from app.mcp.token_store import token_store_of  # noqa: PLC0415  (as above)
 
         return token_store_of(self._server_sources.paths)
 
     def _write_setting(self, config: "ServerConfig", key: str, value: object) -> str:
-        """Writes a setting and returns the file; a server without a file is changed for this session."""
+        """Writes a setting of an MCP server and returns the file; a server without a file is changed for this
+        session."""
         from app.mcp.server_config import set_server_option  # noqa: PLC0415  (few change servers)
 
         try:
             file = set_server_option(self._server_sources.paths, config, key, value)
         except UserError as problem:
             return f" for this session only ({problem})"
-        self._servers.follow()
+        self._servers.reload_configuration()
         return f" ({file})"
 
-    def _server(self, name: str) -> "ManagedServer":
-        return self._servers.hub_for(name).server(name)
+    def _managed_server(self, name: str) -> "ManagedServer":
+        return self._servers.registry_for(name).server(name)
 
 
 async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
@@ -202,19 +203,19 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
         case "test":
             return await test_server(servers, name)
         case "enable" | "disable":
-            return servers.changes.enable(name, verb == "enable")
+            return servers.persistent_changes.enable(name, verb == "enable")
         case "restart":
             view = await servers.restart(name)
             return f'Server "{view.name}" was stopped; it starts again on next use.'
         case "login":
             if ui is None:
                 raise UserError(f"Signing in needs a terminal. Run: bayou mcp login {name}")
-            told = await servers.changes.sign_in(name, ui)
+            told = await servers.persistent_changes.sign_in(name, ui)
             return f"{told}\n{await test_server(servers, name)}"
         case "logout":
-            return await servers.changes.sign_out(name)
+            return await servers.persistent_changes.sign_out(name)
         case "remove":
-            return servers.changes.remove(name)
+            return servers.persistent_changes.remove(name)
         case _:
             view = servers.server(name)
             said = "\n".join(view.stderr) or "The server has no log output yet."
@@ -222,7 +223,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
 
 
 def list_servers(servers: McpServers) -> str:
-    """Returns one line for each server, and the errors in the files."""
+    """Returns one line for each MCP server, and the errors in the configuration files."""
     views = servers.servers()
     if not views and not servers.problems:
         return (
@@ -236,11 +237,11 @@ def list_servers(servers: McpServers) -> str:
 
 def server_line(view: ServerView, wide: int = 0) -> str:
     reason = f"  {one_line(view.reason)}" if view.reason else ""
-    suggested_rules = f"  {offered_text(view)}" if view.tools else ""
+    suggested_rules = f"  {offered_tools_text(view)}" if view.tools else ""
     return f"{view.name:{wide}}  {view.state:9}{suggested_rules}{reason}  ({view.origin})"
 
 
-def offered_text(view: ServerView) -> str:
+def offered_tools_text(view: ServerView) -> str:
     parts = [pluralized(len(view.tools), "tool")] if view.tools else []
     parts += [pluralized(view.prompt_count, "prompt")] if view.prompt_count else []
     parts += [pluralized(view.resource_count, "resource")] if view.resource_count else []
@@ -248,23 +249,23 @@ def offered_text(view: ServerView) -> str:
 
 
 async def test_server(servers: McpServers, name: str) -> str:
-    """Returns a sentence about a successful connection. Raises `UserError` with the failure and advice."""
+    """Connects to an MCP server and returns a sentence about it. Raises `UserError` with the failure and advice."""
     try:
         view = await servers.test(name)
     except UserError as problem:
         text = str(problem)
         if text.startswith("Server "):
             raise
-        raise UserError(failure_text(name, text)) from None
+        raise UserError(connection_failure_text(name, text)) from None
     lines = [f'✓ Successfully connected to "{view.name}"']
     lines += [f"  {view.version}"] if view.version else []
-    lines.append(f"  {offered_text(view) or 'no tools'}")
+    lines.append(f"  {offered_tools_text(view) or 'no tools'}")
     if 0 < len(view.tools) <= _MAX_SHOWN_NAMES:
         lines.append(f"  {', '.join(one_line(tool.name) for tool in view.tools)}")
     return "\n".join(lines)
 
 
-def failure_text(name: str, why: str) -> str:
+def connection_failure_text(name: str, why: str) -> str:
     text = why.lower()
     tip = next((tip for words, tip in _FAILURE_TIPS if any(word in text for word in words)), "")
     told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'

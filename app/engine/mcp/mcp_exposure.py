@@ -17,6 +17,7 @@ from app.mcp.server_registry import ExposureSettings, ServerRegistry, configured
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
 from app.values.mcp_servers import ExposureDecision
+from app.values.wire import convert
 from tools.base import Tool
 
 EXPOSURE_ENTRY_TYPE = "bayou.mcp"
@@ -27,13 +28,13 @@ MCP_TOOLS_OWNER = "mcp"
 
 
 def exposure_options(options: SessionOptions) -> ExposureSettings:
-    """Returns the settings about exposure."""
+    """Returns the settings that decide which MCP tools are declared to the model."""
     settings = options.effective_settings.settings.mcp
     return ExposureSettings(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
 
 
 class McpExposure:
-    """Declares the tools of a session's servers to the model."""
+    """Declares the tools of a session's MCP servers to the model."""
 
     def __init__(
         self,
@@ -48,8 +49,8 @@ class McpExposure:
         options: SessionOptions,
     ) -> None:
         """`is_on`: whether servers are used at all. `choice`: the tools chosen by command line and settings."""
-        self._hub = hub
-        self._is_on = is_on
+        self._registry = hub
+        self._is_enabled = is_on
         self._choice = choice
         self._conversation = conversation
         self._toolbox = toolbox
@@ -58,115 +59,120 @@ class McpExposure:
         self._options = options
         self._tools = McpTools(hub)
         self._section: Mapping[str, str] = {}
-        self._declared: set[str] = set()
+        self._declared_tools: set[str] = set()
         self._ignores_stored = False
         """Whether the user chose another exposure after the decision was stored."""
-        for tool in self._tools.own():
+        for tool in self._tools.gateway_tools():
             toolbox.register(tool, owner=MCP_TOOLS_OWNER)
-        own = {tool.name for tool in self._tools.own()}
-        toolbox.withhold(lambda tools: () if self._section and is_on() else own)
-        options.effective_settings.subscribe(lambda before: self._set_section(self._section))
-        toolbox.reach(self._searchable_tools)
-        toolbox.choose(choice())
+        own = {tool.name for tool in self._tools.gateway_tools()}
+        toolbox.add_withhold_rule(lambda tools: () if self._section and is_on() else own)
+        options.effective_settings.subscribe(lambda before: self._set_prompt_sections(self._section))
+        toolbox.add_unlisted_source(self._searchable_tools)
+        toolbox.choose_tools(choice())
 
-    def draft(self) -> None:
-        """Makes the prompt's section follow the known servers until the exposure is decided."""
-        if not self._hub.is_decided:
-            self._set_section(servers_section(self._hub))
+    def follow_servers(self) -> None:
+        """Keeps the prompt's section about MCP servers up to date until the exposure is decided."""
+        if not self._registry.is_decided:
+            self._set_prompt_sections(servers_section(self._registry))
 
     async def before_prompt(self) -> None:
-        """Decides the exposure with the first prompt; it stays for the session."""
-        hub = self._hub
+        """Decides with the first prompt which MCP tools are declared; the decision stays for the session."""
+        hub = self._registry
         hub.connect_new_servers()
         if not hub.is_decided:
             wishes = exposure_options(self._options)
-            await hub.met(
+            await hub.wait_for_first_contact(
                 FIRST_PROMPT_TIMEOUT, lambda life: configured_exposure(life.config, wishes) == "direct"
             )
-            self._decide()
-        self.declare()
+            self._decide_exposures()
+        self.update_toolbox()
 
     def reset_decision(self) -> None:
-        """Decides again with the next prompt, since the user chose another exposure."""
+        """Makes the next prompt decide again which MCP tools are declared, since the user chose another exposure."""
         self._ignores_stored = True
-        self._hub.reset_decision()
+        self._registry.reset_decision()
 
-    def declare(self) -> None:
-        """Updates the toolbox to the tools that are declared one by one."""
-        wanted = {tool.name: tool for tool in self._tools.direct()} if self._is_on() else {}
-        known = {tool.name: tool for tool in self._toolbox.all() if tool.name in self._declared}
-        for name in self._declared - wanted.keys():
+    def update_toolbox(self) -> None:
+        """Updates the toolbox to the MCP tools that are declared one by one."""
+        wanted = {tool.name: tool for tool in self._tools.direct_tools()} if self._is_enabled() else {}
+        known = {tool.name: tool for tool in self._toolbox.all_tools() if tool.name in self._declared_tools}
+        for name in self._declared_tools - wanted.keys():
             self._toolbox.unregister(name)
         for name, tool in wanted.items():
             if known.get(name) != tool:
-                if name in self._declared:
+                if name in self._declared_tools:
                     self._toolbox.unregister(name)
                 self._toolbox.register(tool, owner=MCP_TOOLS_OWNER)
-        if self._declared != wanted.keys():
-            self._toolbox.choose(self._choice())
-        self._declared = set(wanted)
+        if self._declared_tools != wanted.keys():
+            self._toolbox.choose_tools(self._choice())
+        self._declared_tools = set(wanted)
 
-    def _decide(self) -> None:
+    def _decide_exposures(self) -> None:
         kept = stored_exposure(self._conversation)
-        decided = self._hub.decide(None if self._ignores_stored else kept)
+        decided = self._registry.decide_exposures(None if self._ignores_stored else kept)
         self._ignores_stored = False
-        self._set_section(servers_section(self._hub))
+        self._set_prompt_sections(servers_section(self._registry))
         if decided != kept and (entry := store_exposure(self._conversation, decided)) is not None:
             self._event_bus.publish_now(EntryAppended(entry=entry))
-        self.declare()
+        self.update_toolbox()
 
-    def _set_section(self, servers_section: Mapping[str, str]) -> None:
-        """Sets the prompt section and the tools that come with it."""
+    def _set_prompt_sections(self, servers_section: Mapping[str, str]) -> None:
+        """Sets the prompt sections about MCP servers and the tools that come with them."""
         for name in self._section:
             self._requests.add_section(name, None)
         self._section = servers_section
-        for name, text in servers_section.items() if self._is_on() else ():
+        for name, text in servers_section.items() if self._is_enabled() else ():
             self._requests.add_section(name, text)
-        self._toolbox.changed()
+        self._toolbox.recompute_active()
 
     def _searchable_tools(self) -> Mapping[str, Tool]:
-        if not self._is_on():
+        if not self._is_enabled():
             return {}
-        return self._tools.reachable() if SEARCH in self._toolbox.active() else self._tools.readers()
+        return (
+            self._tools.callable_tools()
+            if SEARCH in self._toolbox.active_tools()
+            else self._tools.resource_readers()
+        )
 
 
 def stored_exposure(conversation: Conversation) -> ExposureDecision | None:
-    """Returns the last decision in the session's file, on any branch; None where it cannot be decoded."""
+    """Returns the last decision on MCP tools in the session's file, on any branch; None where it cannot be
+    decoded."""
     for entry in reversed(conversation.log.entries):
         if isinstance(entry, CustomEntry) and entry.custom_type == EXPOSURE_ENTRY_TYPE:
             try:
-                return msgspec.convert(entry.data, ExposureDecision)
+                return convert(entry.data, ExposureDecision)
             except msgspec.ValidationError:
                 return None
     return None
 
 
 def store_exposure(conversation: Conversation, decided: ExposureDecision) -> Entry | None:
-    """Records the decision; returns None where the session is read-only."""
+    """Records the decision which MCP tools are declared; returns None where the session is read-only."""
     if conversation.log.is_read_only:
         return None
-    return conversation.note(EXPOSURE_ENTRY_TYPE, msgspec.to_builtins(decided))
+    return conversation.record_custom_entry(EXPOSURE_ENTRY_TYPE, msgspec.to_builtins(decided))
 
 
 SERVERS_SECTION = "mcp_servers"
-_HEAD = "MCP servers whose tools are found with mcp_search and called with mcp_call:"
+_SECTION_HEADING = "MCP servers whose tools are found with mcp_search and called with mcp_call:"
 
 
 def servers_section(hub: ServerRegistry) -> dict[str, str]:
-    """Returns the prompt's section about servers: a line each, unchanged for the whole session."""
+    """Returns the system prompt's section about MCP servers: a line each, unchanged for the whole session."""
     lines = [
         f"- {life.config.name}{f': {line}' if (line := server_summary(life)) else ''}"
-        for life in hub.usable
-        if hub.reach(life) != "hidden" and is_searched(hub, life.config.name)
+        for life in hub.usable_servers
+        if hub.exposure_of(life) != "hidden" and needs_search(hub, life.config.name)
     ]
-    return {SERVERS_SECTION: "\n".join((_HEAD, *lines))} if lines else {}
+    return {SERVERS_SECTION: "\n".join((_SECTION_HEADING, *lines))} if lines else {}
 
 
-def is_searched(hub: ServerRegistry, name: str) -> bool:
-    """Whether a server has something that only a search finds: tools, resources, or unknown contents."""
+def needs_search(hub: ServerRegistry, name: str) -> bool:
+    """Whether an MCP server has something that only a search finds: tools, resources, or unknown contents."""
     life = hub.server(name)
     if life.manifest is None:
         return True
     if life.manifest.resources or life.manifest.templates:
         return True
-    return any(entry.reach == "search" for entry in hub.entries().values() if entry.life is life)
+    return any(entry.reach == "search" for entry in hub.all_tools().values() if entry.managed_server is life)

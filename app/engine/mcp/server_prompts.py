@@ -22,9 +22,11 @@ from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
 from tools.text import escape_controls
 
-_PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
-_RESOURCE = re.compile(r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)")
-_NAMED_ARGUMENT = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
+_PROMPT_PATTERN = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
+_RESOURCE_PATTERN = re.compile(
+    r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)"
+)
+_NAMED_ARGUMENT_PATTERN = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 _MAX_RESOURCE_CHARACTERS = 50_000
 """Maximum characters of one resource; the model can read on with `mcp_resource`."""
 _MAX_RESOURCES = 20
@@ -38,32 +40,33 @@ class ServerPrompts:
         self._servers = servers
         self._ask = ask
 
-    async def meant(self, words: PromptInput) -> PromptInput:
-        """Expands server prompts and resources in the input; returns other input unchanged. Raises `UserError`."""
+    async def expand_prompt(self, words: PromptInput) -> PromptInput:
+        """Expands MCP prompts and resources in the user's input; returns other input unchanged. Raises
+        `UserError`."""
         prompt = self._find_prompt(words.text)
         if prompt is not None:
             words = await self._expand_prompt(words, *prompt)
-        return await self._with_resources(words)
+        return await self._attach_resources(words)
 
     def _find_prompt(self, text: str) -> tuple[PromptView, str] | None:
-        found = _PROMPT.fullmatch(text.strip()) if text.startswith("/") else None
-        hub = self._servers.hub() if found is not None else None
+        found = _PROMPT_PATTERN.fullmatch(text.strip()) if text.startswith("/") else None
+        hub = self._servers.registry() if found is not None else None
         if found is None or hub is None:
             return None
         key = server_key(found["server"])
-        for prompt in hub.prompts():
+        for prompt in hub.prompt_views():
             if server_key(prompt.server) == key and prompt.name == found["name"]:
                 return prompt, found["rest"] or ""
         return None
 
     async def _expand_prompt(self, words: PromptInput, prompt: PromptView, text: str) -> PromptInput:
-        arguments = arguments_of(prompt, text)
+        arguments = parse_arguments(prompt, text)
         missing = [name for name in prompt.required if not arguments.get(name)]
         if missing:
             arguments |= await self._ask_missing(prompt, missing)
-        hub = self._servers.hub()
+        hub = self._servers.registry()
         assert hub is not None
-        answer = await hub.server(prompt.server).prompt(prompt.name, arguments)
+        answer = await hub.server(prompt.server).get_prompt(prompt.name, arguments)
         text, images = prompt_from_messages(prompt.server, answer)
         if not text.strip() and not images:
             raise RequestRefused(
@@ -72,7 +75,7 @@ class ServerPrompts:
         return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
 
     async def _ask_missing(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
-        """Asks the user for the missing arguments."""
+        """Asks the user for the missing arguments of an MCP prompt."""
         command = f"/{prompt.server}:{prompt.name}"
         schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
         message = f"{command} needs arguments. {prompt.description}".strip()
@@ -83,14 +86,14 @@ class ServerPrompts:
             raise RequestRefused(f"{command} needs {', '.join(missing)}. Usage: {command} {usage}")
         return {str(name): str(value) for name, value in cast("dict[str, Any]", content).items()}
 
-    async def _with_resources(self, words: PromptInput) -> PromptInput:
-        hub = self._servers.hub() if "@" in words.text and ":" in words.text else None
+    async def _attach_resources(self, words: PromptInput) -> PromptInput:
+        hub = self._servers.registry() if "@" in words.text and ":" in words.text else None
         if hub is None:
             return words
-        known = {life.config.key: life for life in hub.usable}
+        known = {life.config.key: life for life in hub.usable_servers}
         wanted = {
             (server_key(found["server"]), found["uri"].rstrip(".,;)"))
-            for found in _RESOURCE.finditer(words.text)
+            for found in _RESOURCE_PATTERN.finditer(words.text)
             if server_key(found["server"]) in known
         }
         if len(wanted) > _MAX_RESOURCES:
@@ -101,8 +104,8 @@ class ServerPrompts:
         parts, images = [words.text], [*words.images]
         for key, uri in sorted(wanted):
             life = known[key]
-            answer = await life.read(uri)
-            for text, image in _contents(answer.get("contents")):
+            answer = await life.read_resource(uri)
+            for text, image in _resource_contents(answer.get("contents")):
                 if image is not None:
                     images.append(image)
                 else:
@@ -112,9 +115,9 @@ class ServerPrompts:
         return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
 
 
-def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
-    """Parses the arguments: `name=value` by name, other words in order, the last one taking the rest. Raises
-    `UserError`."""
+def parse_arguments(prompt: PromptView, text: str) -> dict[str, str]:
+    """Parses the arguments of an MCP prompt: `name=value` by name, other words in order, the last one taking the
+    rest. Raises `UserError`."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -122,7 +125,7 @@ def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
     named: dict[str, str] = {}
     loose: list[str] = []
     for word in words:
-        found = _NAMED_ARGUMENT.fullmatch(word)
+        found = _NAMED_ARGUMENT_PATTERN.fullmatch(word)
         if found is not None and found[1] in prompt.arguments:
             named[found[1]] = found[2]
         else:
@@ -145,33 +148,33 @@ def prompt_from_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, t
     listed = answer.get("messages")
     messages: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
     for message in messages:
-        content = _table(_table(message).get("content"))
-        role = _table(message).get("role")
+        content = _as_object(_as_object(message).get("content"))
+        role = _as_object(message).get("role")
         match content.get("type"):
             case "text":
-                text = _clean(content.get("text"))
+                text = _clean_text(content.get("text"))
                 parts.append(text if role == "user" else f"(An earlier answer was:)\n{text}")
             case "image":
-                images.extend(_image(content.get("data"), content.get("mimeType")))
+                images.extend(_decoded_images(content.get("data"), content.get("mimeType")))
             case "resource":
-                for text, image in _contents([content.get("resource")]):
+                for text, image in _resource_contents([content.get("resource")]):
                     if image is not None:
                         images.append(image)
                     else:
                         parts.append(f'<resource server="{server}">\n{text}\n</resource>')
             case "resource_link":
-                parts.append(f"@{server}:{_clean(content.get('uri'))}")
+                parts.append(f"@{server}:{_clean_text(content.get('uri'))}")
             case _:
-                parts.append(f"[{server} sent {_clean(content.get('type'))[:40]}, which cannot be said]")
+                parts.append(f"[{server} sent {_clean_text(content.get('type'))[:40]}, which cannot be said]")
     return "\n\n".join(filter(None, parts)), tuple(images)
 
 
-def _contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
+def _resource_contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
     contents: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
     for each in contents:
-        one = _table(each)
+        one = _as_object(each)
         if isinstance(one.get("text"), str):
-            text = _clean(one["text"])
+            text = _clean_text(one["text"])
             cut = (
                 f"\n[{len(text) - _MAX_RESOURCE_CHARACTERS:,} more characters are left out]"
                 if len(text) > _MAX_RESOURCE_CHARACTERS
@@ -179,14 +182,14 @@ def _contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
             )
             yield text[:_MAX_RESOURCE_CHARACTERS] + cut, None
             continue
-        images = list(_image(one.get("blob"), one.get("mimeType")))
+        images = list(_decoded_images(one.get("blob"), one.get("mimeType")))
         if images:
             yield "", images[0]
         else:
-            yield f"[{_clean(one.get('mimeType')) or 'bytes'}, which cannot be shown]", None
+            yield f"[{_clean_text(one.get('mimeType')) or 'bytes'}, which cannot be shown]", None
 
 
-def _image(data: Any, kind: Any) -> Iterator[Image]:
+def _decoded_images(data: Any, kind: Any) -> Iterator[Image]:
     if kind in _IMAGE_TYPES and isinstance(data, str):
         try:
             base64.b64decode(data, validate=True)
@@ -195,16 +198,16 @@ def _image(data: Any, kind: Any) -> Iterator[Image]:
         yield Image(data=data, mime_type=kind)
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _as_object(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _clean(text: Any) -> str:
+def _clean_text(text: Any) -> str:
     return escape_controls(text) if isinstance(text, str) else ""
 
 
 class ServerQuestions:
-    """The questions of a session's servers."""
+    """Answers the questions that a session's MCP servers ask."""
 
     def __init__(self, forms: FormQuestions, event_bus: EventBus) -> None:
         self._forms = forms
@@ -212,12 +215,13 @@ class ServerQuestions:
         self._reported: set[str] = set()
 
     async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Returns the result of `elicitation/create`."""
+        """Asks the user a question of an MCP server and returns the result of `elicitation/create`."""
         form = elicitation_form(server, params)
         if not self._forms.can_ask and server not in self._reported:
             self._reported.add(server)
             self._event_bus.warn(
-                f"The MCP server {server} asked a question that needs a person; it was declined automatically."
+                f"The MCP server {server} asked a question that only the user can answer; it was declined "
+                f"automatically."
             )
         reply = await self._forms.ask(form)
         if reply.action != "accept" or form.url:

@@ -21,7 +21,7 @@ from app.engine.secrets.session_mask import SessionMask
 from app.resources.paths import Paths
 from app.values.mcp_servers import McpServersChange, McpServerState, PromptView, ServerView
 from app.values.user_errors import UserError
-from tools.files.watched import WatchedFiles
+from tools.files.watched_files import WatchedFiles
 from tools.text import one_line
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _PUBLISH_DELAY = 0.05
 """Seconds within which changes are published as one event."""
 
-Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
-Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+MakeRemoteTransport = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
+AnswerElicitation = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that no file defines."""
+    """An MCP server that no file defines: an extension or the client added it."""
 
     entry: Mapping[str, Any]
     origin: Literal["extension", "client"] = "extension"
@@ -53,22 +53,22 @@ class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where servers are configured, and what they receive."""
+    """Where MCP servers are configured, and what they receive."""
 
     paths: Paths
-    files: Callable[[], Sequence[Path]]
+    config_files: Callable[[], Sequence[Path]]
     """The files that may configure servers."""
-    find: Callable[[Mapping[str, ProjectServer]], "ConfiguredServers"]
+    find_servers: Callable[[Mapping[str, ProjectServer]], "ConfiguredServers"]
     """Finds the servers of the files and those added by extensions or the client."""
-    choice: Callable[[], ToolChoice] = ToolChoice
+    tool_choice: Callable[[], ToolChoice] = ToolChoice
     """The tools chosen by command line and settings."""
     env: Mapping[str, str] = os.environ
-    remote: Remote | None = None
+    remote: MakeRemoteTransport | None = None
     proxy: Callable[[], str | None] = lambda: None
 
 
 class McpServers:
-    """The servers of one session. Methods that contact a server raise `UserError` on failure."""
+    """The MCP servers of one session. Methods that contact a server raise `UserError` on failure."""
 
     def __init__(
         self,
@@ -81,14 +81,14 @@ class McpServers:
     ) -> None:
         self._core = core
         self._forms = forms
-        self._places = self.found_in = places
+        self._places = self.server_sources = places
         self._requests = requests
         self._permissions = permits
         self._masking = masking
         self._event_bus = core.event_bus
         self._options = core.options
         self._questions: ServerQuestions | None = None
-        self._hub: ServerRegistry | None = None
+        self._registry: ServerRegistry | None = None
         self._exposure: McpExposure | None = None
         self._added_servers: dict[str, ProjectServer] = {}
         self._user_choices: dict[str, dict[str, Any]] = {}
@@ -101,91 +101,95 @@ class McpServers:
         self._publish_timer: asyncio.TimerHandle | None = None
         self.files = _watched_files(places)
         """The files that may configure servers, watched while none does."""
-        self.may_be_there = places is not None and _has_config_file(places)
+        self.may_have_servers = places is not None and _has_config_file(places)
         """Whether a prompt has to check for servers, because files or extensions may name some."""
 
     @property
     def is_on(self) -> bool:
         return self._places is not None and self._options.effective_settings.settings.mcp.enabled
 
-    def hub(self) -> "ServerRegistry | None":
-        """Returns the hub, reading the files the first time; None where there are no servers."""
+    def registry(self) -> "ServerRegistry | None":
+        """Returns the registry of MCP servers, reading the files the first time; None where there are no servers."""
         if not self.is_on:
             return None
         places = self._places
-        if self._hub is None and places is not None and (self._added_servers or _has_config_file(places)):
-            self._make(places)
-        elif self._hub is not None and self._is_stale:
-            self._attach_hub(self._hub)
-        return self._hub
+        if (
+            self._registry is None
+            and places is not None
+            and (self._added_servers or _has_config_file(places))
+        ):
+            self._make_registry(places)
+        elif self._registry is not None and self._is_stale:
+            self._configure_registry(self._registry)
+        return self._registry
 
-    def hub_for(self, name: str) -> "ServerRegistry":
-        """Returns the hub for a named server. Raises `UserError` where there are none."""
-        hub = self.hub()
+    def registry_for(self, name: str) -> "ServerRegistry":
+        """Returns the registry for a named MCP server. Raises `UserError` where there are no servers."""
+        hub = self.registry()
         if hub is None:
             raise UserError(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
         return hub
 
     # Beginning
 
-    def begin(self) -> None:
-        """Connects new servers, after the first paint or with the first prompt."""
-        hub = self.hub()
+    def connect_new(self) -> None:
+        """Connects new MCP servers, after the first paint or with the first prompt."""
+        hub = self.registry()
         if hub is not None:
             hub.connect_new_servers()
 
     async def before_prompt(self) -> None:
-        """Decides with the first prompt how servers are exposed."""
-        if self.hub() is not None and self._exposure is not None:
+        """Decides with the first prompt how MCP servers are exposed to the model."""
+        if self.registry() is not None and self._exposure is not None:
             await self._exposure.before_prompt()
         elif self._exposure is not None:
-            self._exposure.declare()
+            self._exposure.update_toolbox()
 
-    async def meant(self, words: PromptInput) -> PromptInput:
-        """Expands the server prompts and resources in the input. Raises `UserError`."""
-        if self.hub() is None:
+    async def expand_prompt(self, words: PromptInput) -> PromptInput:
+        """Expands the MCP prompts and resources in the user's input. Raises `UserError`."""
+        if self.registry() is None:
             return words
         from app.engine.mcp.server_prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
 
-        return await ServerPrompts(self, self._elicit).meant(words)
+        return await ServerPrompts(self, self._elicit).expand_prompt(words)
 
-    def follow(self) -> None:
-        """Reloads the configuration after files, trust or extensions changed; unchanged servers stay
-        connected."""
+    def reload_configuration(self) -> None:
+        """Reloads the configuration of MCP servers after files, trust or extensions changed; unchanged servers
+        stay connected."""
         if self._places is None:
             return
-        if self._hub is not None:
-            self._attach_hub(self._hub)
+        if self._registry is not None:
+            self._configure_registry(self._registry)
             return
         self.files = _watched_files(self._places)
-        self.may_be_there = self.may_be_there or _has_config_file(self._places)
-        self.hub()
+        self.may_have_servers = self.may_have_servers or _has_config_file(self._places)
+        self.registry()
 
     def resume(self) -> None:
-        """Takes over the stored exposure of another session."""
-        if self._hub is not None and self._hub.is_decided:
-            self._hub.reset_decision()
+        """Takes over the stored decision on MCP tools of another session."""
+        if self._registry is not None and self._registry.is_decided:
+            self._registry.reset_decision()
 
-    def _make(self, places: ServerSources) -> None:
+    def _make_registry(self, places: ServerSources) -> None:
         from app.engine.mcp.mcp_exposure import McpExposure, exposure_options  # noqa: PLC0415  (most sessions have no servers)
         from app.mcp.server_registry import ServerRegistry  # noqa: PLC0415  (as above)
 
-        hub = self._hub = ServerRegistry(
-            self._server_context(places), lambda: exposure_options(self._options), self._changed
+        hub = self._registry = ServerRegistry(
+            self._server_context(places), lambda: exposure_options(self._options), self._on_server_change
         )
-        self.may_be_there, self.files = True, WatchedFiles()
+        self.may_have_servers, self.files = True, WatchedFiles()
         self._exposure = McpExposure(
             hub,
             is_on=lambda: self.is_on,
-            choice=places.choice,
+            choice=places.tool_choice,
             conversation=self._core.conversation,
             toolbox=self._core.toolbox,
             requests=self._requests,
             event_bus=self._event_bus,
             options=self._options,
         )
-        self._attach_hub(hub)
-        self._exposure.draft()
+        self._configure_registry(hub)
+        self._exposure.follow_servers()
 
     def _server_context(self, places: ServerSources) -> Any:
         from app.mcp.server_context import ServerContext  # noqa: PLC0415  (as above)
@@ -198,50 +202,52 @@ class McpServers:
 
         async def resolved(config: "ServerConfig") -> "ServerConfig":
             """Resolves the server's variables each time, because the output of a command (a token) may expire."""
-            from app.mcp.server_config import ServerValues, secret_values  # noqa: PLC0415  (as above)
-            from tools.masking.known import KnownValue  # noqa: PLC0415  (as above)
+            from app.mcp.server_config import ServerValueResolver, secret_values  # noqa: PLC0415  (as above)
+            from tools.masking.known_values import KnownSecret  # noqa: PLC0415  (as above)
 
-            found = await ServerValues(places.env).resolved(config)
+            found = await ServerValueResolver(places.env).resolve(config)
             known = (
-                KnownValue(f"{config.name}-{name}", value) for name, value in secret_values(found) if value
+                KnownSecret(f"{config.name}-{name}", value) for name, value in secret_values(found) if value
             )
-            self._masking.known.learn(f"MCP server {config.name}", known)
+            self._masking.known_secrets.add_values(f"MCP server {config.name}", known)
             return found
 
         async def watch(config: "ServerConfig", box: "Box") -> None:
-            await asyncio.to_thread(self._core.workspace.guard.watch, box, f"the MCP server {config.name}")
+            await asyncio.to_thread(
+                self._core.workspace.guard.watch_process, box, f"the MCP server {config.name}"
+            )
 
         return ServerContext(
             processes=self._local_processes,
             folder=lambda: self._core.workspace.cwd,
-            added=lambda: self._core.workspace.added.paths,
+            added_folders=lambda: self._core.workspace.added.paths,
             environment=environment,
-            resolved=resolved,
-            remote=places.remote,
-            box=self.box,
-            watch=watch,
+            resolve_config=resolved,
+            remote_transport=places.remote,
+            sandbox_for=self.sandbox_for_server,
+            watch_sandbox=watch,
             elicit=self._elicit,
             manifests=ManifestStore(places.paths.cache_dir / "mcp"),
-            logs=places.paths.agent_dir / "mcp-logs",
-            mask=lambda text: self._masking.text(text, ""),
+            log_folder=places.paths.agent_dir / "mcp-logs",
+            mask=lambda text: self._masking.masked_text(text, ""),
         )
 
     async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Asks the user on behalf of a server."""
+        """Asks the user a question on behalf of an MCP server."""
         if self._questions is None:
             from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
 
             self._questions = ServerQuestions(self._forms, self._event_bus)
         return await self._questions.ask(server, params)
 
-    async def box(self, config: "ServerConfig") -> "Box | None":
-        """Returns the sandbox that the server runs in."""
+    async def sandbox_for_server(self, config: "ServerConfig") -> "Box | None":
+        """Returns the sandbox that an MCP server runs in."""
         if self._options.effective_settings.settings.mcp.sandbox == "off":
             return None
-        return await self._permissions.boxes.for_server()
+        return await self._permissions.boxes.box_for_server(f"{config.origin} {config.name}")
 
     def _local_processes(self) -> "LocalProcesses":
-        """Runs servers on this machine, also where an extension runs commands elsewhere."""
+        """Returns the starter of MCP servers on this machine, also where an extension runs commands elsewhere."""
         local = self._core.workspace.local_processes
         if local is not None:
             return local
@@ -251,10 +257,10 @@ class McpServers:
             self._processes = LocalProcesses(self._core.workspace.abilities)
         return self._processes
 
-    def _attach_hub(self, hub: "ServerRegistry") -> None:
+    def _configure_registry(self, hub: "ServerRegistry") -> None:
         assert self._places is not None
         self._is_stale = False
-        found = self._places.find(self._added_servers)
+        found = self._places.find_servers(self._added_servers)
         told = tuple(str(problem) for problem in found.problems)
         for text in told:
             if text not in self._problems:
@@ -264,64 +270,64 @@ class McpServers:
             msgspec.structs.replace(config, **self._user_choices.get(config.name, {}))
             for config in found.servers
         ]
-        hub.use(servers, found.untrusted)
+        hub.set_servers(servers, found.untrusted)
 
     # For people
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Errors in the configuration when it was last read."""
-        self.hub()
+        """The errors in the configuration of MCP servers when it was last read."""
+        self.registry()
         return self._problems
 
     def servers(self) -> tuple[ServerView, ...]:
-        hub = self.hub()
-        return tuple(map(hub.view, hub.servers)) if hub is not None else ()
+        hub = self.registry()
+        return tuple(map(hub.server_view, hub.servers)) if hub is not None else ()
 
     def server(self, name: str) -> ServerView:
-        return self.hub_for(name).view(self._server(name))
+        return self.registry_for(name).server_view(self._managed_server(name))
 
     async def test(self, name: str) -> ServerView:
-        """Reconnects and requests everything that the server offers."""
-        return await self.hub_for(name).test(name)
+        """Reconnects to an MCP server and requests everything that it offers."""
+        return await self.registry_for(name).test_server(name)
 
     async def restart(self, name: str) -> ServerView:
-        """Disconnects the server and forgets its failures; it is connected again when needed."""
-        await self._server(name).restart()
+        """Disconnects an MCP server and forgets its failures; it is connected again when needed."""
+        await self._managed_server(name).restart()
         return self.server(name)
 
     def set_enabled(self, name: str, is_on: bool) -> None:
-        """Enables or disables a server for this session."""
-        hub = self._override(name, enabled=is_on)
+        """Enables or disables an MCP server for this session."""
+        hub = self._override_setting(name, enabled=is_on)
         if is_on:
             hub.connect_new_servers()
 
     def set_exposure(self, name: str, exposure: "Exposure") -> None:
-        """Sets a server's exposure for this session, from the next prompt on."""
-        self._override(name, exposure=exposure)
+        """Sets how an MCP server's tools reach the model in this session, from the next prompt on."""
+        self._override_setting(name, exposure=exposure)
         if self._exposure is not None:
             self._exposure.reset_decision()
 
-    def _override(self, name: str, **said: Any) -> "ServerRegistry":
-        hub = self.hub_for(name)
+    def _override_setting(self, name: str, **said: Any) -> "ServerRegistry":
+        hub = self.registry_for(name)
         self._user_choices.setdefault(hub.server(name).config.name, {}).update(said)
-        self._attach_hub(hub)
+        self._configure_registry(hub)
         return hub
 
     @property
-    def changes(self) -> "ServerChanges":
-        """Persistent changes and signing in."""
+    def persistent_changes(self) -> "ServerChanges":
+        """Changes to the configuration files of MCP servers, and signing in to servers."""
         from app.engine.mcp.mcp_commands import ServerChanges  # noqa: PLC0415  (few change servers)
 
         return ServerChanges(self)
 
     def prompts(self) -> tuple[PromptView, ...]:
-        """Returns the known prompts without contacting servers."""
-        hub = self.hub()
-        return hub.prompts() if hub is not None else ()
+        """Returns the known prompts of MCP servers without contacting servers."""
+        hub = self.registry()
+        return hub.prompt_views() if hub is not None else ()
 
     def commands(self) -> list[dict[str, Any]]:
-        """Returns prompts as `/server:name` commands, in the form of `get_commands`."""
+        """Returns the prompts of MCP servers as `/server:name` commands, in the form of `get_commands`."""
         return [
             {
                 "name": f"{prompt.server}:{prompt.name}",
@@ -338,52 +344,52 @@ class McpServers:
         ]
 
     def resources(self) -> tuple[tuple[str, str, str], ...]:
-        """Returns server, URI and name of the known resources."""
-        hub = self.hub()
+        """Returns server, URI and name of the known MCP resources."""
+        hub = self.registry()
         if hub is None:
             return ()
         return tuple(
             (life.config.name, one.uri, one.name)
-            for life in hub.usable
+            for life in hub.usable_servers
             if life.manifest is not None
             for one in life.manifest.resources
         )
 
     async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """Returns the server's answer in wire form."""
-        return await self._server(server).prompt(name, arguments)
+        """Requests a prompt from an MCP server and returns the answer in wire form."""
+        return await self._managed_server(server).get_prompt(name, arguments)
 
     async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
-        """Returns the server's answer in wire form."""
-        return await self._server(server).read(uri)
+        """Reads a resource of an MCP server and returns the answer in wire form."""
+        return await self._managed_server(server).read_resource(uri)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Returns the server's answer in wire form."""
-        return await self._server(server).complete(ref, argument, value, context)
+        """Requests completions from an MCP server and returns the answer in wire form."""
+        return await self._managed_server(server).complete_argument(ref, argument, value, context)
 
-    def _server(self, name: str) -> "ManagedServer":
-        return self.hub_for(name).server(name)
+    def _managed_server(self, name: str) -> "ManagedServer":
+        return self.registry_for(name).server(name)
 
-    def bring(
+    def set_server(
         self,
         name: str,
         entry: Mapping[str, Any] | None,
         origin: Literal["extension", "client"] = "extension",
     ) -> None:
-        """Adds a server of an extension or of the client; None removes it."""
+        """Adds an MCP server of an extension or of the client; None removes it."""
         if entry is None:
             self._added_servers.pop(name, None)
         else:
             self._added_servers[name] = ProjectServer(entry=entry, origin=origin)
-            self.may_be_there = True
+            self.may_have_servers = True
         self._is_stale = True
 
-    def _changed(self) -> None:
+    def _on_server_change(self) -> None:
         if self._exposure is None:
             return
-        self._exposure.draft()
+        self._exposure.follow_servers()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -393,9 +399,9 @@ class McpServers:
 
     def _publish_states(self) -> None:
         self._publish_timer = None
-        if self._hub is None:
+        if self._registry is None:
             return
-        views = map(self._hub.view, self._hub.servers)
+        views = map(self._registry.server_view, self._registry.servers)
         self._event_bus.publish_now(
             McpServersChange(
                 servers=tuple(
@@ -407,22 +413,22 @@ class McpServers:
             )
         )
 
-    async def end(self) -> None:
+    async def close(self) -> None:
         if self._publish_timer is not None:
             self._publish_timer.cancel()
-        if self._hub is not None:
-            await self._hub.end()
+        if self._registry is not None:
+            await self._registry.end()
         if self._processes is not None:
             self._processes.close()
 
 
 def _has_config_file(places: ServerSources) -> bool:
-    """Whether one of the files exists, also as a broken link; the files are not read."""
-    return any(os.path.lexists(path) for path in places.files())
+    """Whether one of the MCP configuration files exists, also as a broken link; the files are not read."""
+    return any(os.path.lexists(path) for path in places.config_files())
 
 
 def _watched_files(places: ServerSources | None) -> WatchedFiles:
     watched = WatchedFiles()
-    for path in places.files() if places is not None else ():
-        watched.note(path)
+    for path in places.config_files() if places is not None else ():
+        watched.record_state(path)
     return watched

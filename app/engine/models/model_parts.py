@@ -1,19 +1,20 @@
 """Builds a session's parts for its model."""
 
 from app.engine.core.session_core import SessionCore
-from app.engine.models.model_requests import ModelRequests, Sections
+from app.engine.models.model_requests import BuildSections, ModelRequests
 from app.engine.models.model_selection import ModelSelection
 from app.engine.models.prompt_cache import PromptCache
+from app.engine.models.provider_search import ProviderSearch
 from app.engine.models.side_question import SideQuestions
 from app.engine.secrets.session_mask import SessionMask
-from app.providers.registry import Registry
+from app.providers.adapter_registry import AdapterRegistry
 
 
 class ModelParts:
-    """The choice of the model, its requests, and side questions."""
+    """The choice of the model, its requests, side questions, and searches by its provider."""
 
     def __init__(
-        self, core: SessionCore, registry: Registry, sections: Sections, masking: SessionMask
+        self, core: SessionCore, registry: AdapterRegistry, sections: BuildSections, masking: SessionMask
     ) -> None:
         self.cache = PromptCache(core.usage_totals, core.choice, core.event_bus.publish_now)
         self.selection = ModelSelection(core.choice, core.conversation, core.event_bus, self.cache)
@@ -31,4 +32,5 @@ class ModelParts:
             cache=self.cache,
             budget=core.budget,
         )
-        self.beside = SideQuestions(self.requests, core.conversation, masking, core.event_bus)
+        self.side_questions = SideQuestions(self.requests, core.conversation, masking, core.event_bus)
+        self.search = ProviderSearch(self.requests, core.choice, core.conversation, core.event_bus)

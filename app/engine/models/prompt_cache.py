@@ -12,7 +12,7 @@ from app.values.usage import Usage, format_dollars
 CacheDroppingAction = Literal["model", "thinking", "prompt", "compaction", "context"]
 _MIN_CACHED_TOKENS = 1_024
 """Cached tokens below which no warning is given."""
-_ACTION_TEXT: dict[CacheDroppingAction, str] = {
+_ACTION_TEXTS: dict[CacheDroppingAction, str] = {
     "model": "The new model has no prompt cache of this conversation",
     "thinking": "Changing the thinking level discards the prompt cache",
     "prompt": "Changing the tools or the system prompt discards the prompt cache",
@@ -22,7 +22,8 @@ _ACTION_TEXT: dict[CacheDroppingAction, str] = {
 
 
 class PromptCache:
-    """Warns once, after an answer that used the cache, that it will not be used again."""
+    """Warns once, after an answer that used the provider's prompt cache, that an action makes the next request
+    miss it."""
 
     def __init__(
         self, usage_totals: UsageTotals, choice: ModelChoice, publish_now: Callable[[Event], None]
@@ -35,19 +36,19 @@ class PromptCache:
 
     def warn_if_dropped(self, action: CacheDroppingAction) -> None:
         usage, model = self._account.stats.last_usage, self._choice.model
-        if model is None or usage is self._warned_usage or not is_in_use(usage):
+        if model is None or usage is self._warned_usage or not used_cache(usage):
             return
         self._warned_usage = usage
         told = resend_cost_text(model, self._account.context_tokens)
-        self._publish_now(Notice(level="info", text=f"{_ACTION_TEXT[action]}: {told}"))
+        self._publish_now(Notice(level="info", text=f"{_ACTION_TEXTS[action]}: {told}"))
 
 
-def is_in_use(usage: Usage | None) -> bool:
+def used_cache(usage: Usage | None) -> bool:
     return usage is not None and usage.cache_read + usage.cache_write >= _MIN_CACHED_TOKENS
 
 
 def resend_cost_text(model: Model, tokens: int) -> str:
-    """Returns what a request without the cache takes, with the price where it is known."""
+    """Describes what the next request costs without the prompt cache, with the price where it is known."""
     text = f"the next request sends about {tokens:,} uncached tokens"
     if not model.cost.input:
         return f"{text}."

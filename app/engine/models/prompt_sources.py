@@ -23,21 +23,22 @@ class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the system prompt that the command line and the project's trust determine."""
 
     is_trusted: bool = False
-    system: str | None = None
-    appended: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    appended_texts: tuple[str, ...] = ()
     use_context_files: bool = True
     use_skills: bool = True
-    skills: tuple[Path, ...] = ()
+    skill_folders: tuple[Path, ...] = ()
     """Skills named by the user, which count even without `use_skills`."""
-    more_skills: tuple[Path, ...] = ()
+    extension_skill_folders: tuple[Path, ...] = ()
     """Skill folders of settings, packages and extensions."""
-    own_skills: tuple[Path, ...] = ()
+    command_line_skill_folders: tuple[Path, ...] = ()
     """bayou's built-in skills, which all others of the same name override."""
     docs_dir: str = ""
 
 
 class SystemPromptSource:
-    """Builds the prompt sections for the active tools before every request; cached until the tools change."""
+    """Builds the sections of the system prompt for the active tools before every request; cached until the tools
+    change."""
 
     def __init__(self, paths: Paths, choice: SystemPromptOptions) -> None:
         self.paths = paths
@@ -46,9 +47,9 @@ class SystemPromptSource:
         self.guidelines: tuple[str, ...] = ()
         self.context_files = ContextFiles()
         self.skills = Skills()
-        self._files = PromptFiles()
-        self._known: tuple[object, dict[str, str]] | None = None
-        self._reads = 0
+        self._prompt_files = PromptFiles()
+        self._cached_sections: tuple[object, dict[str, str]] | None = None
+        self._read_count = 0
         """The number of reads; sections that another thread computed before the last read are not reused."""
         self.reload()
 
@@ -60,33 +61,35 @@ class SystemPromptSource:
         self.skills = find_skills(
             self.paths,
             is_trusted=choice.is_trusted,
-            more=(*choice.more_skills, *choice.skills, *choice.own_skills),
+            more=(*choice.extension_skill_folders, *choice.skill_folders, *choice.command_line_skill_folders),
         )
         if not choice.use_skills:
-            named = tuple(skill for skill in self.skills.skills if _is_below(skill, choice.skills))
+            named = tuple(
+                skill for skill in self.skills.skills if _is_skill_below(skill, choice.skill_folders)
+            )
             self.skills = msgspec.structs.replace(self.skills, skills=named)
-        self._files = read_prompt_files(self.paths, is_trusted=choice.is_trusted)
-        self._reads += 1
+        self._prompt_files = read_prompt_files(self.paths, is_trusted=choice.is_trusted)
+        self._read_count += 1
 
     @property
     def problems(self) -> tuple[str, ...]:
-        return (*self.context_files.problems, *self.skills.problems, *self._files.problems)
+        return (*self.context_files.problems, *self.skills.problems, *self._prompt_files.problems)
 
     def __call__(self, tools: Mapping[str, Tool]) -> Mapping[str, str]:
         key = (
-            self._reads,
+            self._read_count,
             tuple((name, tool.snippet) for name, tool in tools.items()),
             tuple(self.extra_sections.items()),
             self.guidelines,
         )
-        known = self._known
+        known = self._cached_sections
         if known is None or known[0] != key:
-            self._known = known = (key, self._build(tools))
+            self._cached_sections = known = (key, self._build_sections(tools))
         return known[1]
 
-    def _build(self, active: Mapping[str, Tool]) -> dict[str, str]:
-        choice, files = self.choice, self._files
-        appended = choice.appended or ((files.append,) if files.append else ())
+    def _build_sections(self, active: Mapping[str, Tool]) -> dict[str, str]:
+        choice, files = self.choice, self._prompt_files
+        appended = choice.appended_texts or ((files.append,) if files.append else ())
         tools = sorted(active.values(), key=lambda tool: tool.name)
         parts = PromptParts(
             cwd=self.paths.cwd,
@@ -94,8 +97,8 @@ class SystemPromptSource:
                 ToolLine(name=tool.name, snippet=tool.snippet, guidelines=tool.guidelines) for tool in tools
             ),
             guidelines=self.guidelines,
-            custom=choice.system or files.system,
-            appended=appended,
+            custom_prompt=choice.system_prompt or files.system,
+            appended_texts=appended,
             context_files=self.context_files.files,
             skills=tuple(
                 SkillLine(name=skill.name, description=skill.description, location=str(skill.path))
@@ -108,5 +111,5 @@ class SystemPromptSource:
         return build_prompt(parts).as_dict()
 
 
-def _is_below(skill: Skill, places: tuple[Path, ...]) -> bool:
+def _is_skill_below(skill: Skill, places: tuple[Path, ...]) -> bool:
     return any(skill.path == place or place in skill.path.parents for place in places)

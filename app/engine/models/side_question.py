@@ -19,24 +19,25 @@ from app.values.stream import TextDelta
 from app.values.user_errors import UserError
 
 _QUESTION_TEMPLATE = (
-    "A question beside the work, which goes on afterwards as if it had not been asked. Answer it from what you know "
-    "already, in a few sentences, without calling tools.\n\n"
+    "A side question; the work continues afterwards as if it had not been asked. Answer from what you "
+    "already know, in a few sentences, without calling tools.\n\n"
 )
 
 _HANDOFF_TEMPLATE = (
-    "Work on the goal below goes on in a new session that knows nothing of this one. Write its first prompt, without "
-    "calling tools and without a word before or behind it: the goal; what was found out and decided that matters for "
-    "it, with the reasons; the files and lines to look at; what was tried and does not work; what comes first "
-    "and how it is checked. Leave out whatever the goal does not need.\n\nGoal: {goal}"
+    "Work on the goal below continues in a new session that does not know this one. Write its first "
+    "prompt, without calling tools and with no words before or after it: the goal; what was found out and "
+    "decided that matters for it, with the reasons; the files and lines to look at; what was tried and "
+    "does not work; what to do first and how to check it. Leave out what the goal does not need.\n\nGoal: "
+    "{goal}"
 )
 
 
 class NoAnswer(UserError):
-    """The question could not be answered; the text says why."""
+    """A side question could not be answered; the text says why."""
 
 
 class SideQuestions(msgspec.Struct, frozen=True):
-    """The side questions of one session."""
+    """Asks the model questions about one session's conversation without changing it."""
 
     requests: ModelRequests
     conversation: Conversation
@@ -44,14 +45,16 @@ class SideQuestions(msgspec.Struct, frozen=True):
     event_bus: EventBus
 
     async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
-        """Returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
+        """Asks a side question and returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
         if not question.strip():
             raise NoAnswer("There is no question. Type it after the command, as in /btw QUESTION.")
-        return await self._answer(_QUESTION_TEMPLATE + question, on_text)
+        return await self._request_answer(_QUESTION_TEMPLATE + question, on_text)
 
-    async def _answer(self, words: str, on_text: Callable[[str], None]) -> str:
-        told = user_message(await self.masking.words(words, "your question"))
-        stream = await self.requests.beside([*without_open_calls(self.conversation.said), told])
+    async def _request_answer(self, words: str, on_text: Callable[[str], None]) -> str:
+        told = user_message(await self.masking.mask_text(words, "your question"))
+        stream = await self.requests.request_unrecorded(
+            [*without_open_calls(self.conversation.messages_without_system), told]
+        )
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
@@ -59,7 +62,8 @@ class SideQuestions(msgspec.Struct, frozen=True):
             answer = await stream.result()
         finally:
             stream.cancel()
-        await self._record_cost(answer)
+        if self.conversation.log.is_on_disk:
+            await record_cost(answer, "beside", self.conversation, self.event_bus)
         if answer.stop_reason == "error":
             raise NoAnswer(answer.error_message or "The question could not be asked.")
         if not answer.text.strip():
@@ -73,26 +77,31 @@ class SideQuestions(msgspec.Struct, frozen=True):
         """Drafts the first prompt of a session that continues from here towards a goal."""
         if not goal.strip():
             raise NoAnswer("There is no goal. Type it after the command, as in /handoff GOAL.")
-        if not any(isinstance(message, AssistantMessage) for message in self.conversation.said):
+        if not any(
+            isinstance(message, AssistantMessage) for message in self.conversation.messages_without_system
+        ):
             raise NoAnswer("This session has no messages to hand over yet. Start a new one with /new.")
-        return await self._answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
+        return await self._request_answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
 
-    async def _record_cost(self, answer: AssistantMessage) -> None:
-        log = self.conversation.log
-        if log.is_read_only or not log.is_on_disk:
-            return
-        entry = UsageEntry(
-            parent_id=None, kind="beside", provider=answer.provider, model=answer.model, usage=answer.usage
-        )
-        try:
-            stored = self.conversation.record_state(entry)
-        except SessionWriteError:
-            return  # the run reports it, with advice
-        await self.event_bus.publish(EntryAppended(entry=stored))
+
+async def record_cost(
+    answer: AssistantMessage, kind: str, conversation: Conversation, event_bus: EventBus
+) -> None:
+    """Records the usage of an answer of the model that is no message of the session."""
+    if conversation.log.is_read_only:
+        return
+    entry = UsageEntry(
+        parent_id=None, kind=kind, provider=answer.provider, model=answer.model, usage=answer.usage
+    )
+    try:
+        stored = conversation.record_entry(entry)
+    except SessionWriteError:
+        return  # the run reports it, with advice
+    await event_bus.publish(EntryAppended(entry=stored))
 
 
 def without_open_calls(messages: Sequence[Message]) -> Sequence[Message]:
-    """Returns the messages up to the last one before calls without results."""
+    """Returns the messages up to the last one before tool calls without results."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if isinstance(message, AssistantMessage):

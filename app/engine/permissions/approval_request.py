@@ -8,7 +8,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_context import PermissionContext
-from app.engine.permissions.sandbox_exceptions import place_rules
+from app.engine.permissions.sandbox_exceptions import rules_for_refused_places
 from app.engine.permissions.session_rules import SessionRules
 from app.engine.permissions.verdict_log import MAX_TEXT, VerdictLog
 from app.permits.command_place import CommandPlace
@@ -22,7 +22,7 @@ from tools.effects import Effects
 
 
 class ApprovalRequests:
-    """Builds the approval requests of one session."""
+    """Builds one session's approval requests, which show the user a tool call and offer rules."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ApprovalRequests:
         self._questions: list[tuple[str, CallPart]] = []
         """The questions asked so far: the tool's name in rules, and the part of the call."""
 
-    def of(
+    def request_for(
         self,
         call: ToolCall,
         arguments: dict[str, Any],
@@ -51,10 +51,10 @@ class ApprovalRequests:
         place: CommandPlace,
         rule_name: str,
     ) -> Approval:
-        """Returns the request for a call. `rule_name`: the tool's name in rules."""
+        """Returns the approval request for a tool call. `rule_name`: the tool's name in rules."""
         answer = decision.decisive
         texts = () if decision.needs_typed_word else self._rules_for(rule_name, decision, place)
-        number, of = self._count(call)
+        number, of = self._position_and_total(call)
         return Approval(
             tool_call_id=call.id,
             tool_name=call.name,
@@ -78,14 +78,14 @@ class ApprovalRequests:
         )
 
     def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
-        """Returns the rules that would allow this call without a question."""
+        """Returns the rules that would allow this tool call without a question."""
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()
         if is_request(decision):
             return rules_for(decision)
         if asks_to_leave_sandbox(decision):
-            return place_rules(self._conversation.messages, self._permission_context.home)
+            return rules_for_refused_places(self._conversation.messages, self._permission_context.home)
         found: list[str] = []
         policy = self._rules.policy()
         for text in suggested_rules(asked[0].part, tool, place):
@@ -97,8 +97,8 @@ class ApprovalRequests:
                 found.append(text)
         return tuple(found)
 
-    def _count(self, call: ToolCall) -> tuple[int, int]:
-        """Returns the number of this question among those of its answer, and their total."""
+    def _position_and_total(self, call: ToolCall) -> tuple[int, int]:
+        """Returns the number of this approval question among those of the same answer, and their total."""
         last = self._conversation.last_assistant
         calls = last.tool_calls if last is not None else ()
         at = next((number for number, one in enumerate(calls) if one.id == call.id), None)
@@ -106,15 +106,15 @@ class ApprovalRequests:
             return 1, 1
         ids = {one.id for one in calls[:at]}
         before = sum(
-            1 for past in self._verdicts.past if past.call_id in ids and past.decision.outcome == "ask"
+            1 for past in self._verdicts.verdicts if past.call_id in ids and past.decision.outcome == "ask"
         )
         after = 0
         for one in calls[at + 1 : at + 20]:
-            effects = self._toolbox.effects_of(one.name, one.arguments)
+            effects = self._toolbox.effects_of_call(one.name, one.arguments)
             if effects is not None and self._judge(one.name, effects).outcome == "ask":
                 after += 1
         return before + 1, before + 1 + after
 
-    def asked(self, rule_name: str, part: CallPart) -> None:
-        """Remembers a question, to count how many an offered rule would have answered."""
+    def count_question(self, rule_name: str, part: CallPart) -> None:
+        """Remembers an approval question, to count how many earlier questions an offered rule would have answered."""
         self._questions.append((rule_name, part))

@@ -15,16 +15,17 @@ _MAX_DEFINITIONS = 5_000
 
 
 class ApprovedDefinitions:
-    """The definitions on disk, for all sessions of the user. An unreadable file is empty, and rules count."""
+    """The approved definitions of MCP tools on disk, for all sessions of the user. An unreadable file counts as
+    empty, and rules apply."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._known: dict[str, str] | None = None
+        self._digests: dict[str, str] | None = None
         self._lock = threading.Lock()
 
-    def looked_at(self, reading: ParsedCall, decision: CallDecision) -> CallDecision:
-        """Returns the decision without the rule if the tool's definition has changed; modes allow any
-        definition."""
+    def with_definition_checked(self, reading: ParsedCall, decision: CallDecision) -> CallDecision:
+        """Returns the decision on a call without its allow rule if the MCP tool's definition has changed; modes
+        allow any definition."""
         if (
             not _is_decided_by_rule(reading, decision)
             or decision.outcome != "run"
@@ -33,30 +34,30 @@ class ApprovedDefinitions:
             return decision
         return _without_rule(decision)
 
-    def allowed(self, reading: ParsedCall, decision: CallDecision | None = None) -> None:
-        """Stores the definition of a tool that the user or a rule allowed."""
+    def store_definition(self, reading: ParsedCall, decision: CallDecision | None = None) -> None:
+        """Stores the definition of an MCP tool that the user or a rule allowed."""
         if reading.effects.server and (decision is None or _is_decided_by_rule(reading, decision)):
             self._store_definition(reading.tool)
 
     def _has_changed(self, tool: Tool) -> bool:
-        """Whether the tool was allowed before with another definition."""
-        known = self._read().get(tool.name)
-        return known is not None and known != _digest(tool)
+        """Whether the MCP tool was allowed before with another definition."""
+        known = self._load_digests().get(tool.name)
+        return known is not None and known != _definition_digest(tool)
 
     def _store_definition(self, tool: Tool) -> None:
-        """Stores the tool's definition."""
-        known = self._read()
+        """Writes the definition of an MCP tool to the file of approved definitions."""
+        known = self._load_digests()
         with self._lock:
-            if known.get(tool.name) == _digest(tool):
+            if known.get(tool.name) == _definition_digest(tool):
                 return
             known.pop(tool.name, None)
-            known[tool.name] = _digest(tool)
+            known[tool.name] = _definition_digest(tool)
             while len(known) > _MAX_DEFINITIONS:
                 known.pop(next(iter(known)))
             text = msgspec.json.encode(known)
         if self._path is not None:
             # The file writer imports threads, which a start without servers does not need.
-            from tools.files.replacing import replace_atomically  # noqa: PLC0415
+            from tools.files.atomic_replacement import replace_atomically  # noqa: PLC0415
 
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,19 +65,19 @@ class ApprovedDefinitions:
             except OSError:
                 pass  # It is asked about once more in the next session.
 
-    def _read(self) -> dict[str, str]:
+    def _load_digests(self) -> dict[str, str]:
         with self._lock:
-            if self._known is None:
+            if self._digests is None:
                 try:
                     data = self._path.read_bytes() if self._path is not None else b"{}"
-                    self._known = msgspec.json.decode(data, type=dict[str, str])
+                    self._digests = msgspec.json.decode(data, type=dict[str, str])
                 except (OSError, msgspec.MsgspecError):
-                    self._known = {}
-            return self._known
+                    self._digests = {}
+            return self._digests
 
 
 def _without_rule(decision: CallDecision) -> CallDecision:
-    """Returns the decision without the rule that allowed it; the question says why."""
+    """Returns the decision on a call without the rule that allowed it; the question to the user says why."""
     why = "its server changed this tool's description since it was allowed"
     return msgspec.structs.replace(
         decision,
@@ -102,6 +103,6 @@ def _is_decided_by_rule(reading: ParsedCall, decision: CallDecision) -> bool:
     return bool(reading.effects.server) and not is_decided_by_mode(decision.decided_by)
 
 
-def _digest(tool: Tool) -> str:
+def _definition_digest(tool: Tool) -> str:
     said = msgspec.json.encode((tool.description, tool.schema), order="sorted")
     return hashlib.sha256(said).hexdigest()[:32]

@@ -1,7 +1,6 @@
-"""Asks the gate's questions and interprets the answers.
-
-The full screen answers with a reply. A program gets a `select` that any RPC client can answer; for dangerous
-commands it has to type the word, like a user."""
+"""Asks the permission gate's questions and interprets the answers. The full screen answers with a reply. A
+program gets a `select` that any RPC client can answer; for dangerous commands it has to type the word, like a
+user."""
 
 from typing import Any, Literal
 
@@ -16,38 +15,38 @@ PROGRAM_ANSWER_TIMEOUT = 600.0
 UNKNOWN_PROGRAM_TIMEOUT = 60.0
 """Seconds for a program that has never answered or announced that it will."""
 ONCE, DENY = "Allow once", "Deny"
-_SCOPE_TEXTS: dict[RuleScope, str] = {
+_SCOPE_PREFIXES: dict[RuleScope, str] = {
     "session": "Always in this session: ",
     "project": "Always in this project: ",
 }
 
-ProgramAnswers = Literal["unknown", "ask", "deny"]
+ProgramPolicy = Literal["unknown", "ask", "deny"]
 
 
 class GateQuestions:
-    """The questions of one session's gate."""
+    """Asks the questions of one session's permission gate."""
 
     def __init__(self, standing: PermissionContext, options: SessionOptions, event_bus: EventBus) -> None:
         self._permission_context = standing
         self._options = options
         self._event_bus = event_bus
-        self._program: ProgramAnswers = "unknown"
+        self._program: ProgramPolicy = "unknown"
 
-    def set_program(self, answers: Literal["ask", "deny"]) -> None:
-        """Sets how the program answers, as it announced."""
+    def set_program_policy(self, answers: Literal["ask", "deny"]) -> None:
+        """Sets how the client program answers approval questions, as it announced."""
         self._program = answers
 
     @property
     def refuses_questions(self) -> bool:
-        """Whether a program refuses all questions, so that such calls are denied."""
-        return self._permission_context.asks == "program" and self._program == "deny"
+        """Whether the client program refuses all approval questions, so that such calls are denied."""
+        return self._permission_context.approver == "program" and self._program == "deny"
 
     async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
-        """Asks about a call; None: there was no answer."""
+        """Asks for approval of a tool call; None: there was no answer."""
         needs_typed_word = approval.confirmation_word is not None
         options = (DENY, ONCE) if needs_typed_word else (ONCE, DENY)
         if not needs_typed_word:
-            options += tuple(word + rule.text for word in _SCOPE_TEXTS.values() for rule in approval.rules)
+            options += tuple(word + rule.text for word in _SCOPE_PREFIXES.values() for rule in approval.rules)
         try:
             said = await self._ask_question("select", title, approval, options=options)
             if needs_typed_word and said == ONCE:
@@ -60,7 +59,7 @@ class GateQuestions:
         return _parse_reply(said, approval)
 
     async def _ask_question(self, method: str, title: str, approval: Approval, **more: Any) -> Any:
-        seconds = self._seconds() if self._permission_context.asks == "program" else None
+        seconds = self._answer_timeout() if self._permission_context.approver == "program" else None
         said = await ask_question(
             self._event_bus.publish_now, method, title, seconds, approval=approval, **more
         )
@@ -68,21 +67,22 @@ class GateQuestions:
             self._program = "ask"
         return said
 
-    def _seconds(self) -> float:
+    def _answer_timeout(self) -> float:
         chosen = self._options.effective_settings.settings.permissions.timeout_seconds
         return chosen or (UNKNOWN_PROGRAM_TIMEOUT if self._program == "unknown" else PROGRAM_ANSWER_TIMEOUT)
 
 
 def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
-    """Reads an `ApprovalReply`, or one of the options by its text. Anything else is a no."""
+    """Reads the answer to an approval question: an `ApprovalReply`, or one of the options by its text. Anything
+    else is a no."""
     if isinstance(said, ApprovalReply):
         return said
     if approval.confirmation_word is not None:
         return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.confirmation_word)
     if said == ONCE:
         return ApprovalReply(allows=True)
-    for keeps, word in _SCOPE_TEXTS.items():
+    for keeps, word in _SCOPE_PREFIXES.items():
         text = said.removeprefix(word) if isinstance(said, str) and said.startswith(word) else None
         if text is not None and any(rule.text == text for rule in approval.rules):
-            return ApprovalReply(allows=True, rule=text, keeps=keeps)
+            return ApprovalReply(allows=True, rule=text, rule_scope=keeps)
     return ApprovalReply(allows=False)

@@ -1,8 +1,10 @@
-"""Judges what a call would do by mode and rules. This module collects the facts; `app.permits` decides from
-them."""
+"""Judges what a tool call would do by permission mode and rules. This module collects the facts; `app.permits`
+decides from them."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,32 +20,33 @@ from app.permits.permission_decisions import (
     PermissionPolicy,
     decide_call,
     is_decided_by_mode,
+    shows_credentials_unasked,
 )
 from app.permits.rules import PermitRules
 from app.permits.sandbox_exceptions import with_leave_request, with_sandbox_requests
 from tools.base import ToolError
 from tools.effects import Effects, Program
-from tools.running.shell import SpawnHook, SpawnPlan
+from tools.running.shell import ShellSettings, SpawnHook, SpawnPlan, shell_argv
 from tools.workspace import Workspace
 
-_MAX_REQUESTS = 8
+_MAX_SANDBOX_REQUESTS = 8
 
 
 class JudgedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call with the decision about it."""
+    """A tool call with the permission decision about it."""
 
-    place: CommandPlace
+    command_place: CommandPlace
     """The place for which the call was judged."""
     decision: CallDecision
     rules: PermitRules
     mode: PermissionMode
-    by: str
+    decided_by: str
     """The source of the decision."""
     is_by_mode_alone: bool
 
 
 class CallJudge(msgspec.Struct, frozen=True):
-    """Judges calls for one session's gate, without side effects."""
+    """Judges tool calls for one session's permission gate, without side effects."""
 
     workspace: Workspace
     command_context: CommandContext
@@ -52,28 +55,27 @@ class CallJudge(msgspec.Struct, frozen=True):
     rules: Callable[[], PermitRules]
     policy: Callable[[PermitRules], PermissionPolicy]
 
-    def judged(self, reading: ParsedCall) -> JudgedCall:
-        """Judges a call. For a thread."""
-        place, decision, rules, mode = self.decided(
-            reading.tool.name, reading.effects, arguments=reading.shown_arguments, claim=reading.tool.claim
+    def judge_call(self, reading: ParsedCall) -> JudgedCall:
+        """Judges a tool call by permission mode and rules. For a thread."""
+        place, decision, rules, mode = self.judge_effects(
+            reading.tool.name, reading.effects, arguments=reading.plain_arguments, claim=reading.tool.claim
         )
-        decision = self.definitions.looked_at(reading, decision)
+        decision = self.definitions.with_definition_checked(reading, decision)
         return JudgedCall(
-            place=place,
+            command_place=place,
             decision=decision,
             rules=rules,
             mode=mode,
-            by=decision.decided_by,
+            decided_by=decision.decided_by,
             is_by_mode_alone=all(is_decided_by_mode(answer.decided_by) for answer in decision.answers),
         )
 
-    def is_asked(self, reading: ParsedCall) -> bool:
-        """Whether the current mode and rules ask about the call. For a thread."""
-        return self.judged(reading).decision.outcome == "ask"
+    def asks_about_call(self, reading: ParsedCall) -> bool:
+        """Whether the current permission mode and rules ask the user about the tool call. For a thread."""
+        return self.judge_call(reading).decision.outcome == "ask"
 
-    def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
-        """Judges a hook's replacement of a command like the command itself: the replacement may run without a
-        question or not."""
+    def judge_hook_command(self, hook: SpawnHook | None) -> SpawnHook | None:
+        """Whether a command that a hook puts in place of the model's may run, judged like the model's own."""
         if hook is None:
             return None
 
@@ -81,30 +83,38 @@ class CallJudge(msgspec.Struct, frozen=True):
             after = await hook(plan)
             if after.command != plan.command:
                 program = Program(language="shell", code=after.command, folder=after.cwd)
-                _, decision, *_ = await asyncio.to_thread(self.decided, "bash", Effects(runs=program))
+                _, decision, *_ = await asyncio.to_thread(self.judge_effects, "bash", Effects(runs=program))
                 if decision.outcome != "run":
                     part = decision.decisive.part
                     raise ToolError(
-                        f"An extension made another command of this one, and that does not run unasked "
+                        f"An extension changed this command, and the changed one needs approval "
                         f"({shorten_command(part.text)}: {part.why})."
                     )
             return after
 
         return watched
 
-    def decided(
+    def judge_effects(
         self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
     ) -> tuple[CommandPlace, CallDecision, PermitRules, PermissionMode]:
-        """Returns the place, the decision, and the rules and mode it is based on. For a thread."""
+        """Returns where the call's command runs, the decision on the call, and the rules and mode that the
+        decision is based on. For a thread."""
         # The parser and the program tables are imported at the first call instead of at the start.
         from app.permits.tool_call_judge import CallRequest, judge_call  # noqa: PLC0415
 
         program = effects.runs
-        place = self._place(program)
+        place = self._command_place(program)
         request = CallRequest(tool=effects.acts_as or name, effects=effects, arguments=arguments, claim=claim)
         rules = self.rules()
         policy = self.policy(rules)
         decision = decide_call(judge_call(request, place), request.tool, policy, place)
+        if decision.outcome == "run" and decision.verdict.uses_network and place.has_sandbox:
+            unboxed = judge_call(
+                request, msgspec.structs.replace(place, has_sandbox=False, hides_secrets=False)
+            )
+            decision = msgspec.structs.replace(
+                decision, shows_credentials=shows_credentials_unasked(decision, unboxed)
+            )
         if program is not None and self.boxes.are_in_force:
             decision = self._with_sandbox_request(decision, program, policy, place)
         return place, decision, rules, policy.mode
@@ -112,26 +122,35 @@ class CallJudge(msgspec.Struct, frozen=True):
     def _with_sandbox_request(
         self, decision: CallDecision, program: Program, policy: PermissionPolicy, place: CommandPlace
     ) -> CallDecision:
-        """Returns the decision with the call's request to leave the sandbox."""
+        """Returns the decision on a call together with the call's request to leave the sandbox."""
         if program.outside is not None:
             return with_leave_request(decision, program.code, program.outside, policy.mode)
-        asked = [self.boxes.asked_leave(text) for text in program.requests[:_MAX_REQUESTS]]
+        asked = [self.boxes.check_request(text) for text in program.requests[:_MAX_SANDBOX_REQUESTS]]
         found = [one for one in asked if one is not None]
         return with_sandbox_requests(decision, found, program.reason, policy, place)
 
-    def _place(self, program: Program | None) -> CommandPlace:
-        """Returns where the command would run; by default the workspace."""
+    def _command_place(self, program: Program | None) -> CommandPlace:
+        """Returns where a command would run; by default the workspace."""
         shell = self.workspace.shell()
         stands_in = None
         if program is not None and program.language == "shell":
             stands_in = program.folder if program.is_folder_known else ""
-        place = self.command_context.place(
+        place = self.command_context.describe_command_place(
             self.workspace.cwd, shell.passed_names, stands_in=stands_in, has_box=self.boxes.are_in_force
         )
+        place = msgspec.structs.replace(place, shell=self._shell_name(shell))
         if shell.own is None or shell.own.known is None:
             return place
         known = shell.own.known
         return msgspec.structs.replace(place, aliases=known.aliases, functions=frozenset(known.functions))
+
+    def _shell_name(self, shell: ShellSettings) -> str:
+        """Returns the name of the shell that runs commands, if the project's or the user's shell is not bash."""
+        found: list[str] = []
+        for one in filter(None, (shell, shell.fallback)):
+            with suppress(ToolError):  # the command itself tells that there is no such shell
+                found.append(Path(shell_argv(one, self.workspace.processes.find_program)[0]).name)
+        return next((name for name in found if name != "bash"), "bash")
 
 
 def shorten_command(text: str) -> str:

@@ -1,53 +1,51 @@
-"""Commands about permissions: the mode, and the state of the gate."""
+"""Session commands about permissions: the mode, the rules and the sandbox's state."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import session_command
+from app.engine.commands.session_command import require_system_text, session_command
 from app.engine.session import Session
 from app.permits.permission_decisions import PermissionMode
 
 
-@session_command(
-    "What runs without a question", "One of read-only, ask, auto-edit and full, for this session."
-)
+@session_command("Set what runs without approval", "read-only, ask, auto-edit or full; for this session.")
 async def set_permission_mode(session: Session, mode: PermissionMode) -> None:
     session.permissions.rules.set_mode(mode)
 
 
 @session_command(
-    "Plan mode: nothing changes until one is accepted",
-    "A plan is a question: `Accept`, or words.",
+    "Plan mode: no changes until you accept a plan",
+    "A plan is a question; answer `Accept` or a comment.",
 )
 async def set_plan_mode(session: Session, is_on: bool = True) -> None:
-    session.plan.switch(is_on)
+    session.plan.set_active(is_on)
 
 
 @session_command(
-    "Say whether this client answers questions",
-    "`ask`, or `deny`: what would be asked is refused at once.",
+    "Set whether this client answers approvals",
+    "`ask`: it does. `deny`: deny at once what needs approval.",
 )
 async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
-    session.permissions.answering.set_program(answers)
+    session.permissions.questions.set_program_policy(answers)
 
 
 @session_command(
-    "Work in another folder too",
-    "Its files can be read and changed. Answers with all added folders.",
+    "Add a folder to the workspace",
+    "Its files can be read and changed. Responds with all added folders.",
     answer="folders",
 )
 async def add_folder(session: Session, path: str) -> Sequence[str]:
-    session.folders.add(path)
-    return [str(folder) for folder in session.folders.all]
+    session.folders.add(require_system_text(path, "path"))
+    return [str(folder) for folder in session.folders.all_folders]
 
 
 @session_command(
-    "Stop working in an added folder", "Answers with the folders that are left.", answer="folders"
+    "Remove an added folder from the workspace", "Responds with the remaining folders.", answer="folders"
 )
 async def remove_folder(session: Session, path: str) -> Sequence[str]:
-    session.folders.remove(path)
-    return [str(folder) for folder in session.folders.all]
+    session.folders.remove(require_system_text(path, "path"))
+    return [str(folder) for folder in session.folders.all_folders]
 
 
 @session_command("Permission mode, rules and recent decisions")
@@ -67,7 +65,7 @@ async def get_permissions(session: Session) -> response_data.Permissions:
                 "decision": past.outcome,
                 "by": past.by,
             }
-            for past in now.past[-20:]
+            for past in now.past_verdicts[-20:]
         ],
     }
 

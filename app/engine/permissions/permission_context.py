@@ -13,14 +13,14 @@ from app.resources.settings.effective_settings import EffectiveSettings
 Approver = Literal["nobody", "program", "person"]
 
 
-async def _never_trusted() -> bool:
+async def _is_never_trusted() -> bool:
     return False
 
 
 class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a user or a program answers questions, and how far the project is trusted."""
 
-    asks: Approver = "nobody"
+    approver: Approver = "nobody"
     home: Path = msgspec.field(default_factory=Path.home)
     folder: Callable[[], Path] = Path.cwd
     """The session's folder."""
@@ -28,15 +28,15 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     sessions_dir: Path | None = None
     """The folder of all sessions, if it is outside of `agent_dir`."""
     is_trusted: Callable[[], bool] = lambda: False
-    counts_async: Callable[[], Awaitable[bool]] = _never_trusted
+    check_trust: Callable[[], Awaitable[bool]] = _is_never_trusted
     """Whether the project is trusted, checked again: later changes to its files are not trusted."""
-    needs_no_trust: Callable[[], bool] = lambda: False
+    has_nothing_to_trust: Callable[[], bool] = lambda: False
     """The user was not asked, since the folder contains nothing that needs trust."""
     session_rules: Callable[[], tuple[PermitRule, ...]] = tuple
     """The rules for the session that started this one, for a helper's session."""
     add_session_rule: Callable[[PermitRule], None] | None = None
-    """Adds a rule for that session, and so for all its helpers; None: a session of its own."""
-    is_accepted: Callable[[], bool] = lambda: False
+    """Adds a rule for that session, and so for all its helpers; None: this session only."""
+    is_text_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 
 
@@ -48,14 +48,16 @@ def mode_of(
     chosen = effective_settings.settings.permissions.mode
     if chosen != "default":
         return chosen
-    if standing.asks != "person":
+    if standing.approver != "person":
         return "full"
     return "auto-edit" if standing.is_trusted() and has_box() else "ask"
 
 
 def rules_from_settings(effective_settings: EffectiveSettings, standing: PermissionContext) -> PermitRules:
-    """Returns the rules of the settings; the project's `allow` rules only as the user accepted them."""
-    lists = {deed: effective_settings.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
+    """Returns the permission rules of the settings; the project's `allow` rules only if the user accepted them."""
+    lists = {
+        deed: effective_settings.layer_values(f"permissions.{deed}") for deed in ("allow", "ask", "deny")
+    }
     written: list[WrittenRules] = []
     for origin, name in (
         ("session", "session"),
@@ -69,8 +71,8 @@ def rules_from_settings(effective_settings: EffectiveSettings, standing: Permiss
                 allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
                 ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
                 deny=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
-                is_broken=not effective_settings.is_sound(origin, "permissions"),  # type: ignore[arg-type]
-                may_allow=origin != "project" or standing.is_accepted(),
+                is_broken=not effective_settings.is_group_valid(origin, "permissions"),  # type: ignore[arg-type]
+                may_allow=origin != "project" or standing.is_text_accepted(),
             )
         )
     here = effective_settings.settings.permissions.allow_in.get(str(standing.folder()), ())

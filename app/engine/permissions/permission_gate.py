@@ -13,16 +13,16 @@ import msgspec
 from app.agent.hooks import CallVerdict
 from app.agent.tool_pipeline import ParseCall, ParsedCall
 from app.engine.core.session_core import SessionCore
-from app.engine.core.user_questions import ApprovalReply, RuleChanges
+from app.engine.core.user_questions import ApprovalReply, RuleChangeWatch
 from app.engine.permissions.approval_request import ApprovalRequests
 from app.engine.permissions.approved_definitions import ApprovedDefinitions
 from app.engine.permissions.gate_question import GateQuestions
 from app.engine.permissions.gate_verdict import CallJudge, JudgedCall, shorten_command
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import allowed_places
-from app.engine.permissions.session_folders import AddSection, SessionFolders
+from app.engine.permissions.session_folders import SessionFolders, SetPromptSection
 from app.engine.permissions.session_rules import SessionRules
-from app.engine.permissions.unrestorable_files import Unheld, ask_about_unheld
+from app.engine.permissions.unrestorable_files import FindUnrestorable, ask_about_unrestorable
 from app.engine.permissions.verdict_log import PastVerdict, VerdictLog
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.network_hosts import NetworkHosts
@@ -35,40 +35,48 @@ from app.values.content import ToolCall
 from tools.effects import Effects
 from tools.running.user_shell.shell_snapshot import user_shell_snapshot
 
-_REASON_REQUIRED = (
-    "allow and outside: true need a reason, which the user is shown: why the command needs more than the sandbox lets "
+_CHANGED_CALL_NOTE = (
+    "[The user changed this call before allowing it, so what happened is not all that you sent. "
+    "Read what it changed again before you go on.]"
+)
+_REASON_REQUIRED_TEXT = (
+    "allow and outside: true need a reason, which the user sees: why the command needs more than the "
+    "sandbox lets "
     "it do."
 )
-_MAX_KEPT = 200
-_MAX_TEXT = 4_000
 
 
 class GateState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a session's gate."""
+    """A snapshot of a session's permission gate: mode, rules and past verdicts."""
 
     mode: PermissionMode
     has_box: bool
     rules: PermitRules
-    past: tuple[PastVerdict, ...]
+    past_verdicts: tuple[PastVerdict, ...]
     """The verdicts of this session that are remembered, oldest first."""
 
 
 class PermissionGate:
-    """One session's gate."""
+    """The permission gate of one session: decides whether tool calls may run."""
 
     def __init__(
-        self, core: SessionCore, standing: PermissionContext, *, unheld: Unheld, add_section: AddSection
+        self,
+        core: SessionCore,
+        standing: PermissionContext,
+        *,
+        unheld: FindUnrestorable,
+        add_section: SetPromptSection,
     ) -> None:
         """`unheld` returns the files that undo could not restore. `add_section` puts a section into the prompt."""
         options, conversation, telling = core.options, core.conversation, core.event_bus
-        self.standing = standing
-        self._unheld = unheld
+        self.permission_context = standing
+        self._find_unrestorable = unheld
         self._workspace = workspace = core.workspace
         self._event_bus = telling
         self._command_context = CommandContext(
             standing.home, standing.agent_dir, standing.sessions_dir, workspace.added
         )
-        self._changes = RuleChanges(options, telling)
+        self._rule_changes = RuleChangeWatch(options, telling)
         self.folders = SessionFolders(core, standing, add_section)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
@@ -82,14 +90,14 @@ class PermissionGate:
             sessions=standing.sessions_dir,
             hosts=NetworkHosts(
                 policy=self.rules.policy,
-                place=lambda: self._command_context.place(workspace.cwd),
-                can_ask=lambda: standing.asks != "nobody" and not self.answering.refuses_questions,
-                ask=self._ask,
-                changes=self._changes,
-                keep=self.rules.keep,
-                note=self._verdicts.note,
+                command_place=lambda: self._command_context.describe_command_place(workspace.cwd),
+                can_ask=lambda: standing.approver != "nobody" and not self.questions.refuses_questions,
+                ask_about_host=self._ask_about_call,
+                rule_changes=self._rule_changes,
+                store_rule=self.rules.add_from_reply,
+                record_verdict=self._verdicts.record_verdict,
             ),
-            allowed_places=lambda verb: allowed_places(self.rules.all().rules, verb),
+            allowed_places=lambda verb: allowed_places(self.rules.all_rules().rules, verb),
         )
         self._definitions = ApprovedDefinitions(standing.agent_dir / "mcp-allowed.json")
         self._call_judge = CallJudge(
@@ -97,45 +105,46 @@ class PermissionGate:
             self._command_context,
             self.boxes,
             definitions=self._definitions,
-            rules=self.rules.all,
+            rules=self.rules.all_rules,
             policy=self.rules.policy,
         )
-        self._requests = ApprovalRequests(
+        self._approval_requests = ApprovalRequests(
             rules=self.rules,
             verdicts=self._verdicts,
             standing=standing,
             conversation=conversation,
             toolbox=core.toolbox,
-            judge=lambda tool, effects: self.judge(effects, tool=tool),
+            judge=lambda tool, effects: self.judge_effects(effects, tool=tool),
         )
-        self.answering = GateQuestions(standing, options, telling)
-        self._told: set[str] = set()
-        workspace.spawn_hook = self._call_judge.watching(workspace.spawn_hook)
-        workspace.kept_back = lambda: hidden_path_test(
-            self.rules.all().rules, self._command_context.place(workspace.cwd)
+        self.questions = GateQuestions(standing, options, telling)
+        self._shown_warnings: set[str] = set()
+        workspace.spawn_hook = self._call_judge.judge_hook_command(workspace.spawn_hook)
+        workspace.judged_paths.is_protected = self._command_context.is_autorun_path
+        workspace.hidden_path_test = lambda: hidden_path_test(
+            self.rules.all_rules().rules, self._command_context.describe_command_place(workspace.cwd)
         )
 
     # What counts
 
     @property
     def asks_person(self) -> bool:
-        """Whether a user can answer questions."""
-        return self.standing.asks == "person"
+        """Whether a user can answer the gate's questions."""
+        return self.permission_context.approver == "person"
 
     def view(self) -> GateState:
         return GateState(
             mode=self.rules.mode,
             has_box=self.boxes.are_in_force,
-            rules=self.rules.all(),
-            past=self._verdicts.all(),
+            rules=self.rules.all_rules(),
+            past_verdicts=self._verdicts.session_verdicts(),
         )
 
     def read_restriction(self, path: Path) -> str:
         """Returns why reading this hidden file needs a question; mostly empty."""
         real = os.path.realpath(path)
-        if not self._workspace.kept_back()(real):
+        if not self._workspace.hidden_path_test()(real):
             return ""
-        decision = self.judge(Effects(reads=(real,)), tool="read")
+        decision = self.judge_effects(Effects(reads=(real,)), tool="read")
         if decision.outcome == "run":
             return ""
         said = "is refused by" if decision.outcome == "refuse" else "needs approval because of"
@@ -143,20 +152,23 @@ class PermissionGate:
 
     # The way of a call
 
-    async def check(self, call: ToolCall, read: ParseCall) -> CallVerdict:
-        """Decides whether a call may run, repeating the decision if the user changes its arguments."""
+    async def check_call(self, call: ToolCall, read: ParseCall) -> CallVerdict:
+        """Decides whether a tool call may run, repeating the decision if the user changes its arguments."""
         changed: dict[str, Any] | None = None
+        allowed_writes: frozenset[str] | None = None
         knows_shell = False
         while True:
-            seen = self._changes.now
-            reading, looked_at = await asyncio.to_thread(self._read_and_judge, read, changed, knows_shell)
+            seen = self._rule_changes.next_change
+            reading, looked_at = await asyncio.to_thread(self._parse_and_judge, read, changed, knows_shell)
             if looked_at is None:
-                await self._look_into_shell()
+                await self._load_user_shell()
                 knows_shell = True
                 continue
             decision, rules = looked_at.decision, looked_at.rules
             if _may_delete_files(looked_at):
-                decision = await ask_about_unheld(decision, self._unheld, looked_at.place.workspace)
+                decision = await ask_about_unrestorable(
+                    decision, self._find_unrestorable, looked_at.command_place.workspace
+                )
                 if decision.outcome == "run":
                     await asyncio.to_thread(
                         _record_allowed, self._definitions, self.boxes, reading, looked_at
@@ -166,39 +178,102 @@ class PermissionGate:
                 *(f"Allow rules of the {one} are ignored until you trust it." for one in rules.left_out)
             )
             if decision.outcome == "run":
-                self._verdicts.note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
-                return CallVerdict()
+                self._verdicts.record_verdict(
+                    call, decision, "run", looked_at.decided_by, is_silent=looked_at.is_by_mode_alone
+                )
+                return CallVerdict(recheck=partial(self._reason_to_block, reading, looked_at, seen))
             if decision.outcome == "refuse":
-                return self._refused(call, decision, f"This was refused by {looked_at.by}")
+                return self._refused_result(call, decision, f"This was refused by {looked_at.decided_by}")
+            if allowed_writes is not None and _is_within_approval(reading, decision, allowed_writes):
+                return self._allow_call(call, reading, decision, looked_at, seen, is_changed=True)
+            allowed_writes = None
             program = reading.effects.runs
             has_reason = program is not None and (program.outside or program.reason).strip()
             if (asks_to_leave_sandbox(decision) or is_request(decision)) and not has_reason:
-                return CallVerdict(is_blocked=True, reason=_REASON_REQUIRED)
-            if self.standing.asks == "nobody" or self.answering.refuses_questions:
-                return self._refused(call, decision, "Needs approval and nobody can give it")
-            rule_name = reading.effects.acts_as or call.name
-            asking = self._ask(call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name)
-            stands, reply = await self._changes.answer(
-                asking, partial(self._call_judge.is_asked, reading), since=seen
-            )
-            if not stands:
-                continue  # the question was withdrawn: under the present mode and rules the call runs or is refused
+                return CallVerdict(is_blocked=True, reason=_REASON_REQUIRED_TEXT)
+            if self.permission_context.approver == "nobody" or self.questions.refuses_questions:
+                return self._refused_result(call, decision, "Needs approval, and no user can give it")
+            answered = await self._ask_and_judge_again(call, reading, decision, looked_at, seen)
+            if answered is None:
+                continue  # under the present mode and rules the call runs, is refused, or another question is asked
+            reply, decision, looked_at, seen = answered
             if reply is None:
-                return self._refused(call, decision, "Needs approval, and no answer came")
+                return self._refused_result(call, decision, "Needs approval, and no answer came")
+            if reply.rule is not None:
+                self.rules.add_from_reply(reply)
+                decision = without_leave_request(decision) if asks_to_leave_sandbox(decision) else decision
             if reply.arguments is not None:
                 changed = reply.arguments
+                allowed_writes = frozenset(reading.effects.writes) if reply.allows_changed_call else None
                 continue
-            if reply.rule is not None:
-                self.rules.keep(reply)
-                decision = without_leave_request(decision) if asks_to_leave_sandbox(decision) else decision
             if not reply.allows:
-                return self._refused(call, decision, "The user said no", reply.reason, by="person")
-            self._definitions.allowed(reading)
-            self.boxes.decided(call.id, decision, looked_at.mode, _command_text(reading))
-            self._verdicts.note(call, decision, "run", "person")
-            return CallVerdict()
+                return self._refused_result(call, decision, "The user denied it", reply.reason, by="person")
+            return self._allow_call(call, reading, decision, looked_at, seen, is_changed=changed is not None)
 
-    async def _look_into_shell(self) -> None:
+    async def _ask_and_judge_again(
+        self,
+        call: ToolCall,
+        reading: ParsedCall,
+        decision: CallDecision,
+        judged: JudgedCall,
+        since: asyncio.Event,
+    ) -> tuple[ApprovalReply | None, CallDecision, JudgedCall, asyncio.Event] | None:
+        """Asks about a call, and judges it again if it is allowed and mode or rules have changed meanwhile. Returns the
+        answer with the present judgement; None if that is another than what was asked about."""
+        rule_name = reading.effects.acts_as or call.name
+        asking = self._ask_about_call(
+            call, reading.plain_arguments, decision, judged.command_place, rule_name=rule_name
+        )
+        is_still_asked, reply = await self._rule_changes.wait_for_answer(
+            asking, partial(self._call_judge.asks_about_call, reading), since=since
+        )
+        is_final = reply is None or not reply.allows or reply.arguments is not None
+        if not is_still_asked or is_final or not since.is_set():
+            return (reply, decision, judged, since) if is_still_asked else None
+        since = self._rule_changes.next_change
+        now = await asyncio.to_thread(self._call_judge.judge_call, reading)
+        if not _asks_the_same(judged.decision, now.decision):
+            return None
+        is_asked_by_judgement = decision.outcome == now.decision.outcome
+        return reply, now.decision if is_asked_by_judgement else decision, now, since
+
+    def _allow_call(
+        self,
+        call: ToolCall,
+        reading: ParsedCall,
+        decision: CallDecision,
+        judged: JudgedCall,
+        since: asyncio.Event,
+        *,
+        is_changed: bool,
+    ) -> CallVerdict:
+        self._definitions.store_definition(reading)
+        self.boxes.remember_decision(call.id, decision, judged.mode, _command_text(reading))
+        self._verdicts.record_verdict(call, decision, "run", "person")
+        return CallVerdict(
+            note=_CHANGED_CALL_NOTE if is_changed else "",
+            recheck=partial(self._reason_to_block, reading, judged, since),
+        )
+
+    async def _reason_to_block(self, reading: ParsedCall, judged: JudgedCall, since: asyncio.Event) -> str:
+        """Returns why a call that was allowed may no longer begin, if mode or rules changed (`since`); empty if it
+        may. It then runs as the present mode would run it."""
+        if not since.is_set():
+            return ""
+        now = await asyncio.to_thread(self._call_judge.judge_call, reading)
+        then, present = judged.decision, now.decision
+        is_asked_anew = then.outcome == "run" or present.needs_typed_word > then.needs_typed_word
+        if present.outcome == "refuse" or (present.outcome == "ask" and is_asked_anew):
+            what = "be refused" if present.outcome == "refuse" else "need approval"
+            return (
+                f"The permission mode or the rules changed before this call began. It would now {what} by "
+                f"{now.decided_by}. Send it again if it is still needed."
+            )
+        if now.mode != judged.mode:
+            self.boxes.remember_decision(reading.call.id, present, now.mode, _command_text(reading))
+        return ""
+
+    async def _load_user_shell(self) -> None:
         """Loads the aliases and functions of the user's shell that a command may use."""
         own = await user_shell_snapshot(self._workspace, self._workspace.shell())
         if own is not None and own.problem:
@@ -207,29 +282,29 @@ class PermissionGate:
                 f"{own.problem}."
             )
 
-    def _read_and_judge(
+    def _parse_and_judge(
         self, read: ParseCall, changed: dict[str, Any] | None, knows_shell: bool
     ) -> tuple[ParsedCall, JudgedCall | None]:
-        """Reads a call and judges it, in a thread. The verdict is None while the user's aliases, which may be among
-        its names, are not loaded."""
+        """Parses a tool call and judges it, in a thread. The verdict is None while the user's shell aliases,
+        which the command may use, are not loaded."""
         reading = read(changed)
         program = reading.effects.runs
         is_command = program is not None and program.language == "shell"
         if is_command and not knows_shell and self._workspace.shell().own is not None:
             return reading, None
-        self._workspace.judged_paths.note((*reading.effects.reads, *reading.effects.writes))
-        judged = self._call_judge.judged(reading)
+        self._workspace.judged_paths.record_before_judging((*reading.effects.reads, *reading.effects.writes))
+        judged = self._call_judge.judge_call(reading)
         if judged.decision.outcome == "run" and not _may_delete_files(judged):
             _record_allowed(self._definitions, self.boxes, reading, judged)
         return reading, judged
 
-    def judge(self, effects: Effects, *, tool: str) -> CallDecision:
-        """Returns the decision for a call of this tool with these effects. For a thread."""
-        return self._call_judge.decided(tool, effects)[1]
+    def judge_effects(self, effects: Effects, *, tool: str) -> CallDecision:
+        """Returns the permission decision for a call of this tool with these effects. For a thread."""
+        return self._call_judge.judge_effects(tool, effects)[1]
 
     # Asking
 
-    async def _ask(
+    async def _ask_about_call(
         self,
         call: ToolCall,
         arguments: dict[str, Any],
@@ -238,22 +313,24 @@ class PermissionGate:
         *,
         rule_name: str = "",
     ) -> ApprovalReply | None:
-        """Asks about a call. `rule_name`: the tool's name in rules, if it differs."""
-        approval = self._requests.of(call, arguments, decision, place, rule_name or call.name)
+        """Asks the user to approve a tool call. `rule_name`: the tool's name in rules, if it differs."""
+        approval = self._approval_requests.request_for(
+            call, arguments, decision, place, rule_name or call.name
+        )
         part = decision.decisive.part
-        title = f"{call.name}: {shorten_command(part.text)} ({part.does}: {part.why})"
-        asking = self.answering.ask(title, approval)
-        self._requests.asked(rule_name or call.name, part)
+        title = f"{call.name}: {shorten_command(part.text)} ({part.risk_in_words}: {part.why})"
+        asking = self.questions.ask(title, approval)
+        self._approval_requests.count_question(rule_name or call.name, part)
         return await asking
 
     # After the decision
 
-    def _refused(
+    def _refused_result(
         self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
     ) -> CallVerdict:
-        self._verdicts.note(call, decision, "refused", by or decision.decided_by)
+        self._verdicts.record_verdict(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive.part
-        told = f"{what} ({part.does}: {shorten_command(part.text)}: {part.why})."
+        told = f"{what} ({part.risk_in_words}: {shorten_command(part.text)}: {part.why})."
         if reason:
             told += f" The user's words: {reason}"
         elif by != "person":
@@ -262,13 +339,28 @@ class PermissionGate:
 
     def _warn_once(self, *texts: str) -> None:
         for text in texts:
-            if text not in self._told:
-                self._told.add(text)
+            if text not in self._shown_warnings:
+                self._shown_warnings.add(text)
                 self._event_bus.warn(text)
 
 
+def _is_within_approval(reading: ParsedCall, decision: CallDecision, writes: frozenset[str]) -> bool:
+    """Whether a tool call that the user changed writes only files that the user allowed, and nothing else about
+    it needs an answer."""
+    is_edit = reading.effects.runs is None and writes >= set(reading.effects.writes)
+    return is_edit and not decision.needs_typed_word
+
+
+def _asks_the_same(then: CallDecision, now: CallDecision) -> bool:
+    return (then.outcome, then.verdict, then.needs_typed_word) == (
+        now.outcome,
+        now.verdict,
+        now.needs_typed_word,
+    )
+
+
 def _may_delete_files(judged: JudgedCall) -> bool:
-    """Whether a command that removes files runs in `auto-edit` mode."""
+    """Whether a command removes files while the permission mode is `auto-edit`."""
     decision = judged.decision
     removes = any(part.removals for part in decision.verdict.parts)
     return judged.mode == "auto-edit" and decision.outcome == "run" and removes
@@ -277,11 +369,11 @@ def _may_delete_files(judged: JudgedCall) -> bool:
 def _record_allowed(
     definitions: ApprovedDefinitions, boxes: Sandboxes, reading: ParsedCall, judged: JudgedCall
 ) -> None:
-    definitions.allowed(reading, judged.decision)
-    boxes.decided(reading.call.id, judged.decision, judged.mode, _command_text(reading))
+    definitions.store_definition(reading, judged.decision)
+    boxes.remember_decision(reading.call.id, judged.decision, judged.mode, _command_text(reading))
 
 
 def _command_text(reading: ParsedCall) -> str:
-    """Returns the command of a call, or a text for other calls."""
+    """Returns the command line of a tool call, or a descriptive text for calls without one."""
     program = reading.effects.runs
     return reading.tool.name if program is None else program.code

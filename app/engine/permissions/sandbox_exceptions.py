@@ -1,4 +1,4 @@
-"""Rules for future questions, and the places that such rules let sandboxed commands write."""
+"""Rules that let later sandboxed commands write places that the sandbox refused."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -8,16 +8,17 @@ from typing import Any
 import msgspec
 
 from app.engine.core.user_questions import RuleScope
-from app.engine.sandbox.sandbox_places import PlaceVerb
+from app.engine.sandbox.sandbox_places import PlaceAccess
 from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.messages import Message, ToolResultMessage
+from app.values.wire import convert
 from tools.box.refusals import home_relative, place_to_allow
-from tools.files.presence import exists
+from tools.files.existence import exists
 
-_MAX_RESULTS = 12
-_MAX_OFFERED = 3
+_MAX_SEARCHED_MESSAGES = 12
+_MAX_OFFERED_RULES = 3
 
 
 class RefusedPlace(msgspec.Struct, frozen=True):
@@ -27,54 +28,55 @@ class RefusedPlace(msgspec.Struct, frozen=True):
     place: str
 
 
-def place_rules(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
-    """Returns rules for the places that recent results report as refused, the latest first."""
+def rules_for_refused_places(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
+    """Returns rules for the places that the sandbox refused according to recent tool results, the latest first."""
     at_home = os.path.realpath(home)
     found: list[str] = []
-    for message in messages[-_MAX_RESULTS:][::-1]:
+    for message in messages[-_MAX_SEARCHED_MESSAGES:][::-1]:
         for one in _refused_places(message) if isinstance(message, ToolResultMessage) else ():
             place = place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
             if one.kind == "write" and place is not None:
                 found.append(place_rule(home_relative(place, at_home)))
-    return tuple(dict.fromkeys(found))[:_MAX_OFFERED]
+    return tuple(dict.fromkeys(found))[:_MAX_OFFERED_RULES]
 
 
 def _refused_places(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
     try:
-        details = msgspec.convert(message.details or {}, dict[str, Any])
-        sandbox = msgspec.convert(details.get("sandbox", {}), dict[str, Any])
-        return msgspec.convert(sandbox.get("refused", ()), tuple[RefusedPlace, ...])
+        details = convert(message.details or {}, dict[str, Any])
+        sandbox = convert(details.get("sandbox", {}), dict[str, Any])
+        return convert(sandbox.get("refused", ()), tuple[RefusedPlace, ...])
     except msgspec.ValidationError:
         return ()
 
 
 def allow_place(rule: str, effective_settings: EffectiveSettings, *, keeps: bool) -> bool:
-    """Adds a place for this session or permanently. Returns False if the rule is of another kind."""
+    """Lets sandboxed commands write a place, in this session or permanently. Returns False if the rule is of
+    another kind."""
     place = place_of(rule)
     if place is None:
         return False
-    said = effective_settings.said("sandbox.write")
+    said = effective_settings.layer_values("sandbox.write")
     if keeps:
-        effective_settings.keep("sandbox.write", tuple(dict.fromkeys((*said.get("global", ()), place))))
+        effective_settings.save_value("sandbox.write", tuple(dict.fromkeys((*said.get("global", ()), place))))
     else:
         effective_settings.set("sandbox.write", tuple(dict.fromkeys((*said.get("session", ()), place))))
     return True
 
 
-def allowed_places(rules: Iterable[PermitRule], verb: PlaceVerb) -> tuple[str, ...]:
+def allowed_places(rules: Iterable[PermitRule], verb: PlaceAccess) -> tuple[str, ...]:
     """Returns the places that rules let sandboxed commands write outside the workspace, or read among its
     secrets."""
     return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.deed == "allow")
 
 
-def keep_rule(rule: str, keeps: RuleScope, effective_settings: EffectiveSettings, folder: str) -> None:
-    """Writes a rule into the user's settings, for all sessions or for this folder."""
+def save_rule(rule: str, keeps: RuleScope, effective_settings: EffectiveSettings, folder: str) -> None:
+    """Writes a permission rule into the user's settings, for all sessions or for this folder."""
     if keeps == "person":
-        mine = effective_settings.said("permissions.allow").get("global", ())
+        mine = effective_settings.layer_values("permissions.allow").get("global", ())
         if rule not in mine:
-            effective_settings.keep("permissions.allow", (*mine, rule))
+            effective_settings.save_value("permissions.allow", (*mine, rule))
     elif keeps == "project":
-        known = dict(effective_settings.said("permissions.allowIn").get("global", {}))
+        known = dict(effective_settings.layer_values("permissions.allowIn").get("global", {}))
         if rule not in known.get(folder, ()):
             known[folder] = (*known.get(folder, ()), rule)
-            effective_settings.keep("permissions.allowIn", known)
+            effective_settings.save_value("permissions.allowIn", known)

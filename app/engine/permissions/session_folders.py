@@ -15,154 +15,169 @@ from app.permits.secret_files import secret_likelihood
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
+from app.values.wire import convert
+from tools.files.existence import exists, is_dir
 from tools.files.paths import absolute_path
-from tools.files.presence import exists, is_dir
 from tools.protected.later import VCS_FOLDERS
 from tools.text import escape_controls
 
 FOLDERS_ENTRY_TYPE = "bayou.folders"
 """Entries with all added folders from there; a session is resumed with them."""
 MAX_ADDED_FOLDERS = 20
-_SECTION = (
-    "You may also read and change files in these folders, as in the working directory; name their files by absolute "
+_SECTION_TEMPLATE = (
+    "You may also read and change files in these folders, as in the working directory; name their files by "
+    "absolute "
     "paths:\n{folders}"
 )
 
 
-AddSection = Callable[[str, str | None], None]
+SetPromptSection = Callable[[str, str | None], None]
 """Puts a section of this name into the system prompt; None removes it."""
 
 
 class SessionFolders:
-    """Adds and removes folders of one session."""
+    """Adds folders to the workspace of one session, and removes them."""
 
-    def __init__(self, core: SessionCore, standing: PermissionContext, add_section: AddSection) -> None:
+    def __init__(self, core: SessionCore, standing: PermissionContext, add_section: SetPromptSection) -> None:
         self._core = core
-        self._standing = standing
+        self._permission_context = standing
         self._add_section = add_section
-        self._given: tuple[Path, ...] = ()
+        self._start_folders: tuple[Path, ...] = ()
         """The folders that the program was started with, which every session of it has."""
 
     @property
-    def all(self) -> tuple[Path, ...]:
+    def all_folders(self) -> tuple[Path, ...]:
         return self._core.workspace.added.paths
 
-    def give(self, paths: Iterable[str]) -> None:
-        """Adds folders for this and all later sessions of this program. Raises `UserError`."""
+    def add_for_program(self, paths: Iterable[str]) -> None:
+        """Adds folders to the workspace for this and all later sessions of this program run. Raises `UserError`."""
         for path in paths:
-            folder = self._real(path)
-            if folder not in self.all:
+            folder = self._resolve_path(path)
+            if folder not in self.all_folders:
                 folder = self.add(path)
-            self._given = (*self._given, folder)
+            self._start_folders = (*self._start_folders, folder)
 
     def add(self, path: str) -> Path:
-        """Adds a folder and returns its real path. Raises `UserError` with the reason why it may not be added."""
-        folder = self._checked(path, self.all)
-        kept = tuple(one for one in self.all if not one.is_relative_to(folder))
-        self._use((*kept, folder))
-        self._note()
+        """Adds a folder to the workspace and returns its real path. Raises `UserError` with the reason why it
+        may not be added."""
+        folder = self._check_folder(path, self.all_folders)
+        kept = tuple(one for one in self.all_folders if not one.is_relative_to(folder))
+        self._apply_folders((*kept, folder))
+        self._record_folders()
         return folder
 
     def remove(self, path: str) -> None:
-        """Removes an added folder. Raises `UserError` if it is none."""
-        folder = self._real(path)
-        if folder not in self.all:
-            raise UserError(f"{_shown(folder)} is not an added folder. {self._listed()}")
-        self._given = tuple(one for one in self._given if one != folder)
-        self._use(one for one in self.all if one != folder)
-        self._note()
+        """Removes an added folder from the workspace. Raises `UserError` if it is none."""
+        folder = self._resolve_path(path)
+        if folder not in self.all_folders:
+            raise UserError(f"{_display_path(folder)} is not an added folder. {self._list_folders()}")
+        self._start_folders = tuple(one for one in self._start_folders if one != folder)
+        self._apply_folders(one for one in self.all_folders if one != folder)
+        self._record_folders()
 
-    def arrive(self) -> None:
-        """Uses the folders that are recorded at this point of the session; those that are gone or may not be added
-        any more are named."""
+    def load_from_branch(self) -> None:
+        """Adds the folders that are recorded at this point of the session; the user is told which are gone or
+        may not be added any more."""
         said = (
             one.data
-            for one in self._core.conversation.log.upwards(without_messages=True)
+            for one in self._core.conversation.log.entries_to_root(without_messages=True)
             if isinstance(one, CustomEntry) and one.custom_type == FOLDERS_ENTRY_TYPE
         )
         found: list[Path] = []
-        for name in dict.fromkeys((*map(str, self._given), *_names(next(said, None)))):
+        for name in dict.fromkeys((*map(str, self._start_folders), *_recorded_folders(next(said, None)))):
             try:
-                found.append(self._checked(name, tuple(found)))
+                found.append(self._check_folder(name, tuple(found)))
             except UserError as problem:
                 self._core.event_bus.notify(f"An added folder was left out: {problem}", "warning")
-        if tuple(found) != self.all:
-            self._use(found)
+        if tuple(found) != self.all_folders:
+            self._apply_folders(found)
 
-    def _use(self, folders: Iterable[Path]) -> None:
+    def _apply_folders(self, folders: Iterable[Path]) -> None:
         self._core.workspace.added.paths = tuple(folders)
-        self.tell_model()
+        self.update_prompt_section()
 
-    def tell_model(self) -> None:
-        """Names the added folders in the system prompt."""
-        listed = "\n".join(f"- {_shown(one)}" for one in self.all)
-        self._add_section("added_folders", _SECTION.format(folders=listed) if listed else None)
+    def update_prompt_section(self) -> None:
+        """Lists the added folders in the system prompt."""
+        listed = "\n".join(f"- {_display_path(one)}" for one in self.all_folders)
+        self._add_section("added_folders", _SECTION_TEMPLATE.format(folders=listed) if listed else None)
 
-    def _note(self) -> None:
+    def _record_folders(self) -> None:
         conversation = self._core.conversation
         if not conversation.log.is_read_only:
-            entry = conversation.note(FOLDERS_ENTRY_TYPE, {"paths": [str(one) for one in self.all]})
+            entry = conversation.record_custom_entry(
+                FOLDERS_ENTRY_TYPE, {"paths": [str(one) for one in self.all_folders]}
+            )
             self._core.event_bus.publish_now(EntryAppended(entry=entry))
 
-    def _real(self, path: str) -> Path:
+    def _resolve_path(self, path: str) -> Path:
         return Path(os.path.realpath(absolute_path(path, self._core.workspace.cwd)))
 
-    def _checked(self, path: str, before: tuple[Path, ...]) -> Path:
+    def _check_folder(self, path: str, before: tuple[Path, ...]) -> Path:
         if not path.strip() or "\0" in path:
             raise UserError("Name a folder: /add-dir ../library")
-        folder = self._real(path)
-        if why := self._refusal(folder, before):
-            raise UserError(f"{_shown(folder)} {why}")
+        folder = self._resolve_path(path)
+        if why := self._refusal_reason(folder, before):
+            raise UserError(f"{_display_path(folder)} {why}")
         return folder
 
-    def _refusal(self, folder: Path, before: tuple[Path, ...]) -> str:
-        """Returns why a folder may not be added, as the rest of a sentence; empty if it may."""
+    def _refusal_reason(self, folder: Path, before: tuple[Path, ...]) -> str:
+        """Returns why a folder may not be added to the workspace, as the rest of a sentence; empty if it may."""
         cwd = Path(os.path.realpath(self._core.workspace.cwd))
-        home = Path(os.path.realpath(self._standing.home))
-        own = Path(os.path.realpath(self._standing.agent_dir))
+        home = Path(os.path.realpath(self._permission_context.home))
+        own = Path(os.path.realpath(self._permission_context.agent_dir))
         if not self._core.workspace.has_local_files:
             return "cannot be added: this session's files are on another machine."
         if not exists(folder):
             return "does not exist."
         if not is_dir(folder):
-            return "is a file; add its folder."
+            return "is a file; add the folder that contains it."
         if not os.access(folder, os.R_OK | os.X_OK):
-            return "cannot be read by you."
+            return "cannot be read: check its permissions."
         if home.is_relative_to(folder):
-            return "contains your home folder, so it is too much to add; add the folder that the work needs."
+            return "contains your home folder; add only the folder that the work needs."
         if folder == cwd or folder.is_relative_to(cwd):
             return "is inside the session's folder already."
         if cwd.is_relative_to(folder):
             return "contains the session's folder; start bayou there instead."
         if folder.is_relative_to(own) or own.is_relative_to(folder):
-            return "holds bayou's own files, which sessions do not change."
+            return "contains bayou's own files, which sessions cannot change."
         if VCS_FOLDERS.intersection(folder.parts):
-            return "is a repository's own data; add the folder that contains it."
+            return "is a repository's internal data; add the folder that contains it."
         if secret_likelihood(f"{folder}/x", str(home), (str(own),)) == "likely":
-            return "holds keys or passwords, which sessions do not read."
+            return "contains keys or passwords, which sessions cannot read."
         above = next((one for one in before if folder.is_relative_to(one)), None)
         if above is not None:
-            return "was added already." if above == folder else f"is inside {_shown(above)}, which was added."
+            return (
+                "was added already."
+                if above == folder
+                else f"is inside {_display_path(above)}, which was added."
+            )
         if len(before) >= MAX_ADDED_FOLDERS:
-            return f"is one too many: a session has at most {MAX_ADDED_FOLDERS} added folders."
+            return (
+                f"cannot be added: a session has at most {MAX_ADDED_FOLDERS} added folders. Remove one first."
+            )
         return ""
 
-    def _listed(self) -> str:
-        return f"Added folders: {', '.join(map(_shown, self.all))}." if self.all else "No folder was added."
+    def _list_folders(self) -> str:
+        return (
+            f"Added folders: {', '.join(map(_display_path, self.all_folders))}."
+            if self.all_folders
+            else "No folder was added."
+        )
 
 
-class _Recorded(msgspec.Struct, frozen=True):
-    """The data of an entry."""
+class _FoldersData(msgspec.Struct, frozen=True):
+    """The data of a session entry that records the added folders."""
 
     paths: tuple[str, ...] = ()
 
 
-def _names(data: object) -> tuple[str, ...]:
+def _recorded_folders(data: object) -> tuple[str, ...]:
     try:
-        return msgspec.convert(data, _Recorded).paths if data is not None else ()
+        return convert(data, _FoldersData).paths if data is not None else ()
     except msgspec.ValidationError:
         return ()
 
 
-def _shown(folder: Path) -> str:
+def _display_path(folder: Path) -> str:
     return escape_controls(str(folder))

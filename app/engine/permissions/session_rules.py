@@ -8,7 +8,7 @@ from app.engine.core.conversation import Conversation
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext, mode_of, rules_from_settings
-from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
+from app.engine.permissions.sandbox_exceptions import allow_place, save_rule
 from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode, PermissionPolicy
 from app.permits.rules import PermitRule, PermitRules, RuleAction, RuleProblem, parse_rule
@@ -21,7 +21,7 @@ PLAN_ENTRY_TYPE = "bayou.plan"
 
 
 class SessionRules:
-    """The current mode and rules."""
+    """The current permission mode and rules of one session."""
 
     def __init__(
         self,
@@ -34,97 +34,108 @@ class SessionRules:
         self._permission_context = standing
         self._options = options
         self._conversation = conversation
-        self._boxes = boxes
-        self._given: tuple[PermitRule, ...] = ()
-        """The rules for this session only."""
+        self._sandboxes = boxes
+        self._rules_of_sessions: tuple[tuple[str, PermitRule], ...] = ()
+        """The rules for one session only, each with the id of the session."""
 
     @property
-    def given(self) -> tuple[PermitRule, ...]:
-        """The rules for this session only, with those of the session that started it."""
-        return (*self._permission_context.session_rules(), *self._given)
+    def session_rules(self) -> tuple[PermitRule, ...]:
+        """The permission rules for this session only, with those of the session that started it. What was allowed
+        in another session, which was open before, does not apply; what was denied does."""
+        own = (
+            rule
+            for session, rule in self._rules_of_sessions
+            if rule.deed != "allow" or session == self._session_id
+        )
+        return (*self._permission_context.session_rules(), *own)
+
+    @property
+    def _session_id(self) -> str:
+        return self._conversation.log.header.id
 
     @property
     def mode(self) -> PermissionMode:
         return mode_of(
             self._options.effective_settings,
             self._permission_context,
-            has_box=lambda: self._boxes().are_possible,
+            has_box=lambda: self._sandboxes().are_possible,
         )
 
     def set_mode(self, mode: PermissionMode) -> None:
-        """Sets the mode for this session. Raises `UserError`."""
+        """Sets the permission mode for this session. Raises `UserError`."""
         if mode not in PERMISSION_MODES:
             raise UserError(f"There is no permission mode {mode}. Modes: {', '.join(PERMISSION_MODES)}.")
         self._options.effective_settings.set("permissions.mode", mode)
 
-    def all(self) -> PermitRules:
+    def all_rules(self) -> PermitRules:
         found = rules_from_settings(self._options.effective_settings, self._permission_context)
-        return msgspec.structs.replace(found, rules=(*self.given, *found.rules))
+        return msgspec.structs.replace(found, rules=(*self.session_rules, *found.rules))
 
     def policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
-        rules, mode = rules or self.all(), self.mode
+        rules, mode = rules or self.all_rules(), self.mode
         return PermissionPolicy(
             mode=mode,
-            is_planning=mode == "read-only" and is_planned(self._conversation.log),
+            is_planning=mode == "read-only" and is_plan_mode_on(self._conversation.log),
             rules=rules.rules,
-            has_box=self._boxes().are_in_force,
-            has_private_network=self._boxes().have_own_network,
+            has_box=self._sandboxes().are_in_force,
+            has_private_network=self._sandboxes().have_own_network,
             exceptions=self._options.effective_settings.settings.permissions.floor_exceptions,
         )
 
-    def allow(self, text: str) -> None:
-        """Adds a rule for this session. Raises `UserError` for an invalid rule."""
-        self._add(text, "allow")
+    def add_allow_rule(self, text: str) -> None:
+        """Adds a rule that allows calls in this session. Raises `UserError` for an invalid rule."""
+        self._add_parsed(text, "allow")
 
-    def deny(self, text: str) -> None:
-        """Adds a rule for this session that refuses such calls. Raises `UserError` for an invalid rule."""
-        self._add(text, "deny")
+    def add_deny_rule(self, text: str) -> None:
+        """Adds a rule that refuses calls in this session. Raises `UserError` for an invalid rule."""
+        self._add_parsed(text, "deny")
 
-    def _add(self, text: str, action: RuleAction) -> None:
+    def _add_parsed(self, text: str, action: RuleAction) -> None:
         rule = parse_rule(text, action, "session")
         if isinstance(rule, RuleProblem):
             raise UserError(str(rule))
-        self.add(rule)
+        self.add_rule(rule)
 
-    def add(self, rule: PermitRule) -> None:
-        """Adds a rule for this session, and for its helpers; a helper's answers count for its parent's session."""
+    def add_rule(self, rule: PermitRule) -> None:
+        """Adds a permission rule for this session, and for its helpers; a rule from a helper's answer counts for
+        its parent's session."""
         if self._permission_context.add_session_rule is not None:
             self._permission_context.add_session_rule(rule)
         else:
-            self._given = (*self._given, rule)
+            self._rules_of_sessions = (*self._rules_of_sessions, (self._session_id, rule))
 
-    def written(self, deed: RuleAction) -> tuple[str, ...]:
-        """Returns the rules in the user's settings."""
-        return tuple(self._options.effective_settings.said(f"permissions.{deed}").get("global", ()))
+    def written_rules(self, deed: RuleAction) -> tuple[str, ...]:
+        """Returns the permission rules in the user's settings."""
+        return tuple(self._options.effective_settings.layer_values(f"permissions.{deed}").get("global", ()))
 
-    def keep(self, reply: ApprovalReply) -> None:
-        """Adds the rule of an answer, in the scope that the answer says."""
+    def add_from_reply(self, reply: ApprovalReply) -> None:
+        """Adds the rule that the user's approval answer contains, in the scope that the answer says."""
         assert reply.rule is not None
-        effective_settings, is_for_person = self._options.effective_settings, reply.keeps == "person"
-        if reply.keeps != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):
+        effective_settings, is_for_person = self._options.effective_settings, reply.rule_scope == "person"
+        if reply.rule_scope != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):
             return
-        self.allow(reply.rule)
-        keep_rule(reply.rule, reply.keeps, effective_settings, str(self._permission_context.folder()))
+        self.add_allow_rule(reply.rule)
+        save_rule(reply.rule, reply.rule_scope, effective_settings, str(self._permission_context.folder()))
 
-    def forget(self, text: str) -> None:
-        """Removes a rule of this session."""
-        self._given = tuple(rule for rule in self._given if rule.text != text)
+    def remove_rule(self, text: str) -> None:
+        """Removes a permission rule of this session."""
+        self._rules_of_sessions = tuple(one for one in self._rules_of_sessions if one[1].text != text)
 
-    def forget_here(self, text: str) -> None:
-        """Removes a rule of this folder from the user's settings."""
+    def remove_folder_rule(self, text: str) -> None:
+        """Removes a permission rule for this folder from the user's settings."""
         effective_settings, here = self._options.effective_settings, str(self._permission_context.folder())
-        known = dict(effective_settings.said("permissions.allowIn").get("global", {}))
+        known = dict(effective_settings.layer_values("permissions.allowIn").get("global", {}))
         known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
-        effective_settings.keep(
+        effective_settings.save_value(
             "permissions.allowIn", {folder: rules for folder, rules in known.items() if rules}
         )
 
 
-def is_planned(log: SessionLog) -> bool:
-    """Whether plan mode is on at this place of the tree."""
+def is_plan_mode_on(log: SessionLog) -> bool:
+    """Whether plan mode is on at the current point of the session tree."""
     said = (
         one
-        for one in log.upwards(without_messages=True)
+        for one in log.entries_to_root(without_messages=True)
         if isinstance(one, CustomEntry) and one.custom_type == PLAN_ENTRY_TYPE
     )
     entry = next(said, None)

@@ -1,4 +1,5 @@
-"""The verdicts of a session, including earlier runs: why calls ran, were asked about, or were denied."""
+"""Records the permission verdicts of a session, including earlier runs: why calls ran, were asked about, or were
+denied."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -13,14 +14,15 @@ from app.permits.verdicts import CallPart, risk_of, verdict_of
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
+from app.values.wire import convert
 
 VERDICT_ENTRY_TYPE = "bayou.permit"
 MAX_TEXT = 4_000
-_MAX_KEPT = 200
+_MAX_VERDICTS = 200
 
 
 class PastVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One verdict of this session."""
+    """One permission verdict of this session."""
 
     call_id: str
     tool: str
@@ -30,25 +32,25 @@ class PastVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictLog:
-    """Records the verdicts of one session."""
+    """Records the permission verdicts of one session."""
 
     def __init__(self, conversation: Conversation, event_bus: EventBus, mode: Callable[[], str]) -> None:
         self._conversation = conversation
         self._event_bus = event_bus
-        self._mode = mode
-        self.past: deque[PastVerdict] = deque(maxlen=_MAX_KEPT)
+        self._get_mode = mode
+        self.verdicts: deque[PastVerdict] = deque(maxlen=_MAX_VERDICTS)
         """The verdicts of this run, oldest first."""
 
-    def note(
+    def record_verdict(
         self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
     ) -> None:
-        """Records a verdict, unless the mode alone allowed the call, as for most calls."""
-        self.past.append(
+        """Records a permission verdict, unless the mode alone allowed the call, as for most calls."""
+        self.verdicts.append(
             PastVerdict(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by)
         )
         if is_silent or self._conversation.log.is_read_only:
             return
-        entry = self._conversation.note(
+        entry = self._conversation.record_custom_entry(
             VERDICT_ENTRY_TYPE,
             {
                 "callId": call.id,
@@ -60,20 +62,20 @@ class VerdictLog:
                 ],
                 "decision": outcome,
                 "by": by,
-                "mode": self._mode(),
+                "mode": self._get_mode(),
             },
         )
         self._event_bus.publish_now(EntryAppended(entry=entry))
 
-    def all(self) -> tuple[PastVerdict, ...]:
-        """Returns the verdicts of earlier runs, then those of this run."""
-        known = {one.call_id for one in self.past}
+    def session_verdicts(self) -> tuple[PastVerdict, ...]:
+        """Returns the gate's verdicts on the session's tool calls, those of earlier runs first."""
+        known = {one.call_id for one in self.verdicts}
         earlier = [one for one in read_verdicts(self._conversation.log.entries) if one.call_id not in known]
-        return (*earlier[-_MAX_KEPT:], *self.past)
+        return (*earlier[-_MAX_VERDICTS:], *self.verdicts)
 
 
 def read_verdicts(entries: Iterable[Entry]) -> list[PastVerdict]:
-    """Returns the recorded verdicts, oldest first; unreadable ones are skipped."""
+    """Returns the permission verdicts that the session records, oldest first; unreadable ones are skipped."""
     found: list[PastVerdict] = []
     for entry in entries:
         if isinstance(entry, CustomEntry) and entry.custom_type == VERDICT_ENTRY_TYPE:
@@ -85,7 +87,7 @@ def read_verdicts(entries: Iterable[Entry]) -> list[PastVerdict]:
 
 def _verdict_from_data(data: Any) -> PastVerdict | None:
     try:
-        told = msgspec.convert(data, _StoredVerdict)
+        told = convert(data, _StoredVerdict)
     except msgspec.ValidationError:
         return None
     parts: list[CallPart] = []

@@ -18,7 +18,7 @@ from app.engine.core.user_questions import ask_question
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_context import Approver
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.permissions.session_rules import PLAN_ENTRY_TYPE, is_planned
+from app.engine.permissions.session_rules import PLAN_ENTRY_TYPE, is_plan_mode_on
 from app.engine.planning.todo_changes import TodoRefused, phases_from_plan
 from app.engine.planning.todo_list import TodoList
 from app.engine.secrets.session_mask import SessionMask
@@ -28,18 +28,22 @@ from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
 from app.values.todos import items_of, open_items
 from tools.base import Tool
 
-ACCEPT, STAY = "Accept", "Stay in plan mode"
-_SECTION = (
-    "Plan mode is on: look, read, search and think; nothing may be changed, and what would change anything is "
-    "refused. When you know what is to be done, call propose_plan once, with the whole plan: steps as a numbered list, "
-    "each with the files it touches, and how the result is checked. Ask the user what only they can decide first."
+ACCEPT_PLAN, STAY_IN_PLAN_MODE = "Accept", "Stay in plan mode"
+_PROMPT_SECTION = (
+    "Plan mode is on: read, search and think, but change nothing; calls that would change something are "
+    "refused. When you know what to do, call propose_plan once, with the whole plan: steps as a numbered "
+    "list, "
+    "each with the files it touches, and how the result is checked. Ask the user what only they can decide "
+    "first."
 )
 
-_WHY_WITHHELD = "plan mode is on, in which nothing may be changed. Call propose_plan with what is to be done."
+_WITHHELD_REASON = (
+    "plan mode is on, and nothing can be changed in it. Call propose_plan with what you want to do."
+)
 
 
 class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's answer to a plan."""
+    """The user's answer to a proposed plan."""
 
     accepts: bool
     plan: str | None = None
@@ -48,112 +52,116 @@ class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The result that the agent reads about its plan."""
+    """The tool result that the agent reads about its proposed plan."""
 
     text: str
     ends_run: bool = False
 
 
 class PlanMode(msgspec.Struct, eq=False):
-    """The plan mode of one session. An entry of the tree records whether it is on."""
+    """The plan mode of one session. A session entry records whether it is on."""
 
     conversation: Conversation
-    permits: PermissionGate
+    permission_gate: PermissionGate
     todos: TodoList
     event_bus: EventBus
     toolbox: Toolbox
     requests: ModelRequests
     effective_settings: EffectiveSettings
-    asks: Approver
-    unanswered: PlanProposed | None = None
+    approver: Approver
+    unanswered_proposal: PlanProposed | None = None
     """The last proposed plan where no interface can accept one."""
     _mode_before: PermissionMode | None = None
     """The permission mode to restore at the end; None: plan mode is off."""
 
     def __post_init__(self) -> None:
-        self.toolbox.withhold(self._withheld_tools, why=lambda: _WHY_WITHHELD if self.is_on else "")
+        self.toolbox.add_withhold_rule(
+            self._withheld_tools, why=lambda: _WITHHELD_REASON if self.is_on else ""
+        )
         self.effective_settings.subscribe(lambda before: self._on_mode_change())
 
     @property
     def is_on(self) -> bool:
-        return self._mode_before is not None and self.permits.rules.mode == "read-only"
+        return self._mode_before is not None and self.permission_gate.rules.mode == "read-only"
 
-    def switch(self, is_on: bool) -> None:
+    def set_active(self, is_on: bool) -> None:
         """Turns plan mode on or off; turning it off restores the permission mode."""
-        self.begin() if is_on else self.end()
+        self.turn_on() if is_on else self.turn_off()
 
-    def begin(self) -> None:
+    def turn_on(self) -> None:
         if not self.is_on:
-            self._note(is_on=True)
-            self._enter()
+            self._record_mode(is_on=True)
+            self._enter_plan_mode()
 
-    def end(self) -> None:
+    def turn_off(self) -> None:
         """Turns plan mode off and restores the permission mode."""
         if self._mode_before is not None:
-            self._note(is_on=False)
+            self._record_mode(is_on=False)
             self._leave_plan_mode()
 
-    def arrive(self) -> None:
+    def load_from_branch(self) -> None:
         """Restores plan mode as recorded at another point of the tree, or in another session."""
-        is_on = is_planned(self.conversation.log)
+        is_on = is_plan_mode_on(self.conversation.log)
         if is_on and not self.is_on:
-            self._enter()
+            self._enter_plan_mode()
         elif not is_on and self._mode_before is not None:
             self._leave_plan_mode()
 
-    def _enter(self) -> None:
-        self._mode_before = self.permits.rules.mode
-        self.permits.rules.set_mode("read-only")
-        self._announce()
+    def _enter_plan_mode(self) -> None:
+        self._mode_before = self.permission_gate.rules.mode
+        self.permission_gate.rules.set_mode("read-only")
+        self._publish_change()
 
     def _leave_plan_mode(self) -> None:
         before, self._mode_before = self._mode_before, None
-        self.permits.rules.set_mode(before or "ask")
-        self._announce()
+        self.permission_gate.rules.set_mode(before or "ask")
+        self._publish_change()
 
     def _on_mode_change(self) -> None:
         """Ends plan mode when another permission mode is chosen."""
-        if self._mode_before is not None and self.permits.rules.mode != "read-only":
+        if self._mode_before is not None and self.permission_gate.rules.mode != "read-only":
             self._mode_before = None
-            self._note(is_on=False)
-            self._announce()
+            self._record_mode(is_on=False)
+            self._publish_change()
 
-    def _announce(self) -> None:
-        """Informs the model with its next request, and publishes the change."""
-        self.toolbox.changed()
-        self.requests.add_section("plan_mode", _SECTION if self.is_on else None)
+    def _publish_change(self) -> None:
+        """Informs the model of plan mode with its next request, and publishes the change."""
+        self.toolbox.recompute_active()
+        self.requests.add_section("plan_mode", _PROMPT_SECTION if self.is_on else None)
         self.event_bus.publish_now(PlanModeChanged(is_on=self.is_on))
 
-    def _note(self, *, is_on: bool) -> None:
+    def _record_mode(self, *, is_on: bool) -> None:
         if not self.conversation.log.is_read_only:
             self.event_bus.publish_now(
-                EntryAppended(entry=self.conversation.note(PLAN_ENTRY_TYPE, {"on": is_on}))
+                EntryAppended(entry=self.conversation.record_custom_entry(PLAN_ENTRY_TYPE, {"on": is_on}))
             )
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> set[str]:
-        """Withholds tools that could not run now, and the tool for plans outside of plan mode."""
+        """Returns the tools to withhold: in plan mode those that could not run, otherwise the tool that proposes
+        plans."""
         if not self.is_on:
-            return {TOOL_NAME}
-        has_box = self.permits.boxes.are_in_force
+            return {PLAN_TOOL_NAME}
+        has_box = self.permission_gate.boxes.are_in_force
         return {
             name
             for name, tool in tools.items()
             if not (tool.is_read_only or (tool.may_only_read and has_box))
         }
 
-    async def propose(self, title: str, plan: str) -> PlanOutcome:
-        """Asks the user to accept a plan; without a user, the plan is kept for the interface and the run ends."""
-        if self.asks == "nobody":
-            self.unanswered = PlanProposed(title=title, plan=plan)
+    async def ask_to_accept(self, title: str, plan: str) -> PlanOutcome:
+        """Asks the user to accept a plan; without a user, the plan stays for the interface to show and the run
+        ends."""
+        if self.approver == "nobody":
+            self.unanswered_proposal = PlanProposed(title=title, plan=plan)
             return PlanOutcome(
-                text="The plan is the answer: no person can accept it here. Nothing was changed.",
+                text="The user cannot accept a plan in this run, so the plan is the answer. Nothing was changed.",
                 ends_run=True,
             )
         said = await ask_question(
             self.event_bus.publish_now,
             "select",
             f"Plan: {title}\n\n{plan}",
-            options=(ACCEPT, STAY),
+            options=(ACCEPT_PLAN, STAY_IN_PLAN_MODE),
             plan=PlanProposed(title=title, plan=plan),
         )
         reply = _parse_reply(said)
@@ -162,38 +170,42 @@ class PlanMode(msgspec.Struct, eq=False):
                 text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
             )
         if not reply.accepts:
-            return PlanOutcome(text="The user did not accept it, and stays in plan mode.", ends_run=True)
-        self.end()
-        return PlanOutcome(text=await self._accepted(title, plan, reply.plan))
+            return PlanOutcome(text="The user did not accept the plan; plan mode stays on.", ends_run=True)
+        self.turn_off()
+        return PlanOutcome(text=await self._accept_plan(title, plan, reply.plan))
 
-    async def _accepted(self, title: str, plan: str, changed: str | None) -> str:
-        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.rules.mode}."
+    async def _accept_plan(self, title: str, plan: str, changed: str | None) -> str:
+        mode = self.permission_gate.rules.mode
+        told = f"The user accepted the plan. Carry it out now; permissions are those of mode {mode}."
         if changed is not None and changed.strip() != plan.strip():
-            told += f" They changed it; this counts:\n\n{changed}"
+            told += f" The user changed it; follow this version:\n\n{changed}"
         steps = phases_from_plan(title, changed or plan)
         if not steps or open_items(self.todos.phases):
             return told
         try:
-            await self.todos.replace(steps)
+            await self.todos.replace_by_agent(steps)
         except TodoRefused:
             return told
         return f"{told}\nIts {len(items_of(steps))} steps are the todo list."
 
 
-TOOL_NAME = "propose_plan"
+PLAN_TOOL_NAME = "propose_plan"
 
 
 def _parse_reply(said: Any) -> PlanReply:
-    """Reads a `PlanReply`, or one of the options by its text; other text is a remark, no answer is a no."""
+    """Reads the user's answer to a plan: a `PlanReply`, or one of the options by its text. Other text is a
+    comment, no answer is a no."""
     if isinstance(said, PlanReply):
         return said
-    if said == ACCEPT:
+    if said == ACCEPT_PLAN:
         return PlanReply(accepts=True)
-    return PlanReply(accepts=False, remark=said.strip() if isinstance(said, str) and said != STAY else "")
+    return PlanReply(
+        accepts=False, remark=said.strip() if isinstance(said, str) and said != STAY_IN_PLAN_MODE else ""
+    )
 
 
 class PlanningParts:
-    """The todo list and plan mode, in which no todo reminders are sent."""
+    """Builds a session's todo list and plan mode, in which no todo reminders are sent."""
 
     def __init__(
         self,
@@ -209,7 +221,7 @@ class PlanningParts:
             core.event_bus,
             core.options,
             masking,
-            core.next_run,
+            core.run_start,
             send=send,
             may_remind=lambda: not self.plan.is_on,
         )
@@ -221,5 +233,5 @@ class PlanningParts:
             toolbox=core.toolbox,
             requests=requests,
             effective_settings=core.options.effective_settings,
-            asks=permits.standing.asks,
+            approver=permits.permission_context.approver,
         )

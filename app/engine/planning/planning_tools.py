@@ -1,4 +1,4 @@
-"""The tools `todo`, with which the model keeps its list, and `propose_plan`, which ends plan mode if the user
+"""The tools `todo`, with which the model updates its list, and `propose_plan`, which ends plan mode if the user
 agrees."""
 
 import json
@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from app.engine.planning.plan_mode import TOOL_NAME, PlanOutcome
+from app.engine.planning.plan_mode import PLAN_TOOL_NAME, PlanOutcome
 from app.engine.planning.todo_changes import TodoChange, TodoOperation, TodoRefused
 from app.values.todos import Phases, items_of, open_items, todo_progress_text, todos_text
 from tools.base import Tool, ToolContext, ToolError, no_effects
@@ -15,7 +15,7 @@ from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_resul
 from tools.schema import schema_of
 from tools.text import one_line
 
-_OTHER_NAMES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
+_OPERATION_ALIASES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
 """Names of the operations in other agents."""
 
 
@@ -53,7 +53,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         except TodoRefused as problem:
             raise ToolError(str(problem)) from None
         text = todos_text(phases) if arguments.op in ("set", "view") else todo_progress_text(phases)
-        return text_result(text, details={"changed": _changed_lines(before, phases)})
+        return text_result(text, details={"changed": _changed_items(before, phases)})
 
     return Tool(
         name="todo",
@@ -69,15 +69,15 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         is_for_helpers=False,
         prepare=_repair_arguments,
         run=run,
-        show=_show_list,
+        show=_todo_card,
         snippet="Keep a list of what is to be done",
         mode="sequential",
         is_read_only=True,
     )
 
 
-def _changed_lines(before: Phases, after: Phases) -> list[str]:
-    """Returns the closed items, or else the new and newly blocked ones, for the user."""
+def _changed_items(before: Phases, after: Phases) -> list[str]:
+    """Returns the todo items that a change closed, or else the new and newly blocked ones, for the user."""
     was_open = {item.content for item in open_items(before)}
     closed = [item.content for item in items_of(after) if not item.is_open and item.content in was_open]
     known = {item.content: item.blocked for item in items_of(before)}
@@ -90,11 +90,11 @@ def _changed_lines(before: Phases, after: Phases) -> list[str]:
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Accepts other names of operations, lists as JSON text, and items as objects."""
+    """Accepts other names of todo operations, lists as JSON text, and items as objects."""
     mended = dict(arguments)
     op = mended.get("op") or mended.pop("operation", None) or mended.pop("action", None)
     if op is not None:
-        mended["op"] = _OTHER_NAMES.get(op, op) if isinstance(op, str) else op
+        mended["op"] = _OPERATION_ALIASES.get(op, op) if isinstance(op, str) else op
     phases, tasks = _parse_list(mended.get("phases")), _parse_list(mended.get("tasks"))
     if phases is not None:
         mended["phases"] = [_repair_phase(phase) for phase in phases]
@@ -108,7 +108,7 @@ def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_list(value: Any) -> list[Any] | None:
-    """Returns a list, also from JSON text; None: the value is no list and will be refused."""
+    """Returns the value as a list, also from JSON text; None: the value is no list and will be refused."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -136,7 +136,7 @@ def _repair_item(item: Any) -> Any:
     return next((given[key] for key in ("content", "text", "task", "title") if key in given), given)
 
 
-def _show_list(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _todo_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     op = arguments.get("op")
     names: list[Any] = (result.details or {}).get("changed", []) if result is not None else []
     if op == "set" and names:
@@ -161,7 +161,7 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
         return msgspec.structs.replace(text_result(outcome.text), terminate=outcome.ends_run)
 
     return Tool(
-        name=TOOL_NAME,
+        name=PLAN_TOOL_NAME,
         description="Propose the whole plan to the user, who accepts it, changes it, or says what is wrong with it.",
         schema=schema_of(PlanArguments),
         arguments=PlanArguments,
@@ -169,13 +169,13 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
         kind="think",
         is_for_helpers=False,
         run=run,
-        show=_show_plan,
+        show=_plan_card,
         mode="sequential",
         is_read_only=True,
     )
 
 
-def _show_plan(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _plan_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     plan = arguments.get("plan")
     blocks = (MarkdownBlock(text=plan),) if isinstance(plan, str) and plan else ()
     return Card(title="plan", subject=one_line(str(arguments.get("title", ""))), blocks=blocks)

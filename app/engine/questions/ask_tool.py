@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from app.engine.questions.form_questions import FormQuestions, FormReply
-from app.mcp.server_manifest import without_unseen
+from app.mcp.server_manifest import without_invisible
 from app.values.forms import AskedForm, FormChoice, FormField
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
@@ -16,11 +16,12 @@ from tools.text import escape_controls, one_line
 
 MAX_QUESTIONS, MIN_CHOICES, MAX_CHOICES = 4, 2, 12
 _MAX_QUESTION_CHARS, _MAX_HEADER_CHARS, _MAX_LABEL_CHARS, _MAX_DETAIL_CHARS = 2_000, 40, 100, 300
-_UNASKABLE = (
-    "Nobody can be asked in this run. Take the choice that is easiest to undo and say in your answer what you "
+_NO_PERSON_TEXT = (
+    "The user cannot be asked in this run. Take the choice that is easiest to undo and say in your answer "
+    "what you "
     "assumed; if that would be a guess that matters, end with the questions as your answer."
 )
-_OPTION_KEYS = ("label", "title", "text", "value", "name")
+_OPTION_LABEL_KEYS = ("label", "title", "text", "value", "name")
 
 
 class AskedChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +45,9 @@ class AskArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 def ask_tool(forms: FormQuestions) -> Tool:
     async def run(arguments: AskArguments, context: ToolContext) -> ToolResult:
-        form = form_of(arguments)
+        form = make_form(arguments)
         if not forms.can_ask:
-            raise ToolError(_UNASKABLE)
+            raise ToolError(_NO_PERSON_TEXT)
         reply = await forms.ask(form)
         answers = _answers_in_order(form, reply)
         return msgspec.structs.replace(
@@ -57,9 +58,9 @@ def ask_tool(forms: FormQuestions) -> Tool:
     return Tool(
         name="ask",
         description=(
-            "Ask the person what only they can decide, before work that depends on it: up to four questions at once, "
-            "each with choices. They can always answer in their own words, so offer no choice such as Other. Do not "
-            "ask what you can find out, nor whether you may go on."
+            "Ask the user what only they can decide, before work that depends on it: up to four questions "
+            "at once, each with choices. They can always type another answer, so offer no choice such as "
+            "Other. Do not ask what you can find out, nor whether to continue."
         ),
         schema=schema_of(AskArguments),
         arguments=AskArguments,
@@ -68,32 +69,32 @@ def ask_tool(forms: FormQuestions) -> Tool:
         is_for_helpers=False,
         prepare=_repair_arguments,
         run=run,
-        show=_show,
+        show=_ask_card,
         snippet="Ask the person to decide",
         mode="sequential",
         is_read_only=True,
     )
 
 
-def form_of(arguments: AskArguments) -> AskedForm:
-    """Makes the form of the questions. Raises `ToolError` that says which question is wrong."""
+def make_form(arguments: AskArguments) -> AskedForm:
+    """Makes the form that shows the model's questions. Raises `ToolError` that says which question is wrong."""
     count = len(arguments.questions)
     if not 1 <= count <= MAX_QUESTIONS:
         raise ToolError(
             f"{count} questions: ask 1 to {MAX_QUESTIONS} at once, the most important ones first."
         )
-    fields = [_field(number, question) for number, question in enumerate(arguments.questions, 1)]
-    message = "" if count == 1 else "\n".join(_numbered(arguments.questions))
+    fields = [_make_field(number, question) for number, question in enumerate(arguments.questions, 1)]
+    message = "" if count == 1 else "\n".join(_numbered_questions(arguments.questions))
     return AskedForm(message=fields[0].description if count == 1 else message, fields=tuple(fields))
 
 
-def _numbered(questions: Sequence[AskedQuestion]) -> Iterator[str]:
+def _numbered_questions(questions: Sequence[AskedQuestion]) -> Iterator[str]:
     for number, question in enumerate(questions, 1):
-        yield f"{number}. {_shown(question.question)}"
+        yield f"{number}. {_display_text(question.question)}"
 
 
-def _field(number: int, question: AskedQuestion) -> FormField:
-    text, header = _shown(question.question), one_line(_shown(question.header or ""))
+def _make_field(number: int, question: AskedQuestion) -> FormField:
+    text, header = _display_text(question.question), one_line(_display_text(question.header or ""))
     where = f"Question {number}"
     if not text:
         raise ToolError(f"{where} has no text.")
@@ -101,7 +102,7 @@ def _field(number: int, question: AskedQuestion) -> FormField:
         raise ToolError(
             f"{where} is longer than {_MAX_QUESTION_CHARS:,} characters. Put explanations into your text."
         )
-    choices = _choices(where, question.options)
+    choices = _make_choices(where, question.options)
     if question.multiple and not choices:
         raise ToolError(
             f'{where} has "multiple" but no choices: give {MIN_CHOICES} to {MAX_CHOICES} options.'
@@ -116,69 +117,75 @@ def _field(number: int, question: AskedQuestion) -> FormField:
     )
 
 
-def _choices(where: str, options: Sequence[AskedChoice] | None) -> tuple[FormChoice, ...]:
+def _make_choices(where: str, options: Sequence[AskedChoice] | None) -> tuple[FormChoice, ...]:
     if options is None:
         return ()
     if not MIN_CHOICES <= len(options) <= MAX_CHOICES:
         raise ToolError(
-            f"{where} has {len(options)} options: give {MIN_CHOICES} to {MAX_CHOICES}, or leave options out for an "
+            f"{where} has {len(options)} options: give {MIN_CHOICES} to {MAX_CHOICES}, or leave options "
+            f"out for an "
             "answer in free text."
         )
-    labels = [one_line(_shown(option.label)) for option in options]
+    labels = [one_line(_display_text(option.label)) for option in options]
     for at, label in enumerate(labels):
         if not label:
             raise ToolError(f"{where}: option {at + 1} has no label.")
         if len(label) > _MAX_LABEL_CHARS:
             raise ToolError(
-                f"{where}: the label of option {at + 1} is longer than {_MAX_LABEL_CHARS} characters. Put details into "
+                f"{where}: the label of option {at + 1} is longer than {_MAX_LABEL_CHARS} characters. Put "
+                f"details into "
                 "its description."
             )
         if label.lower() in (other.lower() for other in labels[:at]):
-            raise ToolError(f"{where} has the option “{label}” twice. Each needs a label of its own.")
+            raise ToolError(f"{where} has the option “{label}” twice. Give each a different label.")
     return tuple(
         FormChoice(
-            value=label, title=label, detail=one_line(_shown(option.description or ""))[:_MAX_DETAIL_CHARS]
+            value=label,
+            title=label,
+            detail=one_line(_display_text(option.description or ""))[:_MAX_DETAIL_CHARS],
         )
         for label, option in zip(labels, options, strict=True)
     )
 
 
-def _shown(text: str) -> str:
+def _display_text(text: str) -> str:
     """Returns a text without characters that deceive the person who reads it."""
-    return without_unseen(escape_controls(text)).strip()
+    return without_invisible(escape_controls(text)).strip()
 
 
 def _answers_in_order(form: AskedForm, reply: FormReply) -> list[Any]:
-    """Returns the answer to each question: a text, a list of texts, or None."""
+    """Returns the answer to each question of the form: a text, a list of texts, or None."""
     return [reply.content.get(field.name) for field in form.fields] if reply.action == "accept" else []
 
 
 def _answer_text(arguments: AskArguments, reply: FormReply, answers: Sequence[Any]) -> str:
-    if reply.action == "decline" and reply.why:
-        return f"{reply.why} Ask only questions with choices, one choice each, or ask in your answer and end with it."
+    if reply.action == "decline" and reply.missing_reason:
+        advice = "Ask only questions with choices, one choice each, or ask in your answer and end with it."
+        return f"{reply.missing_reason} {advice}"
     if reply.action == "decline":
-        return "The person declined to answer. Do not ask again; take the choice that is easiest to undo and say so."
+        return "The user declined to answer. Do not ask again; take the choice that is easiest to undo and say so."
     if reply.action == "cancel":
         return (
-            reply.why
-            or "The person closed the questions without an answer. Assume none; they will write to you."
+            reply.missing_reason
+            or "The user closed the questions without answering. Assume no answer; they will write to you."
         )
     lines: list[str] = []
     for question, answer in zip(arguments.questions, answers, strict=True):
-        lines.append(f"{_shown(question.question)}\n→ {_words(answer) or '(not answered)'}")
+        lines.append(f"{_display_text(question.question)}\n→ {_answer_as_text(answer) or '(not answered)'}")
     return "\n".join(lines)
 
 
-def _words(answer: Any) -> str:
+def _answer_as_text(answer: Any) -> str:
     return "; ".join(map(str, cast("list[Any]", answer))) if isinstance(answer, list) else str(answer or "")
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Accepts one question without the list, lists as JSON text, options as texts, and names of other agents."""
+    """Accepts a single question without the list, lists as JSON text, options as texts, and argument names of
+    other agents."""
     mended = dict(arguments)
     if "questions" not in mended and "question" in mended:
         mended = {"questions": [mended]}
-    questions = _parsed(mended.get("questions"))
+    questions = _parse_json_text(mended.get("questions"))
     if isinstance(questions, list):
         mended["questions"] = [_repair_question(one) for one in cast("list[Any]", questions)]
     return mended
@@ -194,7 +201,7 @@ def _repair_question(question: Any) -> Any:
         if other in mended:
             mended.setdefault(name, mended.pop(other))
     mended.pop("id", None)
-    options = _parsed(mended.get("options"))
+    options = _parse_json_text(mended.get("options"))
     if isinstance(options, list):
         mended["options"] = [_repair_option(one) for one in cast("list[Any]", options)]
     return mended
@@ -206,12 +213,12 @@ def _repair_option(option: Any) -> Any:
     if not isinstance(option, dict):
         return option
     given = cast("dict[str, Any]", option)
-    label = next((given[key] for key in _OPTION_KEYS if isinstance(given.get(key), str)), None)
+    label = next((given[key] for key in _OPTION_LABEL_KEYS if isinstance(given.get(key), str)), None)
     kept = {"description": given["description"]} if isinstance(given.get("description"), str) else {}
     return {"label": label, **kept} if label is not None else given
 
 
-def _parsed(value: Any) -> Any:
+def _parse_json_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -220,16 +227,16 @@ def _parsed(value: Any) -> Any:
         return value
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _ask_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     listed = arguments.get("questions")
     questions: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
-    names = [_name(cast("dict[str, Any]", one)) for one in questions if isinstance(one, dict)]
+    names = [_question_title(cast("dict[str, Any]", one)) for one in questions if isinstance(one, dict)]
     answers: list[Any] = (result.details or {}).get("answers", []) if result is not None else []
     if len(names) == 1 and not answers and isinstance(questions[0].get("question"), str):
         names = [questions[0]["question"]]
     if answers and len(answers) == len(names):
         subject = " · ".join(
-            f"{name} → {_words(answer) or '–'}" for name, answer in zip(names, answers, strict=True)
+            f"{name} → {_answer_as_text(answer) or '–'}" for name, answer in zip(names, answers, strict=True)
         )
     else:
         subject = " · ".join(names)
@@ -237,5 +244,5 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     return Card(title="ask", subject=one_line(subject)[:_MAX_QUESTION_CHARS], blocks=blocks)
 
 
-def _name(question: Mapping[str, Any]) -> str:
+def _question_title(question: Mapping[str, Any]) -> str:
     return str(question.get("header") or question.get("question") or "")

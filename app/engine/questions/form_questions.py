@@ -13,23 +13,23 @@ from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
 from app.engine.permissions.permission_context import PermissionContext
 from app.values.forms import AskedForm, FormField
 
-_MAX_TRIES = 3
+_MAX_FIELD_ATTEMPTS = 3
 YES, NO = "Yes", "No"
-OTHER_ANSWER = "Other answer…"
+OTHER_ANSWER_LABEL = "Other answer…"
 """The option after the choices of a field that also takes a text."""
 
 
-UNSHOWN = "unshown"
+NOT_SHOWN = "unshown"
 """The answer of an interface that cannot show a form."""
 
 
 class FormReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a form."""
+    """The answer to a form: the action and the values by field."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = {}
     """Answers by field, converted and checked."""
-    why: str = ""
+    missing_reason: str = ""
     """Why there is no answer; empty if the form was closed."""
 
 
@@ -38,39 +38,39 @@ CANCELLED = FormReply(action="cancel")
 
 
 class FormQuestions:
-    """The forms of one session, asked one at a time."""
+    """Asks the forms of one session, one at a time."""
 
     def __init__(self, standing: PermissionContext, event_bus: EventBus) -> None:
-        self._standing = standing
+        self._permission_context = standing
         self._event_bus = event_bus
-        self._turn = asyncio.Lock()
+        self._question_lock = asyncio.Lock()
 
     @property
     def can_ask(self) -> bool:
-        """Whether a person or a program can answer."""
-        return self._standing.asks != "nobody"
+        """Whether a person or a program can answer forms."""
+        return self._permission_context.approver != "nobody"
 
     async def ask(self, form: AskedForm) -> FormReply:
         if not self.can_ask:
             return DECLINED
-        async with self._turn:
-            if self._standing.asks == "person":
+        async with self._question_lock:
+            if self._permission_context.approver == "person":
                 return await self._ask_person(form)
             try:
                 return await self._ask_program(form)
             except TimeoutError:
                 minutes = round(PROGRAM_ANSWER_TIMEOUT / 60)
-                return FormReply(action="cancel", why=f"No answer came within {minutes} minutes.")
+                return FormReply(action="cancel", missing_reason=f"No answer came within {minutes} minutes.")
 
     async def _ask_person(self, form: AskedForm) -> FormReply:
-        """Asks with a form; the interface answers with texts by field, `decline`, `unshown` or None."""
+        """Shows a form to the user; the interface answers with texts by field, `decline`, `unshown` or None."""
         from app.mcp.elicitation_forms import validate_answers  # noqa: PLC0415  (few sessions ask a form)
 
         said = await self._ask_question("input", form.title, None, form=form, message=form.message)
         if said == "decline":
             return DECLINED
-        if said == UNSHOWN:
-            return FormReply(action="decline", why="The person's client cannot show this form.")
+        if said == NOT_SHOWN:
+            return FormReply(action="decline", missing_reason="The user's client cannot show this form.")
         if not isinstance(said, Mapping):
             return CANCELLED
         content, wrong = validate_answers(form, cast("Mapping[str, str]", said))
@@ -78,7 +78,7 @@ class FormQuestions:
             told = "; ".join(
                 f"{field.title}: {wrong[field.name]}" for field in form.fields if field.name in wrong
             )
-            return FormReply(action="cancel", why=f"The answer did not fit ({told}).")
+            return FormReply(action="cancel", missing_reason=f"The answer is not valid ({told}).")
         return FormReply(action="accept", content={} if form.url else content)
 
     async def _ask_program(self, form: AskedForm) -> FormReply:
@@ -91,25 +91,26 @@ class FormQuestions:
         for field in form.fields:
             value, wrong = await self._ask_field(form, title, field)
             if wrong is not None:
-                return FormReply(action="cancel", why=wrong)
+                return FormReply(action="cancel", missing_reason=wrong)
             if value is not None:
                 content[field.name] = value
         return FormReply(action="accept", content=content)
 
     async def _ask_field(self, form: AskedForm, title: str, field: FormField) -> tuple[Any, str | None]:
-        """Returns the value, and why there is none: empty if the program closed the question."""
+        """Asks a program for one field of a form. Returns the value, and why there is none: empty if the program
+        closed the question."""
         from app.mcp.elicitation_forms import SECRET_WARNING, expected_answer, validate_field  # noqa: PLC0415  (as above)
 
         wrong = ""
-        for _ in range(_MAX_TRIES):
+        for _ in range(_MAX_FIELD_ATTEMPTS):
             details = [f"{each.title}: {each.detail}" for each in field.choices if each.detail]
             told = "\n".join(filter(None, (title, field.title, field.description, *details, wrong)))
             said, is_choice = None, field.kind == "yes-no" or (field.kind == "choice" and bool(field.choices))
             if is_choice:
                 options = tuple(each.title for each in field.choices) or (YES, NO)
-                options += (OTHER_ANSWER,) if field.takes_text else ()
+                options += (OTHER_ANSWER_LABEL,) if field.takes_text else ()
                 said = await self._ask_question("select", told, PROGRAM_ANSWER_TIMEOUT, options=options)
-            if not is_choice or said == OTHER_ANSWER:
+            if not is_choice or said == OTHER_ANSWER_LABEL:
                 hint = SECRET_WARNING if form.server else expected_answer(field)
                 said = await self._ask_question(
                     "input",
@@ -123,7 +124,7 @@ class FormQuestions:
             value, wrong = validate_field(field, said)
             if not wrong:
                 return value, None
-        return None, f"The answer did not fit ({field.title}: {wrong})."
+        return None, f"The answer is not valid ({field.title}: {wrong})."
 
     async def _ask_question(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
         return await ask_question(self._event_bus.publish_now, method, title, seconds, **more)

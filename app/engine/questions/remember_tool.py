@@ -15,8 +15,10 @@ from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import escape_controls
 
-_UNASKABLE = "Nobody can be asked in this run, so nothing was saved. Put the line into your answer instead."
-_NO = "no"
+_NO_PERSON_TEXT = (
+    "The user cannot be asked in this run, so nothing was saved. Put the line into your answer instead."
+)
+_DECLINE_VALUE = "no"
 
 
 class RememberArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,10 +35,12 @@ def remember_tool(
         if not line:
             raise ToolError("The line is empty.")
         if not forms.can_ask:
-            raise ToolError(_UNASKABLE)
+            raise ToolError(_NO_PERSON_TEXT)
         offered = files()
-        reply = await forms.ask(_form(line, offered))
-        answer = str(reply.content.get("where", _NO)) if reply.action == "accept" else _NO
+        reply = await forms.ask(_remember_form(line, offered))
+        answer = (
+            str(reply.content.get("where", _DECLINE_VALUE)) if reply.action == "accept" else _DECLINE_VALUE
+        )
         file = next((one for one in offered if str(one.path) == answer), None)
         if file is None:
             return text_result("The user did not save it. Do not propose it again.")
@@ -50,23 +54,23 @@ def remember_tool(
 
     return Tool(
         name="remember",
-        description="Propose a lasting fact or rule for every later session. The person decides.",
+        description="Propose a lasting fact or rule for all later sessions. The user decides whether to save it.",
         schema=schema_of(RememberArguments),
         arguments=RememberArguments,
         effects=no_effects,
         kind="think",
         is_for_helpers=False,
         run=run,
-        show=_show,
+        show=_remember_card,
         mode="sequential",
         is_read_only=True,
     )
 
 
-def _form(line: str, files: Sequence[MemoryFile]) -> AskedForm:
+def _remember_form(line: str, files: Sequence[MemoryFile]) -> AskedForm:
     choices = [
         *(FormChoice(value=str(one.path), title=f"Save it in {one.path}", detail=one.label) for one in files),
-        FormChoice(value=_NO, title="Do not save it"),
+        FormChoice(value=_DECLINE_VALUE, title="Do not save it"),
     ]
     asked = f"Remember this in every session?\n\n- {line}"
     return AskedForm(
@@ -79,7 +83,7 @@ def _form(line: str, files: Sequence[MemoryFile]) -> AskedForm:
     )
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _remember_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = text_argument(arguments, "line")
     if result is None:
         return Card(title="remember", subject=subject)

@@ -4,22 +4,23 @@ import asyncio
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.session_options import SessionOptions
-from app.engine.repository.repository_maps import FOLDER_MAP
+from app.engine.repository.repository_maps import FOLDER_MAP_MESSAGE_TYPE
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.messages import CustomMessage, UserMessage
 from tools.workspace import Workspace
 
 
-class FirstQuestionHint:
+class FirstPromptHint:
     def __init__(self, conversation: Conversation, workspace: Workspace, options: SessionOptions) -> None:
         self._conversation = conversation
         self._workspace = workspace
         self._options = options
 
-    async def asides(self, prompt: str) -> tuple[CustomMessage, ...]:
-        """Returns the hint once on each branch, if enabled; nothing where the map is uncertain or not ready."""
+    async def hint_messages(self, prompt: str) -> tuple[CustomMessage, ...]:
+        """Returns the hint about relevant files once on each branch, if enabled; nothing where the map is
+        uncertain or not ready."""
         wishes = self._options.effective_settings.settings.repository_maps
-        if not wishes.enabled or not self._is_first():
+        if not wishes.enabled or not self._is_first_prompt():
             return ()
         # Imports SQLite and parsers, which most sessions start without.
         from tools.repomap.first_question import first_question_aside  # noqa: PLC0415
@@ -29,13 +30,15 @@ class FirstQuestionHint:
             return ()
         return (
             CustomMessage(
-                custom_type=FOLDER_MAP, content=text, details={"folder": "", "isFirstQuestion": True}
+                custom_type=FOLDER_MAP_MESSAGE_TYPE,
+                content=text,
+                details={"folder": "", "isFirstQuestion": True},
             ),
         )
 
-    def _is_first(self) -> bool:
+    def _is_first_prompt(self) -> bool:
         return not any(
             (isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage))
-            or (isinstance(entry, CustomMessageEntry) and entry.custom_type == FOLDER_MAP)
+            or (isinstance(entry, CustomMessageEntry) and entry.custom_type == FOLDER_MAP_MESSAGE_TYPE)
             for entry in self._conversation.log.path_to()
         )

@@ -6,19 +6,22 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from app.engine.sandbox.private_files import PrivateFiles
+from app.engine.sandbox.protected_names import ProtectedNames, files_at_or_below
 from app.permits.command_place import CommandPlace
-from app.permits.secret_files import delayed_run_reason, secret_likelihood
-from app.permits.shell_words import UNKNOWN
+from app.permits.secret_files import bare_repository_reason, delayed_run_reason, secret_likelihood
+from app.permits.shell_words import UNKNOWN, WILDCARD, reached_by
+from tools.box.policy import covering_place
 from tools.files.paths import AddedFolders
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_PLACES
-from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
-from tools.running.withheld import withheld_names
+from tools.running.withheld_variables import withheld_names
 
 _MAX_ENTRIES = 3_000
 _CACHE_SECONDS = 5.0
@@ -30,12 +33,14 @@ class SecretFiles(msgspec.Struct, frozen=True):
     """The secret files in a folder, as real paths."""
 
     paths: tuple[str, ...] = ()
+    linked_files: tuple[str, ...] = ()
+    """Other files with several names (hard links), and symbolic links: they may lead to such a file."""
     is_complete: bool = True
     """False: the folder was too large to search completely."""
 
 
 class CommandContext:
-    """Facts about one folder and one home folder."""
+    """Facts about the folder where commands run and the home folder, for judging commands."""
 
     def __init__(
         self,
@@ -44,7 +49,7 @@ class CommandContext:
         sessions_dir: Path | None = None,
         added: AddedFolders | None = None,
     ) -> None:
-        self._added = added or AddedFolders()
+        self._added_folders = added or AddedFolders()
         self._home = str(home)
         self._real_home = os.path.realpath(home)
         own = filter(None, (agent_dir, sessions_dir))
@@ -52,8 +57,19 @@ class CommandContext:
             dict.fromkeys(form for one in own for form in (str(one), os.path.realpath(one)))
         )
         self._cached_secrets: dict[str, tuple[float, SecretFiles]] = {}
+        self.private_files = PrivateFiles(self._real_home)
+        self._protected_names = ProtectedNames(
+            self._real_home,
+            self._own_folders,
+            secrets_below=lambda root: (*self.secrets_below(root).paths, *self.private_files.find().files),
+            is_protected=lambda path: (
+                self._is_secret_name(path)
+                or self.is_autorun_path(path)
+                or self.private_files.is_private_file(path)
+            ),
+        )
 
-    def place(
+    def describe_command_place(
         self,
         folder: Path,
         passed: Collection[str] = (),
@@ -65,7 +81,7 @@ class CommandContext:
         command's folder, if it is not the workspace; empty if unknown. `has_box`: commands that only read run in a
         sandbox."""
         workspace = os.path.realpath(folder)
-        added = self._added.real
+        added = self._added_folders.real
         links = LinkResolver(workspace)
         return CommandPlace(
             workspace=workspace,
@@ -76,26 +92,70 @@ class CommandContext:
             user=os.environ.get("USER", ""),
             temporary=temporary_folders(),
             own=self._own_folders,
+            has_sandbox=has_box,
             hides_secrets=has_box and all(self.secrets_below(one).is_complete for one in (workspace, *added)),
             secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
             resolve=links.resolve,
             search_folders=_search_folders((workspace, *added)),
             exists=os.path.lexists,
-            git_runs_programs=self._git_runs_programs,
-            other_names=self._other_names((workspace, *added)),
+            is_file=os.path.isfile,
+            git_leads_elsewhere=self._git_leads_elsewhere,
+            other_names=partial(self._protected_names.protected_names_of, roots=(workspace, *added)),
             holds_secrets=self._holds_secrets,
+            tracks_secrets=self._tracks_secrets,
+            leads_to_secrets=partial(self._leads_to_secrets, roots=(workspace, *added)),
+            matches=matching_paths,
+            key_files_below=self._key_files_below,
+            is_private=self.private_files.is_private_file,
         )
 
-    def _git_runs_programs(self, folder: str) -> bool:
+    def _git_leads_elsewhere(self, folder: str) -> bool:
         try:
             repository = find_repository(Path(folder))
-            return repository is not None and repository.may_start_programs(Path(self._home))
+            return repository is not None and repository.may_lead_elsewhere(Path(self._home))
         except (OSError, ValueError):
             return True
 
+    def _tracks_secrets(self, folder: str) -> bool:
+        try:
+            repository = find_repository(Path(folder))
+            paths = repository.tracked_paths() if repository is not None else ()
+        except (OSError, ValueError):
+            return True
+        return paths is None or any(map(self._is_secret_name, paths))
+
     def _holds_secrets(self, folder: str) -> bool:
         found = self.secrets_below(folder)
-        return bool(found.paths) or not found.is_complete
+        return bool(found.paths) or not found.is_complete or self.private_files.has_any_below(folder)
+
+    def _key_files_below(self, folder: str) -> tuple[str, ...]:
+        """Returns the files in places of keys of the home, and private files of programs, below a folder."""
+        private = self.private_files.find()
+        rows = (f"{self._real_home}/{row.name}" for row in KEY_PLACES)
+        below = f"{folder.rstrip('/')}/"
+        places = [
+            place
+            for place in (*rows, *self._own_folders, *private.files, *private.folders)
+            if f"{place}/".startswith(below) or below.startswith(f"{place}/")
+        ]
+        files = (path for place in places if os.path.lexists(place) for path in files_at_or_below(place))
+        kept = (
+            path
+            for path in files
+            if path.startswith(below)
+            and (self._is_secret_name(path) or self.private_files.is_private_file(path))
+        )
+        return tuple(dict.fromkeys(kept))
+
+    def _leads_to_secrets(self, folder: str, roots: tuple[str, ...]) -> bool:
+        """Whether a symbolic link below the folder leads out of the workspace, or a hard link is a secret file."""
+        found = self.secrets_below(folder)
+        for path in found.linked_files:
+            real = os.path.realpath(path)
+            names = (real, *self._protected_names.protected_names_of(path, roots))
+            if covering_place(real, roots) is None or any(map(self._is_secret_name, names)):
+                return True
+        return not found.is_complete
 
     def secrets_below(self, folder: str) -> "SecretFiles":
         """Returns the files below the folder that hold secrets, judged by their names."""
@@ -103,12 +163,12 @@ class CommandContext:
         now = time.monotonic()
         if known is not None and now - known[0] < _CACHE_SECONDS:
             return known[1]
-        found = self._look_for_secrets(folder)
+        found = self._search_secrets(folder)
         self._cached_secrets[folder] = (now, found)
         return found
 
-    def _look_for_secrets(self, folder: str) -> "SecretFiles":
-        waiting, looked_at, found = [folder], 0, list[str]()
+    def _search_secrets(self, folder: str) -> "SecretFiles":
+        waiting, looked_at, found, linked = [folder], 0, list[str](), list[str]()
         while waiting:
             try:
                 entries = list(os.scandir(waiting.pop()))
@@ -116,78 +176,46 @@ class CommandContext:
                 continue
             looked_at += len(entries)
             if looked_at > _MAX_ENTRIES:
-                return SecretFiles(tuple(found), is_complete=False)
+                return SecretFiles(tuple(found), tuple(linked), is_complete=False)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _SKIPPED_FOLDERS:
                         waiting.append(entry.path)
-                elif self._is_secret(entry.path) or (
-                    entry.is_symlink() and self._is_secret(os.path.realpath(entry.path))
+                elif self._is_secret_name(entry.path) or (
+                    entry.is_symlink() and self._is_secret_name(os.path.realpath(entry.path))
                 ):
                     found.append(os.path.realpath(entry.path))
-        return SecretFiles(tuple(found))
+                elif entry.is_symlink() or _has_hard_links(entry):
+                    linked.append(entry.path)
+        return SecretFiles(tuple(found), tuple(linked))
 
-    def _is_secret(self, path: str) -> bool:
+    def _is_secret_name(self, path: str) -> bool:
         return secret_likelihood(path, self._home, self._own_folders) == "likely" or (
             self._real_home != self._home
             and secret_likelihood(path, self._real_home, self._own_folders) == "likely"
         )
 
-    def _other_names(self, roots: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
-        """Returns a function that finds protected hard links of a file; not all hard links can be found."""
-
-        def look(path: str) -> tuple[str, ...]:
-            try:
-                known = os.stat(path, follow_symlinks=False)  # noqa: PTH116  (a plain text, often)
-            except (OSError, ValueError):
-                return ()
-            if known.st_nlink < 2 or not stat.S_ISREG(known.st_mode):
-                return ()
-            mark = (known.st_dev, known.st_ino)
-            return tuple(one for one in self._protected(roots) if one != path and _file_stamp(one) == mark)
-
-        return look
-
-    def _protected(self, roots: tuple[str, ...]) -> list[str]:
-        """Returns files that attackers might link to: those that run later, and those at the places of keys."""
-        found = [f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES if not row.is_folder]
-        found += [
-            f"{root}/{row.name}" for root in roots for row in PROJECT_AUTORUN_FILES if not row.is_folder
-        ]
-        found += [f"{root}/.git/config" for root in roots]
-        found += [f"{self._home}/{place.name}" for place in KEY_PLACES if not place.is_folder]
-        for folder in (
-            *(f"{self._home}/{place.name}" for place in KEY_PLACES if place.is_folder),
-            *self._own_folders,
-            self._home,
-            *(f"{root}{name}" for root in roots for name in ("", "/.git/hooks", "/.bayou")),
-        ):
-            try:
-                found += [entry.path for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)][
-                    :300
-                ]
-            except OSError:
-                continue
-        return [
-            one
-            for one in dict.fromkeys(found)
-            if self._is_secret(one) or delayed_run_reason(one, self._home, self._own_folders) is not None
-        ]
+    def is_autorun_path(self, path: str) -> bool:
+        """Whether writing a path needs a question, because a program runs the file without being asked to. The
+        path has no links."""
+        homes = dict.fromkeys((self._home, self._real_home))
+        return bare_repository_reason(path, os.path.lexists) is not None or any(
+            delayed_run_reason(path, home, self._own_folders) is not None for home in homes
+        )
 
 
-def _file_stamp(path: str) -> tuple[int, int] | None:
+def _has_hard_links(entry: "os.DirEntry[str]") -> bool:
     try:
-        known = os.stat(path, follow_symlinks=False)  # noqa: PTH116  (a plain text, often)
-    except (OSError, ValueError):
-        return None
-    return known.st_dev, known.st_ino
+        return entry.stat(follow_symlinks=False).st_nlink > 1
+    except OSError:
+        return False
 
 
 class LinkResolver:
     """Resolves symbolic links in absolute paths, reading each folder once."""
 
     def __init__(self, known: str) -> None:
-        self._real: dict[str, str] = {"/": "/", known: known}
+        self._resolved: dict[str, str] = {"/": "/", known: known}
 
     def resolve(self, path: str) -> str:
         plain = posixpath.normpath(path)
@@ -196,29 +224,51 @@ class LinkResolver:
         return self._real_path(plain)
 
     def _real_path(self, path: str) -> str:
-        known = self._real.get(path)
+        known = self._resolved.get(path)
         if known is not None:
             return known
         try:
             mode = os.lstat(path).st_mode
         except (OSError, ValueError):
-            return self._of_parent(path)
+            return self._resolve_parent(path)
         if stat.S_ISLNK(mode):
             return os.path.realpath(path)
-        real = self._of_parent(path)
-        if stat.S_ISDIR(mode) and len(self._real) < 1_000:
-            self._real[path] = real
+        real = self._resolve_parent(path)
+        if stat.S_ISDIR(mode) and len(self._resolved) < 1_000:
+            self._resolved[path] = real
         return real
 
-    def _of_parent(self, path: str) -> str:
+    def _resolve_parent(self, path: str) -> str:
         folder, _, name = path.rpartition("/")
         parent = self._real_path(folder or "/")
         return f"{parent.rstrip('/')}/{name}"
 
 
+def matching_paths(pattern: str) -> tuple[str, ...] | None:
+    """Returns the existing paths that a pattern matches as the shell expands it; None if there are too many entries to
+    look at. `pattern` has marks for single names only."""
+    found, looked_at = [""], 0
+    for name in pattern.split("/")[1:]:
+        if WILDCARD.search(name) is None:
+            found = [f"{path}/{name}" for path in found]
+            continue
+        form, next_found = reached_by(name), list[str]()
+        for path in found:
+            try:
+                names = os.listdir(path or "/")  # noqa: PTH208  (names alone)
+            except OSError:
+                continue
+            looked_at += len(names)
+            if looked_at > _MAX_ENTRIES:
+                return None
+            next_found += [f"{path}/{one}" for one in names if form.fullmatch(one)]
+        found = next_found
+    return tuple(path for path in found if os.path.lexists(path))
+
+
 def _search_folders(roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the folders of PATH in the workspace or an added folder, and relative ones, which depend on the
-    command's folder."""
+    """Returns the folders of PATH that are in the workspace or an added folder, and relative ones, which depend
+    on the command's folder."""
     parts = [part or "." for part in os.environ.get("PATH", "").split(os.pathsep)]
     inside = tuple(root.rstrip("/") + "/" for root in roots)
     return tuple(

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from app.engine.core.user_questions import ApprovalReply, RuleChanges
+from app.engine.core.user_questions import ApprovalReply, RuleChangeWatch
 from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
 from app.permits.rules import is_host_named
@@ -16,7 +16,7 @@ from app.values.content import ToolCall
 
 ANSWER_TIMEOUT = 60.0
 """Seconds that a connection waits for an answer."""
-_NETWORK = "network"
+_NETWORK_TOOL_NAME = "network"
 _MAX_CALLERS: Final = 1_000
 _WEB_PORTS: Final = frozenset({80, 443})
 AskAboutHost = Callable[
@@ -35,118 +35,140 @@ class HostCaller(msgspec.Struct, eq=False, kw_only=True):
     command: str
     hosts: frozenset[str] = frozenset()
     """Each `host:port` that the call was granted."""
-    answers: dict[str, "asyncio.Task[bool]"] = msgspec.field(default_factory=dict[str, "asyncio.Task[bool]"])
+    answer_tasks: dict[str, "asyncio.Task[bool]"] = msgspec.field(
+        default_factory=dict[str, "asyncio.Task[bool]"]
+    )
     """The answer for each host: a call asks about a host once, however often its command tries."""
     refused: dict[str, None] = msgspec.field(default_factory=dict[str, None])
 
     def was_granted(self, host: str, port: int) -> bool:
-        """Whether the host was granted; a grant of one web port includes the other."""
+        """Whether the call was granted the host; a grant of one web port includes the other."""
         ports = _WEB_PORTS if port in _WEB_PORTS else {port}
         return any(f"{host}:{one}" in self.hosts for one in ports)
 
+    def cancel_questions(self) -> None:
+        for asking in tuple(self.answer_tasks.values()):
+            asking.cancel()
+
 
 class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
-    """The network hosts of one session."""
+    """Decides which network hosts the sandboxed commands of one session may reach."""
 
     policy: Callable[[], PermissionPolicy]
-    place: Callable[[], CommandPlace]
+    command_place: Callable[[], CommandPlace]
     can_ask: Callable[[], bool]
-    ask: AskAboutHost
-    changes: RuleChanges
-    keep: Callable[[ApprovalReply], None]
+    ask_about_host: AskAboutHost
+    rule_changes: RuleChangeWatch
+    store_rule: Callable[[ApprovalReply], None]
     """Stores the rule of an answer."""
-    note: RecordVerdict
+    record_verdict: RecordVerdict
     """Records the outcome of a question."""
     _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
     """Callers by the name that they give the proxy."""
-    _persistent_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    _persistent_caller_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
-    def caller(
+    def caller_name(
         self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
     ) -> str:
-        """Returns the name with which this call's commands ask the proxy. `lasts`: one process serves this
-        call and later ones, and keeps its name."""
+        """Returns the name with which a call's commands identify themselves to the proxy. `lasts`: one process
+        serves this call and later ones, and keeps its name."""
         while len(self._callers) >= _MAX_CALLERS:
             self._callers.pop(next(iter(self._callers)))
-        name = self._persistent_name if lasts else secrets.token_hex(8)
+        name = self._persistent_caller_name if lasts else secrets.token_hex(8)
         self._callers[name] = HostCaller(call_id=call_id, command=command, hosts=hosts)
         return name
 
-    def refused(self, name: str) -> tuple[str, ...]:
-        """Returns each `host:port` that this caller was denied."""
+    def end_caller(self, name: str) -> tuple[str, ...]:
+        """Forgets a caller whose command has ended, so that no later command can use its name, and the answers for
+        programs that send no name. Returns each `host:port` that the caller was denied."""
+        unnamed = self._callers.get("")
+        if unnamed is not None:
+            unnamed.answer_tasks = {
+                host: asking for host, asking in unnamed.answer_tasks.items() if not asking.done()
+            }
         caller = self._callers.get(name)
-        return tuple(caller.refused) if caller is not None else ()
+        if caller is None:
+            return ()
+        if name != self._persistent_caller_name:
+            del self._callers[name]
+            caller.cancel_questions()
+        return tuple(caller.refused)
 
     def is_listed(self, host: str, port: int) -> bool:
-        """Whether a rule allows exactly this host, without a wildcard."""
+        """Whether a permission rule allows exactly this host, without a wildcard."""
         rules = self.policy().rules
         return any(rule.deed == "allow" and is_host_named(rule, host, port) for rule in rules)
 
-    async def allow(self, host: str, port: int, name: str = "") -> bool:
-        """Decides about a connection, asking the user where neither the call's grant nor a rule decides."""
+    async def decide_connection(self, host: str, port: int, name: str = "") -> bool:
+        """Decides about a connection of a sandboxed command, asking the user where neither the call's grant nor
+        a rule decides."""
         caller = self._callers.get(name)
         if caller is None:  # the program does not send the name that it was given
             caller = self._callers.setdefault(
-                "", HostCaller(call_id=_NETWORK, command="a command in the sandbox")
+                "", HostCaller(call_id=_NETWORK_TOOL_NAME, command="a command in the sandbox")
             )
-        decision = self._decision(caller, host, port)
+        decision = self._judge_connection(caller, host, port)
         is_allowed = decision.outcome == "run"
         if decision.outcome == "ask":
-            is_allowed = caller.was_granted(host, port) or await self._answer(caller, host, port)
+            is_allowed = caller.was_granted(host, port) or await self._answer_once(caller, host, port)
         if not is_allowed:
             caller.refused[f"{host}:{port}"] = None
         return is_allowed
 
     def close(self) -> None:
         for caller in self._callers.values():
-            for asking in tuple(caller.answers.values()):
-                asking.cancel()
+            caller.cancel_questions()
 
-    def _decision(self, caller: HostCaller, host: str, port: int) -> CallDecision:
+    def _judge_connection(self, caller: HostCaller, host: str, port: int) -> CallDecision:
         verdict = verdict_of([_call_part(host, port, caller.command)])
-        return decide_call(verdict, _NETWORK, self.policy(), self.place())
+        return decide_call(verdict, _NETWORK_TOOL_NAME, self.policy(), self.command_place())
 
-    async def _answer(self, caller: HostCaller, host: str, port: int) -> bool:
+    async def _answer_once(self, caller: HostCaller, host: str, port: int) -> bool:
         name = f"{host}:{port}"
-        known = caller.answers.get(name)
+        known = caller.answer_tasks.get(name)
         if known is None:
             known = asyncio.ensure_future(self._ask_user(caller, host, port))
-            caller.answers[name] = known
+            caller.answer_tasks[name] = known
         return await asyncio.shield(known)
 
     async def _ask_user(self, caller: HostCaller, host: str, port: int) -> bool:
-        """Asks until a question remains valid to its end, because mode and rules may change meanwhile."""
+        """Asks the user about a host until the question remains valid to its end, because mode and rules may
+        change meanwhile."""
         if not self.can_ask():
             return False
         name = f"{host}:{port}"
         call = ToolCall(
-            id=f"{caller.call_id}/{name}", name=_NETWORK, arguments={"host": name, "for": caller.command}
+            id=f"{caller.call_id}/{name}",
+            name=_NETWORK_TOOL_NAME,
+            arguments={"host": name, "for": caller.command},
         )
         while True:
-            seen = self.changes.now
-            decision = self._decision(caller, host, port)
+            seen = self.rule_changes.next_change
+            decision = self._judge_connection(caller, host, port)
             if decision.outcome != "ask":
-                self.note(
+                self.record_verdict(
                     call, decision, "run" if decision.outcome == "run" else "refused", decision.decided_by
                 )
                 return decision.outcome == "run"
-            stands, reply = await self.changes.answer(
-                self._reply(call, decision),
-                lambda: self._decision(caller, host, port).outcome == "ask",
+            stands, reply = await self.rule_changes.wait_for_answer(
+                self._apply_reply(call, decision),
+                lambda: self._judge_connection(caller, host, port).outcome == "ask",
                 since=seen,
             )
             if not stands:
                 continue
             if reply is not None and reply.allows and reply.rule is not None:
-                self.keep(reply)
+                self.store_rule(reply)
             is_allowed = reply is not None and reply.allows
-            self.note(call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer")
+            self.record_verdict(
+                call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer"
+            )
             return is_allowed
 
-    async def _reply(self, call: ToolCall, decision: CallDecision) -> ApprovalReply | None:
+    async def _apply_reply(self, call: ToolCall, decision: CallDecision) -> ApprovalReply | None:
         try:
             return await asyncio.wait_for(
-                self.ask(call, call.arguments, decision, self.place()), ANSWER_TIMEOUT
+                self.ask_about_host(call, call.arguments, decision, self.command_place()), ANSWER_TIMEOUT
             )
         except TimeoutError:
             return None
@@ -154,5 +176,5 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
 
 def _call_part(host: str, port: int, command: str) -> CallPart:
     name = f"{host}:{port}"
-    why = f"{command} wants to reach this host"
+    why = f"{command} connects to this host"
     return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True, kind="host")

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,14 +11,15 @@ import msgspec
 
 from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext, temporary_folders
+from app.engine.sandbox.project_caches import ProjectCaches
 from app.permits.sandbox_exceptions import DAEMONS, CheckedRequest, credential_places_of
 from app.permits.secret_files import delayed_run_reason
+from app.resources.settings.settings_trust import SandboxSettings
 from tools.box.git_places import git_places_in, parent_folders
 from tools.box.host_groups import group_of_tool
 from tools.box.linked import HardLinkFinder, MovedFiles, other_names_of
 from tools.box.places import (
     ALLOWED_SOCKETS,
-    caches,
     guarded_paths_in,
     list_folder,
     real_paths,
@@ -28,19 +29,19 @@ from tools.box.policy import Box, BoxKind, BoxNetwork, covering_place, outermost
 from tools.box.refusals import home_relative, place_to_allow
 from tools.box.requests import BoxRequest
 from tools.box.reserved import ReservedNames
+from tools.files.existence import is_dir
 from tools.files.paths import absolute_path
-from tools.files.presence import is_dir
-from tools.files.private import last_resort_path
+from tools.files.private_folders import last_resort_path
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
 from tools.protected.later import HOME_AUTORUN_FILES
 from tools.workspace import Workspace
 
-PlaceVerb = Literal["write", "read"]
+PlaceAccess = Literal["write", "read"]
 
 
 class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool call was allowed to do."""
+    """What a tool call was allowed to do in its sandbox, or outside of it."""
 
     kind: BoxKind | Literal["outside"] = "work"
     command: str = ""
@@ -51,16 +52,18 @@ class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Each granted `host:port`."""
     writable: frozenset[str] = frozenset()
     """Additional places that the call may write."""
-    shown: frozenset[str] = frozenset()
+    shown_paths: frozenset[str] = frozenset()
     bypasses_proxy: bool = False
     """The program connects without a proxy, as `ssh` does, and gets this machine's network."""
-    repacks: bool = False
+    only_repacks: bool = False
     """The call only runs git to repack objects and remove old packs."""
     programs: frozenset[str] = frozenset()
     """The programs it runs, where all words are known."""
+    server: str = ""
+    """The MCP server that runs in it, which has caches of its own."""
 
 
-class SandboxPaths:
+class SandboxBuilder:
     """Builds the sandboxes of one session."""
 
     def __init__(
@@ -72,7 +75,7 @@ class SandboxPaths:
         home: Path,
         own: Path,
         sessions: Path | None = None,
-        allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
+        allowed_places: Callable[[PlaceAccess], tuple[str, ...]] = lambda verb: (),
     ) -> None:
         """`own`: bayou's folder of settings and credentials. `sessions`: the folder of all sessions, if it is
         elsewhere. `allowed_places` returns the places outside the workspace that rules let commands write, or the
@@ -82,16 +85,18 @@ class SandboxPaths:
         self._workspace = workspace
         self._command_context = command_context
         self._home = os.path.realpath(home)
-        self._own = os.path.realpath(own)
+        self._autorun_files = tuple(f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES)
+        self._own_folder = os.path.realpath(own)
         self._sessions = os.path.realpath(sessions or own)
-        self._temporary: dict[BoxKind, str] = {}
-        """The folders for temporary files, by kind of sandbox."""
-        self._reserved = ReservedNames()
-        self._linked = HardLinkFinder()
-        self._moved = MovedFiles()
+        self._temporary: dict[BoxKind | Literal["server"], str] = {}
+        """The folders for temporary files, by kind of sandbox; that of servers has only caches."""
+        self._caches = ProjectCaches(self._home, os.environ)
+        self._reserved_names = ReservedNames()
+        self._link_finder = HardLinkFinder()
+        self._moved_files = MovedFiles()
         self._secrets: dict[str, tuple[str, ...]] = {}
         """The secret files hidden from commands, by the folder in which work began."""
-        self._real: dict[str, str] = {}
+        self._resolved_roots: dict[str, str] = {}
         """Folders of work with their links resolved at the start, so that a link made later by a command leads
         nowhere else."""
 
@@ -99,95 +104,95 @@ class SandboxPaths:
         for folder in self._temporary.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary.clear()
-        self._reserved.close()
-        self._moved.close()
+        self._reserved_names.close()
+        self._moved_files.close()
 
-    def made(self, kind: BoxKind, leave: SandboxGrant) -> Box:
-        roots = self._roots()
+    def build_box(self, kind: BoxKind, leave: SandboxGrant) -> Box:
+        roots = self._workspace_folders()
         self._make_folders()
-        folders, files, shown = self._hidden(roots, leave)
+        folders, files, shown = self._hidden_places(roots, leave)
         private = self._temporary_folder(kind)
         sockets = (private, *ALLOWED_SOCKETS, *shown)
-        linked = self._linked.find_in(roots)
+        linked = self._link_finder.find_in(roots)
         if kind == "read":
             below = [path for root in roots for path in self._command_context.secrets_below(root).paths]
-            secrets = [*_without((*below, *self._moved_secrets(roots)), folders)]
+            secrets = [*_paths_outside((*below, *self._moved_secrets(roots)), folders)]
             secrets += other_names_of(linked.files, (*folders, *files, *secrets))
-            return self._reading(roots, private, folders, (*files, *secrets), sockets)
-        nested = self._workspace.nested.find_in(roots)
-        git = git_places_in(roots, Path(self._home), nested.git_folders)
-        kept = caches(self._home, os.environ)
+            return self._reading_box(roots, private, folders, (*files, *secrets), sockets)
+        nested = self._workspace.nested
+        git = git_places_in(roots, Path(self._home), nested, nested.find_in(roots).git_folders)
         present, missing = guarded_paths_in(roots)
-        own = self._places(
-            (*self._options.effective_settings.settings.sandbox.write, *self._allowed_places("write"))
-        )
-        granted = real_paths(self._places(leave.writable))
-        writable = outermost(
-            (
-                *roots,
-                private,
-                *temporary_folders(),
-                *kept.writable,
-                *git.writable,
-                *real_paths(own),
-                *granted,
-            )
-        )
+        own = real_paths(self._setting_paths((*self._sandbox_settings.write, *self._allowed_places("write"))))
+        granted = real_paths(self._setting_paths(leave.writable))
+        stores = self._caches.stores(leave.programs) if _only_installs(leave) else ()
+        more = (private, *temporary_folders(), *git.writable, *own, *granted, *stores)
+        caches = self._cache_folder(roots[0], private, (*roots, *more), leave.server)
+        writable = outermost((*roots, *more, caches))
         is_shared = any(_hides_any(root, (self._home, *temporary_folders())) for root in roots)
-        packs = git.packs if self.has_mounts and not leave.repacks else ()
-        protected = real_paths((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
+        packs = git.packs if self.has_mounts and not leave.only_repacks else ()
+        usable = (*own, *granted, *(root for root in roots if not _contains_workspace(root, self._home)))
+        user_caches = self._user_caches(roots, (*usable, *stores))
+        protected = real_paths((*git.guarded, *packs, *present, *self._autorun_files, self._own_folder))
+        protected += () if leave.server else tuple(filter(None, [self._temporary.get("server")]))
         protected += other_names_of(linked.files, protected)
-        secrets = self._secrets_of(roots, folders, leave)
+        secrets = self._secrets_to_hide(roots, folders, leave)
         files += (*secrets, *other_names_of(linked.files, (*folders, *files, *secrets)))
-        guarded = tuple(
+        guarded = user_caches + tuple(
             path
             for path in protected
             if covering_place(path, writable) and path not in granted and not _hides_any(path, roots)
         )
-        links = tuple(
-            path for path in (*git.links, *filter(os.path.islink, present)) if covering_place(path, writable)
-        )
+        links = self._held_links((*git.links, *present, *self._caches.user_paths), writable)
         held = (*git.pinned, *parent_folders((*guarded, *links, *git.pinned, *secrets), writable))
-        start_up = [path for path in self._start_up() if not os.path.lexists(path)]
+        shared = _paths_outside(
+            () if _only_installs(leave) else linked.linked_elsewhere,
+            (*guarded, *folders, *files, *own, *granted),
+        )
+        has_mounts = self.has_mounts
+        places = (*self._autorun_files, *_paths_outside(self._caches.user_paths, (*usable, *stores)))
+        start_up = [path for path in places if not has_mounts or not os.path.lexists(path)]
         return Box(
             kind="work",
             writable=writable,
             guarded=guarded,
-            linked=_without(
-                () if _only_installs(leave) else (*linked.linked_elsewhere, *kept.linked),
-                (*guarded, *folders, *files, *real_paths(own), *granted),
-            ),
+            linked=shared,
+            shared=() if self.has_mounts else shared,
             pinned=tuple(
                 path
                 for path in dict.fromkeys((*roots, private, *held))
                 if covering_place(path, writable) and path not in guarded
             ),
+            unwatched=user_caches if self.has_mounts else (),
             links=links,
             reserved=tuple(path for path in git.reserved if covering_place(path, writable)),
             searched=roots,
             repositories=tuple(path for path in git.repositories if covering_place(path, writable)),
-            allowed=self._allowed_below(roots, leave),
+            allowed=self._allowed_paths_below(roots, leave),
             hidden_folders=folders,
             hidden_files=tuple(dict.fromkeys(files)),
-            shown=self._shown(folders, roots),
+            shown=self._readable_places(folders, roots),
+            private=self._private_places,
             sockets=sockets if is_shared else (*roots, *sockets),
             watched=(
                 *git.missing,
                 *missing,
-                *kept.missing,
                 *(path for path in start_up if covering_place(path, writable)),
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
-            network=self._network(leave),
-            environment=(*kept.variables, *_git_environment(), ("TMPDIR", private)),
+            network=self._box_network(leave),
+            environment=(
+                *self._caches.variables(caches, usable),
+                *_git_environment(),
+                ("TMPDIR", private),
+            ),
         )
 
-    def _roots(self) -> tuple[str, ...]:
-        """Returns the folder of work and the added folders."""
+    def _workspace_folders(self) -> tuple[str, ...]:
+        """Returns the session's folder and the added folders."""
         cwd = str(self._workspace.cwd)
-        return (self._real.setdefault(cwd, os.path.realpath(cwd)), *self._workspace.added.real)
+        return (self._resolved_roots.setdefault(cwd, os.path.realpath(cwd)), *self._workspace.added.real)
 
-    def _reading(
+    def _reading_box(
         self,
         roots: tuple[str, ...],
         private: str,
@@ -201,7 +206,8 @@ class SandboxPaths:
             writable=(private,),
             hidden_folders=folders,
             hidden_files=files,
-            shown=self._shown(folders, roots),
+            shown=self._readable_places(folders, roots),
+            private=self._private_places,
             sockets=sockets,
             network="off",
             environment=(("TMPDIR", private),),
@@ -211,19 +217,19 @@ class SandboxPaths:
     def allowed_by_rules(self) -> tuple[str, ...]:
         return (*self._allowed_places("write"), *self._allowed_places("read"))
 
-    def _secrets_of(
+    def _secrets_to_hide(
         self, roots: tuple[str, ...], hidden: tuple[str, ...], leave: SandboxGrant
     ) -> tuple[str, ...]:
-        """Returns the secret files to hide: those that existed when work in the folder began and that git does
-        not track. Files that commands create, such as test certificates, stay readable."""
-        let_see = real_paths(self._places((*leave.shown, *self._allowed_places("read"))))
+        """Returns the secret files to hide from commands: those that existed when work in the folder began and
+        that git does not track. Files that commands create, such as test certificates, stay readable."""
+        let_see = real_paths(self._setting_paths((*leave.shown_paths, *self._allowed_places("read"))))
         return tuple(
             path
-            for path in (*self._first_secrets(roots), *self._moved_secrets(roots))
+            for path in (*self._initial_secrets(roots), *self._moved_secrets(roots))
             if path not in let_see and covering_place(path, hidden) is None and os.path.lexists(path)
         )
 
-    def _first_secrets(self, roots: tuple[str, ...]) -> tuple[str, ...]:
+    def _initial_secrets(self, roots: tuple[str, ...]) -> tuple[str, ...]:
         for root in roots:
             if root in self._secrets:
                 continue
@@ -232,46 +238,54 @@ class SandboxPaths:
             tracked = repository.tracked(below) if repository is not None else frozenset[str]()
             self._secrets[root] = tuple(path for path in below if path not in tracked)
             if not self.has_mounts:
-                self._moved.hold(self._secrets[root])
+                self._moved_files.move_files(self._secrets[root])
         return tuple(path for root in roots for path in self._secrets[root])
 
     def _moved_secrets(self, roots: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the new names of secret files that a command moved, which only mounts prevent."""
-        self._first_secrets(roots)
-        return tuple(path for root in roots for path in self._moved.new_names(root))
+        """Returns the new names of secret files that a command moved, where the sandbox has no mounts to prevent
+        that."""
+        self._initial_secrets(roots)
+        return tuple(path for root in roots for path in self._moved_files.new_names(root))
 
-    def _allowed_below(self, roots: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
-        """Returns the allowed paths below the folders of work, whether they exist or not."""
-        settings = self._options.effective_settings.settings
-        places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
+    def _allowed_paths_below(self, roots: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
+        """Returns the paths below the workspace folders that rules allow, whether they exist or not."""
+        places = self._setting_paths(
+            (*self._sandbox_settings.write, *self._allowed_places("write"), *leave.writable)
+        )
         found = (os.path.realpath(absolute_path(place, self._workspace.cwd)) for place in places)
         return tuple(path for path in found if path not in roots and covering_place(path, roots) is not None)
 
-    def held(self, kind: BoxKind, leave: SandboxGrant) -> Box:
+    def reserve_and_build_box(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         """Builds the sandbox for a process that is about to start, reserving the names that no command may
         create."""
-        box = self.made(kind, leave)
+        box = self.build_box(kind, leave)
         if self.has_mounts:
-            self._reserved.hold(box.reserved)
+            self._reserved_names.reserve_names(box.reserved)
         there = tuple(path for path in box.reserved if self.has_mounts and os.path.lexists(path))
         rest = tuple(path for path in box.reserved if path not in there)
         return msgspec.structs.replace(
             box, guarded=(*box.guarded, *there), reserved=(), watched=(*box.watched, *rest)
         )
 
-    def asked_leave(self, request: BoxRequest) -> CheckedRequest | None:
-        """Returns the grant that a request asks for; None if every command has it already. A place in a folder
-        that is hidden or protected as a whole stands for that folder."""
-        box = self.made("work", SandboxGrant())
-        (place,) = self._places((request.place,))
+    def check_request(self, request: BoxRequest) -> CheckedRequest | None:
+        """Returns the grant that a tool call's sandbox request asks for; None if every command has it already. A
+        place in a folder that is hidden or protected as a whole stands for that folder."""
+        box = self.build_box("work", SandboxGrant())
+        (place,) = self._setting_paths((request.place,))
         path = os.path.realpath(absolute_path(place, self._workspace.cwd))
 
         def found(place: str, *, danger: str = "", problem: str = "") -> CheckedRequest:
             return CheckedRequest(BoxRequest(request.verb, home_relative(place, self._home)), danger, problem)
 
         hidden = covering_place(path, box.hidden)
-        if request.verb == "read" and path in self._first_secrets(box.searched):
+        if request.verb == "read" and path in self._initial_secrets(box.searched):
             return found(path) if hidden is not None else None
+        if (
+            request.verb == "read"
+            and hidden is not None
+            and self._command_context.private_files.is_private_file(hidden)
+        ):
+            return found(hidden)
         if request.verb != "write":
             return found(hidden, danger="it is hidden from commands") if hidden is not None else None
         if box.may_write(path):
@@ -281,56 +295,73 @@ class SandboxPaths:
             if covering_place(path, box.allowed) is not None:
                 return None
             # The place can be created, and is removed again: see `tools.box.set_aside`.
-            later = delayed_run_reason(path, self._home, (self._own,))
+            later = delayed_run_reason(path, self._home, (self._own_folder,))
             return found(path, danger=later) if later is not None else None
         if hidden is not None:
             return found(path, problem="it is hidden from commands")
         guard = covering_place(path, box.guarded)
         if guard is not None:
             return found(
-                guard, danger=delayed_run_reason(path, self._home, (self._own,)) or "it is protected"
+                guard, danger=delayed_run_reason(path, self._home, (self._own_folder,)) or "it is protected"
             )
         place = place_to_allow(path, self._home, os.path.exists)
         if place is None:
             return found(path, problem="it does not exist, and only your whole home folder could be allowed")
-        why = delayed_run_reason(place, self._home, (self._own,))
+        why = delayed_run_reason(place, self._home, (self._own_folder,)) or self._caches.danger_of(place)
         if why is None and covering_place(place, (self._home,)) is None:
             why = "it is outside your home"
         return found(place, danger=why or "")
 
     def _make_folders(self) -> None:
-        """Creates the cache folder, which a tool in the sandbox could not create, and bayou's folder, since
-        only existing folders can be hidden."""
-        for path in (f"{self._home}/.cache", self._own):
-            try:
-                Path(path).mkdir(mode=0o700, parents=path == self._own, exist_ok=True)
-            except OSError:
-                pass  # The home folder is missing or read-only.
+        """Creates bayou's folder, since only existing folders can be hidden."""
+        try:
+            Path(self._own_folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            pass  # The home folder is missing or read-only.
+
+    def _user_caches(self, roots: tuple[str, ...], excluded: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns the user's caches in the folders of work, as where that is the home."""
+        return tuple(
+            path
+            for path in _paths_outside(self._caches.of_user(), excluded)
+            if covering_place(path, (*roots, *temporary_folders())) and not _hides_any(path, roots)
+        )
+
+    @property
+    def _private_places(self) -> tuple[str, ...]:
+        found = self._command_context.private_files.find()
+        return (*found.files, *found.folders)
 
     @property
     def has_mounts(self) -> bool:
         return self._workspace.abilities().step.startswith("namespaces")
 
-    def _network(self, leave: SandboxGrant) -> BoxNetwork:
-        setting = self._options.effective_settings.settings.sandbox.network
+    def _box_network(self, leave: SandboxGrant) -> BoxNetwork:
+        setting = self._sandbox_settings.network
         has_proxy = self.has_mounts and not leave.bypasses_proxy
         is_let_through = setting == "listed" and leave.uses_network and not has_proxy
         return "open" if setting == "open" or is_let_through else "own"
 
-    def _start_up(self) -> tuple[str, ...]:
-        return tuple(f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES)
+    @property
+    def _sandbox_settings(self) -> SandboxSettings:
+        return self._options.effective_settings.settings.sandbox
 
-    def _hidden(
+    def _held_links(self, paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
+        """Returns the protected paths that are links: a command could replace the link instead of its target."""
+        return tuple(
+            path
+            for path in (*paths, *self._autorun_files)
+            if os.path.islink(path) and covering_place(path, writable)  # noqa: PTH114  (a text)
+        )
+
+    def _hidden_places(
         self, roots: tuple[str, ...], leave: SandboxGrant
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """Returns hidden folders, hidden files and sockets, and the sockets that this call may reach."""
-        settings = self._options.effective_settings.settings.sandbox
-        more = self._places(settings.hide)
+        """Returns the folders, files and sockets that the sandbox hides, and the sockets that this call may reach."""
+        more = self._setting_paths(self._sandbox_settings.hide)
         shown = credential_places_of(leave.programs) if leave.uses_network else frozenset[str]()
         named = [
-            one.name
-            for one in (*KEY_PLACES, *KEY_NAMES)
-            if not one.name.startswith("*") and one.name not in shown
+            one.name for one in (*KEY_PLACES, *KEY_NAMES) if "*" not in one.name and one.name not in shown
         ]
         workspace = roots[0]
         places = (*(f"{self._home}/{name}" for name in named), *self._bayou_folders(workspace))
@@ -345,11 +376,16 @@ class SandboxPaths:
             folders = tuple(path for path in folders if "docker" not in path and "podman" not in path)
         reached = tuple(path for path in found if path not in (*folders, *files))
         folders += tuple(path for path in wanted if is_dir(Path(path)))
-        files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._is_harmless(path))
-        let_see = {os.path.realpath(path) for path in self._places(leave.shown)}
+        files += tuple(path for path in wanted if not is_dir(Path(path)) and not self._has_no_key(path))
+        private = self._command_context.private_files.find()
+        projects = (root for root in roots if not _contains_workspace(root, self._home))
+        not_private = (*projects, *real_paths(self._setting_paths(self._allowed_places("read"))))
+        folders += _paths_outside(private.folders, not_private)
+        files += _paths_outside(private.files, not_private)
+        let_see = {os.path.realpath(path) for path in self._setting_paths(leave.shown_paths)}
         folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
         outer = outermost(folders)
-        kept = tuple(path for path in outer if path == self._own or not _hides_any(path, roots))
+        kept = tuple(path for path in outer if path == self._own_folder or not _hides_any(path, roots))
         return (
             kept,
             tuple(path for path in dict.fromkeys(files) if covering_place(path, kept) is None),
@@ -357,30 +393,34 @@ class SandboxPaths:
         )
 
     def _bayou_folders(self, workspace: str) -> tuple[str, ...]:
-        """Returns bayou's folder; if that is the workspace, the files beside it."""
-        if not _is_inside(self._own, workspace) or self._is_shown_bayou_file(workspace):
-            return (self._own, self._sessions)
-        kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OWN_FILES)
-        return tuple(path for path in kept if not _is_inside(path, workspace))
+        """Returns bayou's own folder; if that is the workspace, the files beside it."""
+        if not _contains_workspace(self._own_folder, workspace) or self._is_shown_bayou_file(workspace):
+            return (self._own_folder, self._sessions)
+        kept = (
+            f"{self._own_folder}/{name}"
+            for name in list_folder(self._own_folder)
+            if name not in SHOWN_OWN_FILES
+        )
+        return tuple(path for path in kept if not _contains_workspace(path, workspace))
 
     def _is_shown_bayou_file(self, path: str) -> bool:
-        return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OWN_FILES
+        return path[len(self._own_folder) + 1 :].split("/", 1)[0] in SHOWN_OWN_FILES
 
-    def _shown(self, hidden: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the readable parts of bayou's folder: files for reading, this session's outputs, and the
-        shell snapshot."""
-        found = [f"{self._own}/{name}" for name in SHOWN_OWN_FILES]
+    def _readable_places(self, hidden: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns the parts of bayou's own folder that commands may read: files for reading, this session's
+        outputs, and the shell snapshot."""
+        found = [f"{self._own_folder}/{name}" for name in SHOWN_OWN_FILES]
         found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
         own_shell = self._workspace.shell().own
         if own_shell is not None and own_shell.known is not None and own_shell.known.file:
             found.append(os.path.realpath(own_shell.known.file))
         workspace = roots[0]
-        if self._own in hidden and _is_inside(self._own, workspace):
-            found = [path for path in found if not _is_inside(path, workspace)] + [workspace]
+        if self._own_folder in hidden and _contains_workspace(self._own_folder, workspace):
+            found = [path for path in found if not _contains_workspace(path, workspace)] + [workspace]
         return tuple(path for path in found if os.path.lexists(path) and covering_place(path, hidden))
 
-    def _is_harmless(self, path: str) -> bool:
-        """Whether npm settings contain no key; they say where packages come from."""
+    def _has_no_key(self, path: str) -> bool:
+        """Whether a file of npm settings contains no key; such files say where packages come from."""
         if not path.endswith("/.npmrc"):
             return False
         try:
@@ -389,12 +429,17 @@ class SandboxPaths:
             return False
         return "_auth" not in text and "_password" not in text
 
-    def _places(self, said: Iterable[str]) -> tuple[str, ...]:
-        """Returns paths of the settings, absolute_path or relative to the home folder."""
+    def _setting_paths(self, said: Iterable[str]) -> tuple[str, ...]:
+        """Returns the paths that a sandbox setting names, absolute or relative to the home folder."""
         return tuple(self._home + path[1:] if path.startswith("~") else path for path in said)
 
-    def _temporary_folder(self, kind: BoxKind) -> str:
-        """Returns the session's temporary folder; only its own commands listen on sockets there."""
+    def _cache_folder(self, project: str, private: str, writable: tuple[str, ...], server: str) -> str:
+        if not server:
+            return self._caches.folder(project, private, writable)
+        return self._caches.folder(project, self._temporary_folder("server"), writable, server)
+
+    def _temporary_folder(self, kind: BoxKind | Literal["server"]) -> str:
+        """Returns the session's temporary folder, in which only its own commands listen on sockets."""
         folder = self._temporary.get(kind)
         if folder is None or not is_dir(Path(folder)):
             folder = self._temporary[kind] = os.path.realpath(tempfile.mkdtemp(prefix="bayou-"))
@@ -402,27 +447,27 @@ class SandboxPaths:
 
 
 def _git_environment() -> tuple[tuple[str, str], ...]:
-    """Makes git pack objects before its command ends, since no process outlives a command."""
+    """Returns variables that make git pack objects before its command ends, since no process outlives a command."""
     if "GIT_CONFIG_COUNT" in os.environ:
         return ()
     said = {"COUNT": "1", "KEY_0": "gc.autoDetach", "VALUE_0": "false"}
     return tuple((f"GIT_CONFIG_{name}", value) for name, value in said.items())
 
 
-def _without(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:
+def _paths_outside(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for path in paths if covering_place(path, places) is None)
 
 
 def _only_installs(leave: SandboxGrant) -> bool:
-    """Whether the call only runs package managers, which replace linked files by new ones."""
+    """Whether the tool call only runs package managers, which replace linked files by new ones."""
     installs = [program for program in leave.programs if group_of_tool(program) is not None]
     return leave.uses_network and bool(installs) and leave.programs <= {*installs, "cd"}
 
 
-def _is_inside(folder: str, path: str) -> bool:
-    """Whether hiding the folder would hide the workspace."""
+def _contains_workspace(folder: str, path: str) -> bool:
+    """Whether hiding the folder would hide the workspace too."""
     return covering_place(path, (folder,)) is not None
 
 
 def _hides_any(folder: str, roots: tuple[str, ...]) -> bool:
-    return any(_is_inside(folder, root) for root in roots)
+    return any(_contains_workspace(folder, root) for root in roots)

@@ -5,7 +5,7 @@ from typing import Final
 from app.engine.sandbox.sandboxes import SandboxState
 from tools.box.plan import ConfinementMethod
 
-STEP_WORDS: Final[dict[ConfinementMethod, str]] = {
+METHOD_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
     "namespaces": "full sandbox: separate mounts and network, Landlock, filtered system calls",
     "namespaces without landlock": "sandbox without Landlock: separate mounts and network, filtered system calls; "
     "commands can signal other programs",
@@ -13,19 +13,19 @@ STEP_WORDS: Final[dict[ConfinementMethod, str]] = {
     "seatbelt": "partial sandbox: files and network through `sandbox-exec`; not tested yet",
     "none": "nothing",
 }
-SETTING_WORDS: Final = {
+SETTING_DESCRIPTIONS: Final = {
     "auto": "the agent's commands run in the sandbox if the system supports it, except in mode full",
     "required": "commands run only in a full sandbox, in every mode",
     "off": "no sandbox",
 }
-NETWORK_WORDS: Final = {
-    "off": "only servers started in this session",
-    "listed": "servers started in this session, and hosts allowed by you or by rules",
-    "open": "everything",
+NETWORK_DESCRIPTIONS: Final = {
+    "off": "commands reach only servers started in this session",
+    "listed": "commands reach servers started in this session, and hosts allowed by you or by rules",
+    "open": "commands reach everything",
 }
 
 
-def state_line(state: SandboxState) -> str:
+def sandbox_state_text(state: SandboxState) -> str:
     if state.is_in_force:
         part = "" if state.step.startswith("namespaces") else " (Landlock only)"
         return f"commands run in the sandbox{part}"
@@ -36,15 +36,15 @@ def state_line(state: SandboxState) -> str:
     return "no sandbox: mode full does not use it"
 
 
-def state_lines(state: SandboxState) -> list[str]:
+def sandbox_report_lines(state: SandboxState) -> list[str]:
     lines = [
-        f"Now: {state_line(state)}.",
-        f"This system has {STEP_WORDS[state.step]}.",
-        f"sandbox.mode {state.setting}: {SETTING_WORDS[state.setting]}.",
-        f"sandbox.network {state.network}: commands reach {NETWORK_WORDS[state.network]}.",
+        f"Now: {sandbox_state_text(state)}.",
+        f"This system has {METHOD_DESCRIPTIONS[state.step]}.",
+        f"sandbox.mode {state.setting}: {SETTING_DESCRIPTIONS[state.setting]}.",
+        f"sandbox.network {state.network}: {NETWORK_DESCRIPTIONS[state.network]}.",
     ]
     if state.why and state.step != "none":
-        lines.insert(2, f"Missing: {state.why}.")
+        lines.insert(2, f"Missing for the complete sandbox: {state.why}.")
     for title, places in (
         ("Writable paths", state.writable),
         ("Read-only exceptions inside them", state.guarded),

@@ -7,7 +7,7 @@ commands run outside."""
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,10 +17,10 @@ import msgspec
 from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.network_hosts import NetworkHosts
-from app.engine.sandbox.sandbox_places import PlaceVerb, SandboxGrant, SandboxPaths
+from app.engine.sandbox.sandbox_places import PlaceAccess, SandboxBuilder, SandboxGrant
 from app.permits.permission_decisions import LOCAL_HOSTS, CallDecision, PermissionMode
-from app.permits.rules import reached_hosts
-from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest, bypasses_proxy
+from app.permits.rules import bypasses_proxy, reached_hosts
+from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest
 from app.permits.verdicts import CallPart
 from app.resources.settings.settings import Settings
 from tools.base import ToolError
@@ -64,7 +64,7 @@ def is_sandbox_usable(settings: Settings, abilities: Abilities | None = None) ->
 
 
 class Sandboxes:
-    """The sandboxes of one session."""
+    """Chooses the sandbox of each tool call in one session."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Sandboxes:
         own: Path,
         sessions: Path | None = None,
         hosts: NetworkHosts | None = None,
-        allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
+        allowed_places: Callable[[PlaceAccess], tuple[str, ...]] = lambda verb: (),
     ) -> None:
         """`mode` returns the permission mode. `own`: bayou's folder of settings and credentials. `sessions`: the
         folder of all sessions, if it is elsewhere."""
@@ -86,7 +86,7 @@ class Sandboxes:
         self._proxy: HostProxy | None = None
         self._options = options
         self._workspace = workspace
-        self._places = SandboxPaths(
+        self._paths = SandboxBuilder(
             options,
             workspace,
             command_context,
@@ -95,69 +95,70 @@ class Sandboxes:
             sessions=sessions,
             allowed_places=allowed_places,
         )
-        self._leaves: dict[str, SandboxGrant] = {}
-        self._granted: set[str] = set()
+        self._grant_by_call: dict[str, SandboxGrant] = {}
+        self._granted_places: set[str] = set()
         """The places that the user allowed for single tool calls."""
-        self._of_files: tuple[float, tuple[str, tuple[str, ...], Settings, tuple[str, ...]], Box] | None = (
-            None
-        )
-        self._is_looked_at = False
-        workspace.confine = self.for_call
-        workspace.box_now = self.for_running_call
-        workspace.refused_hosts = self._refused_hosts
-        workspace.box_of_files = self.for_file_tools
-        workspace.box_of_start_up = self.for_start_up_files
+        self._cached_file_box: (
+            tuple[float, tuple[str, tuple[str, ...], Settings, tuple[str, ...]], Box] | None
+        ) = None
+        self._is_probed = False
+        workspace.box_for_call = self.box_for_call
+        workspace.current_box_of = self.box_for_running_call
+        workspace.end_proxy_caller = self._end_proxy_caller
+        workspace.box_of_files = self.box_for_file_tools
+        workspace.box_of_start_up = self.box_for_start_up_files
 
     @property
-    def abilities(self) -> Abilities:
+    def system_abilities(self) -> Abilities:
         return self._workspace.abilities()
 
     @property
     def are_possible(self) -> bool:
-        """Whether commands can run in a sandbox here, and the settings want it."""
+        """Whether commands can run in a sandbox here, and the settings do not switch it off."""
         return self._workspace.has_local_processes and is_sandbox_usable(
-            self._options.effective_settings.settings, self.abilities
+            self._options.effective_settings.settings, self.system_abilities
         )
 
     @property
     def are_in_force(self) -> bool:
-        return (self._setting == "required" or self._mode() != "full") and self.are_possible
+        return (self._mode_setting == "required" or self._mode() != "full") and self.are_possible
 
     @property
     def have_own_network(self) -> bool:
         return (
             self.are_in_force
-            and self._places.has_mounts
+            and self._paths.has_mounts
             and self._options.effective_settings.settings.sandbox.network != "open"
         )
 
     @property
-    def missing(self) -> str:
-        """A warning for the status line; empty in mode `full`, which implies it, and before `look`."""
-        if self._mode() == "full" or not self._is_looked_at:
+    def missing_sandbox_warning(self) -> str:
+        """The warning in the status line that commands have no sandbox; empty in mode `full`, which implies it,
+        and before the system was probed."""
+        if self._mode() == "full" or not self._is_probed:
             return ""
         if not self.are_in_force:
-            why = "sandbox off" if self._setting == "off" else "no sandbox"
+            why = "sandbox off" if self._mode_setting == "off" else "no sandbox"
             return f"{why}: commands need approval" if self._mode() == "auto-edit" else why
-        return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
+        return "" if self.system_abilities.step.startswith("namespaces") else "Landlock only"
 
-    def look(self) -> None:
-        """Probes the system for `missing`, in a child process that takes as long as a frame; for a thread,
-        after the first paint."""
+    def probe_system(self) -> None:
+        """Finds out which sandbox the system supports, in a child process that takes as long as a frame; for a
+        thread, after the first paint."""
         if self._mode() != "full":
             _ = self.are_in_force
-        self._is_looked_at = True
+        self._is_probed = True
 
     def state(self) -> SandboxState:
-        """Returns the current state of the sandbox for work."""
+        """Returns the current state of the sandbox in which commands run."""
         is_in_force = self.are_in_force
-        box = self._places.made("work", SandboxGrant()) if is_in_force else None
-        why = self.abilities.why
+        box = self._paths.build_box("work", SandboxGrant()) if is_in_force else None
+        why = self.system_abilities.why
         if not self._workspace.has_local_processes:
             why = "commands run on another machine"
         return SandboxState(
-            setting=self._setting,
-            step=self.abilities.step if self._workspace.has_local_processes else "none",
+            setting=self._mode_setting,
+            step=self.system_abilities.step if self._workspace.has_local_processes else "none",
             why=why,
             is_in_force=is_in_force,
             network=self._options.effective_settings.settings.sandbox.network,
@@ -166,53 +167,56 @@ class Sandboxes:
             hidden=box.hidden if box else (),
         )
 
-    def decided(self, call_id: str, decision: CallDecision, mode: PermissionMode, command: str = "") -> None:
-        """Remembers how the gate allowed this call. From any thread."""
+    def remember_decision(
+        self, call_id: str, decision: CallDecision, mode: PermissionMode, command: str = ""
+    ) -> None:
+        """Remembers how the permission gate allowed a tool call, for the call's sandbox. From any thread."""
         for part in decision.verdict.parts:
             if part.risk == "forbidden" and part.path is not None:
-                self._granted.add(os.path.realpath(part.path))
-        self.remember(call_id, self._grant(decision, mode, command))
+                self._granted_places.add(os.path.realpath(part.path))
+        self.remember_grant(call_id, self._grant_from_decision(decision, mode, command))
 
-    def remember(self, call_id: str, leave: SandboxGrant) -> None:
-        while len(self._leaves) >= _MAX_GRANTS:
-            self._leaves.pop(next(iter(self._leaves)), None)
-        self._leaves[call_id] = leave
+    def remember_grant(self, call_id: str, leave: SandboxGrant) -> None:
+        while len(self._grant_by_call) >= _MAX_GRANTS:
+            self._grant_by_call.pop(next(iter(self._grant_by_call)), None)
+        self._grant_by_call[call_id] = leave
 
-    def _grant(self, decision: CallDecision, mode: PermissionMode, command: str) -> SandboxGrant:
+    def _grant_from_decision(
+        self, decision: CallDecision, mode: PermissionMode, command: str
+    ) -> SandboxGrant:
         risk = decision.verdict.risk
         if any(answer.decided_by == LEAVING_SANDBOX for answer in decision.answers):
             return SandboxGrant(kind="outside")
         if decision.requests:
             risk = "contained"
-        if risk == "forbidden" or (mode == "full" and self._setting != "required"):
+        if risk == "forbidden" or (mode == "full" and self._mode_setting != "required"):
             return SandboxGrant(kind="outside")
         parts = decision.verdict.parts[len(decision.requests) :]
         known = [part.words for part in parts]
+        reaching = [part for part in parts if part.network and not _is_local(part)]
         requested = decision.requests
         return SandboxGrant(
             kind="read" if risk == "safe" else "work",
-            command=_short(command),
-            uses_network=not _is_all_local(parts),
+            command=_shorten_command(command),
+            uses_network=bool(reaching),
             hosts=frozenset(
                 host for part in decision.verdict.parts if part.network for host in reached_hosts(part)
             ),
             writable=frozenset(one.place for one in requested if one.verb == "write"),
-            shown=frozenset(one.place for one in requested if one.verb in ("read", "use")),
-            bypasses_proxy=any(map(bypasses_proxy, parts)),
-            repacks=bool(known)
+            shown_paths=frozenset(one.place for one in requested if one.verb in ("read", "use")),
+            bypasses_proxy=any(map(bypasses_proxy, reaching)),
+            only_repacks=bool(known)
             and all(words is not None and words[:2] in _REPACK_COMMANDS for words in known),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
-            if all(known)
+            if all(known) and decision.shows_credentials
             else frozenset(),
         )
 
-    async def for_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
-        """Returns the sandbox for a process of this call; None: it runs outside. `lasts`: the process serves later
-        calls too.
-
-        Raises `ToolError` where the sandbox is required and cannot be built."""
-        self._refuse_wrong_folder()
-        leave = self._leaves.get(call_id)
+    async def box_for_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
+        """Returns the sandbox for a process of a tool call; None: it runs outside. `lasts`: the process serves
+        later calls too. Raises `ToolError` where the sandbox is required and cannot be built."""
+        self._require_usable_sandbox()
+        leave = self._grant_by_call.get(call_id)
         if leave is None:
             if not self.are_in_force:
                 return None
@@ -222,17 +226,17 @@ class Sandboxes:
         if lasts:  # the exceptions of one call do not hold for later ones
             leave = SandboxGrant(command=leave.command)
         kind: BoxKind = "read" if leave.kind == "read" else "work"
-        box = await asyncio.to_thread(self._places.held, kind, leave)
+        box = await asyncio.to_thread(self._paths.reserve_and_build_box, kind, leave)
         return await self._with_proxy(box, call_id, leave, lasts=lasts)
 
-    def for_running_call(self, call_id: str) -> Box | None:
-        """Returns the current sandbox for a call that is still running. For a thread."""
-        leave = self._leaves.get(call_id, SandboxGrant())
+    def box_for_running_call(self, call_id: str) -> Box | None:
+        """Returns the current sandbox for a tool call that is still running. For a thread."""
+        leave = self._grant_by_call.get(call_id, SandboxGrant())
         if leave.kind == "outside" or not self.are_possible:
             return None
-        return self._places.made(leave.kind, leave)
+        return self._paths.build_box(leave.kind, leave)
 
-    def for_file_tools(self) -> Box | None:
+    def box_for_file_tools(self) -> Box | None:
         """Returns the sandbox for file operations of the tools."""
         if not self.are_in_force:
             return None
@@ -240,65 +244,71 @@ class Sandboxes:
             str(self._workspace.cwd),
             self._workspace.added.real,
             self._options.effective_settings.settings,
-            self._places.allowed_by_rules,
+            self._paths.allowed_by_rules,
         )
         now = time.monotonic()
-        if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _CACHE_SECONDS:
-            self._of_files = (now, key, self._places.made("work", SandboxGrant()))
-        return msgspec.structs.replace(self._of_files[2], granted=tuple(self._granted))
+        if (
+            self._cached_file_box is None
+            or self._cached_file_box[1] != key
+            or now - self._cached_file_box[0] > _CACHE_SECONDS
+        ):
+            self._cached_file_box = (now, key, self._paths.build_box("work", SandboxGrant()))
+        return msgspec.structs.replace(self._cached_file_box[2], granted=tuple(self._granted_places))
 
-    def for_start_up_files(self, folder: str) -> Box | None:
-        """Returns the sandbox for reading the user's start-up files, which may write and send nothing.
-
-        Returns None where a forbidden write would hang: some files wait for a lock until a timeout."""
-        self._refuse_wrong_folder()
-        if self._setting == "off" or not (self.are_possible and self._places.has_mounts):
+    def box_for_start_up_files(self, folder: str) -> Box | None:
+        """Returns the sandbox for reading the start-up files of the user's shell, which may write and send
+        nothing. Returns None where a forbidden write would hang: some files wait for a lock until a timeout."""
+        self._require_usable_sandbox()
+        if self._mode_setting == "off" or not (self.are_possible and self._paths.has_mounts):
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
-    def asked_leave(self, text: str) -> CheckedRequest | None:
-        """Returns the grant that a call's request asks for, with objections. None if every command has it
-        already, or if the request has an unknown form. For a thread."""
+    def check_request(self, text: str) -> CheckedRequest | None:
+        """Returns the grant that a tool call's sandbox request asks for, with objections. None if every command
+        has it already, or if the request has an unknown form. For a thread."""
         request = parse_request(text)
         if request is None or request.verb == "reach":
             return CheckedRequest(request) if request is not None else None
-        return self._places.asked_leave(request)
+        return self._paths.check_request(request)
 
-    async def for_program(self, *, in_every_mode: bool = False) -> Box | None:
+    async def box_for_program(self, *, in_every_mode: bool = False) -> Box | None:
         """Returns the sandbox for a program that bayou runs on the workspace. `in_every_mode`: also where
         commands of the model run outside."""
-        self._refuse_wrong_folder()
+        self._require_usable_sandbox()
         if not (self.are_possible if in_every_mode else self.are_in_force):
             return None
         leave = SandboxGrant(command="a program started by bayou")
-        box = await asyncio.to_thread(self._places.held, "work", leave)
+        box = await asyncio.to_thread(self._paths.reserve_and_build_box, "work", leave)
         return await self._with_proxy(box, _PROGRAM_CALL_ID, leave, lasts=False)
 
-    async def for_server(self) -> Box | None:
+    async def box_for_server(self, server: str) -> Box | None:
         """Returns the sandbox for an MCP server, the same in every mode, since it serves several calls. Its
-        network is open, since most servers need it."""
-        self._refuse_wrong_folder()
-        if not is_sandbox_usable(self._options.effective_settings.settings, self.abilities):
+        network is open, since most servers need it, and it has caches of its own, since it may have keys."""
+        self._require_usable_sandbox()
+        if not is_sandbox_usable(self._options.effective_settings.settings, self.system_abilities):
             return None
-        box = await asyncio.to_thread(self._places.held, "work", SandboxGrant())
+        leave = SandboxGrant(server=server)
+        box = await asyncio.to_thread(self._paths.reserve_and_build_box, "work", leave)
         return msgspec.structs.replace(box, network="open")
 
     @asynccontextmanager
-    async def guarded(
+    async def watch_for_autorun_files(
         self, box: Box | None, runner: str, warn: Callable[[str], None]
     ) -> AsyncGenerator[None]:
-        """Looks for files that run later which a program of bayou's makes in its sandbox. `runner` names it."""
+        """Watches for files that programs run later, made by a program of bayou's in its sandbox. `runner` names
+        that program."""
         if box is None:
             yield
             return
-        from tools.running.box_notes import change_notes  # noqa: PLC0415  (most sessions run no such program)
+        from tools.running.sandbox_notes import change_notes  # noqa: PLC0415  (most sessions run no such program)
 
         guard = self._workspace.guard
-        seen = await asyncio.to_thread(guard.before, box)
+        seen = await asyncio.to_thread(guard.snapshot_before, box)
         try:
             yield
         finally:
-            changes = await await_uncancelled(asyncio.to_thread(guard.after, seen, box))
+            self._end_proxy_caller(box.caller)
+            changes = await await_uncancelled(asyncio.to_thread(guard.changes_after, seen, box))
             for note in change_notes(runner, changes):
                 warn(note)
 
@@ -308,14 +318,14 @@ class Sandboxes:
         guard = self._workspace.guard
         if not guard.is_watching:
             return []
-        from tools.running.box_notes import lasting_notes  # noqa: PLC0415  (most sessions have no such process)
+        from tools.running.sandbox_notes import lasting_notes  # noqa: PLC0415  (most sessions have no such process)
 
-        return lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.between))
+        return lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.changes_between))
 
     async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
-        """Adds the proxy's socket where hosts are allowed one by one."""
+        """Adds the proxy's socket to a sandbox whose hosts are allowed one by one."""
         listed = self._options.effective_settings.settings.sandbox.network == "listed"
-        if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
+        if box.network != "own" or not listed or self.hosts is None or not self._paths.has_mounts:
             return box
         # Only where hosts are allowed one by one.
         from tools.box.proxy import HostProxy, proxy_variables  # noqa: PLC0415
@@ -323,14 +333,14 @@ class Sandboxes:
         network = await self._workspace.own_network()
         if self._proxy is None:
             hosts = self.hosts
-            self._proxy = HostProxy(hosts.allow, is_listed=hosts.is_listed)
+            self._proxy = HostProxy(hosts.decide_connection, is_listed=hosts.is_listed)
             await self._proxy.serve(network.listening)
-        caller = self.hosts.caller(call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts)
+        caller = self.hosts.caller_name(call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts)
         environment = (*box.environment, *proxy_variables(network.port, caller))
         return msgspec.structs.replace(box, environment=environment, caller=caller)
 
-    def _refused_hosts(self, caller: str) -> tuple[str, ...]:
-        return self.hosts.refused(caller) if self.hosts is not None else ()
+    def _end_proxy_caller(self, caller: str) -> tuple[str, ...]:
+        return self.hosts.end_caller(caller) if self.hosts is not None else ()
 
     def close(self) -> None:
         if self._proxy is not None:
@@ -338,35 +348,35 @@ class Sandboxes:
             self._proxy = None
         if self.hosts is not None:
             self.hosts.close()
-        self._places.close()
+        self._paths.close()
 
     @property
-    def _setting(self) -> Literal["auto", "off", "required"]:
+    def _mode_setting(self) -> Literal["auto", "off", "required"]:
         return self._options.effective_settings.settings.sandbox.mode
 
-    def _refuse_wrong_folder(self) -> None:
-        step = self.abilities.step
-        if self._setting != "required":
+    def _require_usable_sandbox(self) -> None:
+        step = self.system_abilities.step
+        if self._mode_setting != "required":
             return
         if not self._workspace.has_local_processes:
             raise ToolError(
-                "Nothing was run: commands run elsewhere in this session, where no sandbox can be made, and the "
-                "setting sandbox.mode is `required`. The user can change it in /settings."
+                "Nothing was run: this session's commands run on another machine, where no sandbox can be "
+                "created, and the setting sandbox.mode is `required`. The user can change it in /settings."
             )
         if not step.startswith("namespaces"):
             raise ToolError(
                 f"Nothing was run: the setting sandbox.mode is `required`, and this system has "
-                f"{'no sandbox' if step == 'none' else 'only a part of it (' + step + ')'}: {self.abilities.why}. "
-                "The user can change the setting in /settings; `bayou sandbox` tells what works."
+                f"{'no sandbox' if step == 'none' else 'only a part of it (' + step + ')'}: "
+                f"{self.system_abilities.why}. "
+                "The user can change the setting in /settings; `bayou sandbox` shows what works."
             )
 
 
-def _is_all_local(parts: Iterable[CallPart]) -> bool:
-    """Whether the call only reaches servers that the session itself started."""
-    hosts = [one for part in parts if part.network for one in part.hosts or ("",)]
-    return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)
+def _is_local(part: CallPart) -> bool:
+    """Whether the part only reaches servers that the session itself started."""
+    return bool(part.hosts) and all(host.rpartition(":")[0].strip("[]") in LOCAL_HOSTS for host in part.hosts)
 
 
-def _short(command: str) -> str:
+def _shorten_command(command: str) -> str:
     line = " ".join(command.split())
     return line if len(line) <= _MAX_COMMAND_CHARACTERS else line[: _MAX_COMMAND_CHARACTERS - 1] + "…"

@@ -14,7 +14,7 @@ from app.engine.secrets.session_mask import SessionMask
 from app.values.json_texts import texts_of, with_texts
 from tools.base import ToolContext, ToolError
 from tools.files.paths import absolute_path, display_path
-from tools.masking.assigned import holds_secrets
+from tools.masking.assigned_secrets import holds_secrets
 from tools.masking.marks import MARK_PREFIX
 from tools.operations import FileOperations, LocalFiles
 from tools.patterns import late
@@ -24,14 +24,14 @@ from tools.workspace import workspace_of
 _MAX_FILE_BYTES: Final = 8 << 20
 _MAX_FILES: Final = 64
 _MAX_KEY_FILES: Final = 20
-_KEY_LINE: Final = late(
+_KEY_LINE_PATTERN: Final = late(
     r"^(?:([^\n]{1,300}?)[:-]\d+[:-] ?)?[ \t+]{0,8}[A-Za-z0-9+/]{40,}={0,2}$", re.MULTILINE
 )
 """Matches a line that may belong to a private key; the first group is the file, where a search names it."""
 
 
 class MaskedCalls:
-    """Masks the calls of one session."""
+    """Masks secrets in the tool calls of one session."""
 
     def __init__(self, masking: SessionMask) -> None:
         self._masking = masking
@@ -42,12 +42,13 @@ class MaskedCalls:
     def is_masking(self) -> bool:
         return self._masking.mask() is not None
 
-    def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
-        """Returns the arguments with the secrets of the changed file, or None if there are none. Runs before
-        the call, in a thread. Raises `ToolError` for a placeholder of another file."""
+    def unmask_arguments(self, reading: ParsedCall) -> dict[str, Any] | None:
+        """Returns a tool call's arguments with the secrets of the changed file in place of placeholders, or None
+        if there are none. Runs before the call, in a thread. Raises `ToolError` for a placeholder of another
+        file."""
         if not self.is_masking:
             return None
-        texts = tuple(texts_of(reading.shown_arguments))
+        texts = tuple(texts_of(reading.plain_arguments))
         self._find_secrets(reading.context, texts)
         effects = reading.effects
         # Staged changes are written later, into files that are only read now.
@@ -56,26 +57,26 @@ class MaskedCalls:
             return self._unmasked_arguments(reading, changed)
         return None
 
-    def progress(self, result: ToolResult) -> ToolResult:
-        """Masks an intermediate result of a tool."""
-        return self._masked(result, "") if self.is_masking else result
+    def mask_progress(self, result: ToolResult) -> ToolResult:
+        """Masks secrets in an intermediate result of a tool."""
+        return self._mask_result(result, "") if self.is_masking else result
 
-    def before(
+    def mask_preview(
         self, result: ToolResult, real_paths: Sequence[str], context: ToolContext, where: str = ""
     ) -> ToolResult:
-        """Masks the preview of an arriving call; for a thread."""
+        """Masks secrets in the preview of an arriving tool call; for a thread."""
         if not self.is_masking:
             return result
         texts = (result.text, *texts_of(result.details))
         self._find_secrets(context, ())
         if workspace_of(context).has_local_files:
             for path in real_paths:
-                if holds_secrets(path) or any(_KEY_LINE.search(text) for text in texts):
-                    self._masking.known.look_into(Path(path))
-        return self._masked(result, where)
+                if holds_secrets(path) or any(_KEY_LINE_PATTERN.search(text) for text in texts):
+                    self._masking.known_secrets.search_file(Path(path))
+        return self._mask_result(result, where)
 
-    def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
-        """Masks the result of a call before it enters the session. For a thread."""
+    def mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
+        """Masks secrets in the result of a tool call before it enters the session. For a thread."""
         if not self.is_masking:
             return result
         context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
@@ -85,24 +86,26 @@ class MaskedCalls:
         only = paths[0] if len(paths) == 1 else None
         if workspace_of(context).has_local_files:
             for file in _files_of_keys(text, only, context.cwd):
-                self._masking.known.look_into(Path(file))
+                self._masking.known_secrets.search_file(Path(file))
             for path in paths:
                 if holds_secrets(path):
-                    self._masking.known.look_into(Path(path))
-        masked = self._masked(
+                    self._masking.known_secrets.search_file(Path(path))
+        masked = self._mask_result(
             result, f"{name} {display_path(only, context.cwd)}" if only is not None else name
         )
         if masked.text != text:
             for path in paths:
-                self._read_marks(path, files)
+                self._learn_placeholders(path, files)
         return masked
 
     def _find_secrets(self, context: ToolContext, texts: tuple[str, ...]) -> None:
-        self._masking.known.look(context.cwd if workspace_of(context).has_local_files else None, texts)
+        self._masking.known_secrets.search_files(
+            context.cwd if workspace_of(context).has_local_files else None, texts
+        )
 
-    def _masked(self, result: ToolResult, where: str) -> ToolResult:
+    def _mask_result(self, result: ToolResult, where: str) -> ToolResult:
         content = tuple(
-            msgspec.structs.replace(part, text=self._masking.text(part.text, where))
+            msgspec.structs.replace(part, text=self._masking.masked_text(part.text, where))
             if isinstance(part, TextPart)
             else part
             for part in result.content
@@ -110,14 +113,14 @@ class MaskedCalls:
         return msgspec.structs.replace(
             result,
             content=content,
-            details=self._masking.value(result.details, where),
-            structured_content=self._masking.value(result.structured_content, where),
+            details=self._masking.mask_value(result.details, where),
+            structured_content=self._masking.mask_value(result.structured_content, where),
         )
 
     # Restoring secrets in a changed file
 
     def _unmasked_arguments(self, reading: ParsedCall, changed: tuple[str, ...]) -> dict[str, Any] | None:
-        shown, files = reading.shown_arguments, workspace_of(reading.context).files
+        shown, files = reading.plain_arguments, workspace_of(reading.context).files
         mask = self._masking.mask()
         marks = (
             {found[0] for text in texts_of(shown) for found in mask.marker.own_marks(text)}
@@ -131,10 +134,10 @@ class MaskedCalls:
         paths = sorted({files.real_path(path) for path in changed})
         if len(paths) > 1 or reading.effects.globs:
             raise ToolError(
-                f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file by a call of its own."
+                f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file in a separate call."
             )
         for path in paths:
-            texts.append(self._read_marks(path, files))
+            texts.append(self._learn_placeholders(path, files))
             known |= self._secrets_by_mark.get(files.real_path(path), {})
         strange = sorted(one for one in marks if one not in known and not any(one in text for text in texts))
         if strange:
@@ -143,12 +146,12 @@ class MaskedCalls:
                 "into it. Use a variable or another way by which the program gets the secret, or ask the user to put "
                 "it there."
             )
-        return with_texts(shown, lambda text: _with_secrets(text, known))
+        return with_texts(shown, lambda text: _unmasked_text(text, known))
 
-    def _read_marks(self, path: str, files: FileOperations) -> str:
-        """Remembers the secrets behind placeholders of a file; returns its text."""
+    def _learn_placeholders(self, path: str, files: FileOperations) -> str:
+        """Remembers the secrets behind the placeholders of a file; returns the file's text."""
         if isinstance(files, LocalFiles):
-            self._masking.known.look_into(Path(path))
+            self._masking.known_secrets.search_file(Path(path))
         mask = self._masking.mask()
         real = files.real_path(path)
         try:
@@ -159,7 +162,7 @@ class MaskedCalls:
                 text = file.read().decode("utf-8", "replace").replace("\r\n", "\n")
         except (OSError, ValueError):
             return ""
-        found = dict(mask.masked(text).found)
+        found = dict(mask.mask_text(text).found)
         if found:
             self._secrets_by_mark[real] = {**self._secrets_by_mark.pop(real, {}), **found}
             while len(self._secrets_by_mark) > _MAX_FILES:
@@ -175,13 +178,13 @@ def _is_file(files: FileOperations, path: str) -> bool:
 
 
 def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
-    """Yields files that a text quotes lines of a private key from."""
-    names = dict.fromkeys(found[1] or path for found in _KEY_LINE.finditer(text))
+    """Yields the files from which a text quotes lines of a private key."""
+    names = dict.fromkeys(found[1] or path for found in _KEY_LINE_PATTERN.finditer(text))
     for name in [one for one in names if one][:_MAX_KEY_FILES]:
         yield absolute_path(name, cwd)
 
 
-def _with_secrets(text: str, known: Mapping[str, str]) -> str:
+def _unmasked_text(text: str, known: Mapping[str, str]) -> str:
     for mark, secret in known.items():
         text = text.replace(mark, secret)
     return text

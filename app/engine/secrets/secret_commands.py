@@ -1,4 +1,4 @@
-"""Commands about secrets: what was masked, marking false alarms, sending a prompt unmasked."""
+"""Session commands about secrets: what was masked, marking false alarms, sending a prompt unmasked."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from app.engine.session import Session
 async def get_secrets(session: Session) -> Sequence[response_data.SecretMasked]:
     return [
         {"mark": one.mark, "kind": one.kind, "digest": one.digest, "where": one.where, "count": one.count}
-        for one in session.secrets.found
+        for one in session.secrets.masked_secrets
     ]
 
 
 @session_command(
     "Mark a masked value as a false alarm",
-    "It is shown from now on; `digest` is the last part of its mark.",
+    "It is no longer masked. `digest` is the last part of its mark.",
 )
 async def call_no_secret(session: Session, digest: str) -> None:
-    session.secrets.call_no_secret(digest)
+    session.secrets.mark_as_no_secret(digest)
 
 
 @session_command("Send the last masked prompt unmasked", answer="disposition")

@@ -21,7 +21,7 @@ from app.values.content import Text, UserContent
 from app.values.json_texts import texts_of, with_texts
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.user_errors import UserError
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 from tools.masking.marks import MARK_PREFIX, Marker
 from tools.masking.mask import CustomShape, Mask
 from tools.workspace import Workspace
@@ -29,7 +29,7 @@ from tools.workspace import Workspace
 _MAX_MARKS = 500
 KEY_FILE = "secrets.key"
 _KEY_BYTES = 32
-M = TypeVar("M", UserMessage, CustomMessage, BashExecutionMessage)
+MaskableMessage = TypeVar("MaskableMessage", UserMessage, CustomMessage, BashExecutionMessage)
 
 
 class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionMask:
-    """The mask of one session."""
+    """Masks the secrets in everything that enters one session."""
 
     def __init__(
         self,
@@ -57,156 +57,165 @@ class SessionMask:
         self._places = places
         self._folder = folder
         self._options = options
-        self.known = KnownSecrets(places)
+        self.known_secrets = KnownSecrets(places)
         self._marker: Marker | None = None
-        self._making_marker = threading.Lock()
-        self._masks: dict[bool, tuple[object, Mask]] = {}
-        self._found: OrderedDict[str, MaskedSecret] = OrderedDict()
+        self._marker_lock = threading.Lock()
+        self._cached_masks: dict[bool, tuple[object, Mask]] = {}
+        self._found_secrets: OrderedDict[str, MaskedSecret] = OrderedDict()
         self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
         """The mask, the text and the masked text of each section by name; every request asks for all sections."""
-        self._has_looked = False
+        self._has_searched_files = False
 
     # Masking
 
     def mask(self) -> Mask | None:
-        """Returns the current mask; None where masking is off."""
-        return self._mask(as_bytes=False)
+        """Returns the current mask for texts; None where masking is off."""
+        return self._cached_mask(as_bytes=False)
 
-    def look(self, *texts: str) -> None:
+    def search_files(self, *texts: str) -> None:
         """Searches changed files, and files named in the texts, for secrets; for a thread."""
         if self.mask() is not None:
-            self.known.look(self._folder(), texts)
-            self._has_looked = True
+            self.known_secrets.search_files(self._folder(), texts)
+            self._has_searched_files = True
             self.mask()
 
     def mask_of_bytes(self) -> Mask | None:
-        """Returns the mask for output in bytes."""
-        return self._mask(as_bytes=True)
+        """Returns the current mask for output in bytes; None where masking is off."""
+        return self._cached_mask(as_bytes=True)
 
-    def _mask(self, *, as_bytes: bool) -> Mask | None:
+    def _cached_mask(self, *, as_bytes: bool) -> Mask | None:
         chosen = self._options.effective_settings.settings.secrets
         if not chosen.mask:
             return None
-        stands = (self.known.version, chosen)
-        made = self._masks.get(as_bytes)
+        stands = (self.known_secrets.version, chosen)
+        made = self._cached_masks.get(as_bytes)
         if made is None or made[0] != stands:
             mask = Mask(
                 self._shared_marker(),
-                known=self.known.values(),
-                named=self.known.named(),
+                known=self.known_secrets.known_values(),
+                named=self.known_secrets.named_secrets(),
                 own=custom_patterns(chosen.patterns)[0],
                 ignored=chosen.ignore,
                 as_bytes=as_bytes,
             )
-            self._masks[as_bytes] = made = (stands, mask)
+            self._cached_masks[as_bytes] = made = (stands, mask)
         return made[1]
 
     def _shared_marker(self) -> Marker:
-        """Returns the session's marker, created once: two markers would make different placeholders."""
-        with self._making_marker:
+        """Returns the session's marker, which makes placeholders; created once, since two markers would make
+        different placeholders."""
+        with self._marker_lock:
             if self._marker is None:
                 self._marker = Marker(_load_or_create_key(self._places.agent_dir))
             return self._marker
 
-    def text(self, text: str, where: str) -> str:
+    def masked_text(self, text: str, where: str) -> str:
         """Returns the text with its secrets masked."""
         mask = self.mask()
         if mask is None or not text:
             return text
-        done = mask.masked(text).text
+        done = mask.mask_text(text).text
         if where and MARK_PREFIX in done:  # also placeholders that were made while the text arrived
             for found in mask.marker.own_marks(done):
-                self._note(found[0], where)
+                self._count_masked_secret(found[0], where)
         return done
 
-    def sections(self, sections: Mapping[str, str]) -> dict[str, str]:
-        """Masks the sections of the system prompt. The same texts give the same bytes until more secrets are
-        known, so that the provider's cache holds."""
-        if not self._has_looked:
-            self.look()
+    def mask_sections(self, sections: Mapping[str, str]) -> dict[str, str]:
+        """Masks secrets in the sections of the system prompt. The same texts give the same bytes until more
+        secrets are known, so that the provider's cache holds."""
+        if not self._has_searched_files:
+            self.search_files()
         mask = self.mask()
         if mask is None:
             return dict(sections)
-        return {name: self._section(mask, name, text) for name, text in sections.items()}
+        return {name: self._mask_section(mask, name, text) for name, text in sections.items()}
 
-    def _section(self, mask: Mask, name: str, text: str) -> str:
+    def _mask_section(self, mask: Mask, name: str, text: str) -> str:
         kept = self._masked_sections.get(name)
         if kept is not None and kept[0] is mask and kept[1] == text:
             return kept[2]
-        done = self.text(text, f"{name} of the system prompt")
+        done = self.masked_text(text, f"{name} of the system prompt")
         self._masked_sections[name] = (mask, text, done)
         return done
 
-    async def words(self, text: str, where: str) -> str:
-        """Masks text that is sent to a model outside of the conversation."""
+    async def mask_text(self, text: str, where: str) -> str:
+        """Masks secrets in a text that is sent to a model outside of the conversation."""
 
         def masked() -> str:
-            self.look(text)
-            return self.text(text, where)
+            self.search_files(text)
+            return self.masked_text(text, where)
 
         return await asyncio.to_thread(masked) if self.mask() is not None else text
 
-    def value(self, value: Any, where: str) -> Any:
-        """Masks all texts in JSON data, keys included. Data without secrets is returned unchanged."""
+    def mask_value(self, value: Any, where: str) -> Any:
+        """Masks secrets in all texts of JSON data, keys included. Data without secrets is returned unchanged."""
         mask = self.mask()
         if mask is None or value is None or mask.finds_nothing(texts_of(value, names=True)):
             return value
-        return with_texts(value, lambda text: self.text(text, where))
+        return with_texts(value, lambda text: self.masked_text(text, where))
 
-    def said(self, message: M, where: str) -> M:
-        """Masks a message to the model."""
+    def mask_message(self, message: MaskableMessage, where: str) -> MaskableMessage:
+        """Masks secrets in a message to the model."""
         mask = self.mask()
-        if mask is None or mask.finds_nothing(_texts_in(message)):
+        if mask is None or mask.finds_nothing(_message_texts(message)):
             return message
         if isinstance(message, BashExecutionMessage):
             return msgspec.structs.replace(
-                message, command=self.text(message.command, where), output=self.text(message.output, where)
+                message,
+                command=self.masked_text(message.command, where),
+                output=self.masked_text(message.output, where),
             )
-        content = self._content(message.content, where)
+        content = self._mask_content(message.content, where)
         if isinstance(message, UserMessage):
             return msgspec.structs.replace(message, content=content)
-        return msgspec.structs.replace(message, content=content, details=self.value(message.details, where))
+        return msgspec.structs.replace(
+            message, content=content, details=self.mask_value(message.details, where)
+        )
 
-    def _content(self, content: str | tuple[UserContent, ...], where: str) -> str | tuple[UserContent, ...]:
+    def _mask_content(
+        self, content: str | tuple[UserContent, ...], where: str
+    ) -> str | tuple[UserContent, ...]:
         if isinstance(content, str):
-            return self.text(content, where)
-        return tuple(self._block(block, where) for block in content)
+            return self.masked_text(content, where)
+        return tuple(self._mask_block(block, where) for block in content)
 
-    def _block(self, block: UserContent, where: str) -> UserContent:
+    def _mask_block(self, block: UserContent, where: str) -> UserContent:
         if isinstance(block, Text):
-            return msgspec.structs.replace(block, text=self.text(block.text, where))
+            return msgspec.structs.replace(block, text=self.masked_text(block.text, where))
         return block
 
-    def _note(self, mark: str, where: str) -> None:
-        before = self._found.pop(mark, None)
+    def _count_masked_secret(self, mark: str, where: str) -> None:
+        before = self._found_secrets.pop(mark, None)
         kind, digest = mark[len(MARK_PREFIX) : -1].rsplit(":", 1)
         count = before.count + 1 if before is not None else 1
-        self._found[mark] = MaskedSecret(mark=mark, kind=kind, digest=digest, where=where, count=count)
-        while len(self._found) > _MAX_MARKS:
-            self._found.popitem(last=False)
+        self._found_secrets[mark] = MaskedSecret(
+            mark=mark, kind=kind, digest=digest, where=where, count=count
+        )
+        while len(self._found_secrets) > _MAX_MARKS:
+            self._found_secrets.popitem(last=False)
 
     @property
-    def found(self) -> tuple[MaskedSecret, ...]:
+    def masked_secrets(self) -> tuple[MaskedSecret, ...]:
         """Returns the secrets masked in this session, the latest last."""
-        return tuple(self._found.values())
+        return tuple(self._found_secrets.values())
 
-    def marks_in(self, text: str) -> tuple[str, ...]:
-        """Returns the placeholders of this session in a text."""
-        return tuple(mark for mark in self._found if mark in text)
+    def placeholders_in(self, text: str) -> tuple[str, ...]:
+        """Returns the placeholders of this session's secrets that a text contains."""
+        return tuple(mark for mark in self._found_secrets if mark in text)
 
-    def call_no_secret(self, digest: str) -> MaskedSecret:
-        """Stops masking the value behind a placeholder. Raises `UserError`."""
+    def mark_as_no_secret(self, digest: str) -> MaskedSecret:
+        """Stops masking the value behind a placeholder, since it is a false alarm. Raises `UserError`."""
         wanted = digest.removeprefix(MARK_PREFIX).removesuffix("]").rpartition(":")[2]
-        known = next((one for one in self._found.values() if one.digest == wanted), None)
+        known = next((one for one in self._found_secrets.values() if one.digest == wanted), None)
         if known is None:
             raise UserError(f"There is no masked secret {digest} in this session. /secrets lists them.")
-        mine = tuple(self._options.effective_settings.said("secrets.ignore").get("global", ()))
+        mine = tuple(self._options.effective_settings.layer_values("secrets.ignore").get("global", ()))
         if wanted not in mine:
-            self._options.effective_settings.keep("secrets.ignore", (*mine, wanted))
-        return self._found.pop(known.mark)
+            self._options.effective_settings.save_value("secrets.ignore", (*mine, wanted))
+        return self._found_secrets.pop(known.mark)
 
 
-def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> list[str]:
+def _message_texts(message: UserMessage | CustomMessage | BashExecutionMessage) -> list[str]:
     if isinstance(message, BashExecutionMessage):
         return [message.command, message.output]
     content = message.content
@@ -215,7 +224,8 @@ def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> li
 
 
 def _load_or_create_key(agent_dir: Path | None) -> bytes:
-    """Returns the installation's key, created when first needed; temporary where it cannot be stored."""
+    """Returns the installation's key for placeholders, created when first needed; temporary where it cannot be
+    stored."""
     made = os.urandom(_KEY_BYTES)
     if agent_dir is None:
         return made
@@ -252,7 +262,7 @@ def _read_key(path: Path) -> bytes | None:
 
 
 def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], tuple[str, ...]]:
-    """Parses `KIND: EXPRESSION` patterns; returns them and the errors."""
+    """Parses the user's `KIND: EXPRESSION` patterns for secrets; returns the patterns and the errors."""
     found: list[CustomShape] = []
     problems: list[str] = []
     for text in patterns:
@@ -269,11 +279,12 @@ def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], t
     return tuple(found), tuple(problems)
 
 
-def masking_of(workspace: Workspace, places: SecretSources, options: SessionOptions) -> SessionMask:
-    """Returns the masking with which the workspace masks command output and files that tools read."""
+def install_masking(workspace: Workspace, places: SecretSources, options: SessionOptions) -> SessionMask:
+    """Makes the session's masking of secrets, and installs it in the workspace for command output and files that
+    tools read."""
     masking = SessionMask(
         places, options, folder=lambda: workspace.cwd if workspace.has_local_files else None
     )
     workspace.mask_output = masking.mask_of_bytes
-    workspace.mask_text = lambda text: masking.text(text, "")
+    workspace.mask_text = lambda text: masking.masked_text(text, "")
     return masking

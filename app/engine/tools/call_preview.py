@@ -14,75 +14,99 @@ from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.secrets.masked_calls import MaskedCalls
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
-from tools.files.places import resolve_argument
+from tools.files.path_arguments import resolve_path_argument
 from tools.results import ToolResult
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from tools.edits.preview import PreviewFile
+    from tools.edits.proposed import ProposedFile
 
-MAX_BYTES = 2_000_000
+MAX_PREVIEW_BYTES = 2_000_000
 """Maximum size of a file in a preview."""
 
 
 class CallPreview:
-    """The diffs of a session's calls before they run."""
+    """Previews the file changes of one session's tool calls before they run."""
 
     def __init__(self, toolbox: Toolbox, permits: PermissionGate, masks: MaskedCalls) -> None:
         self._toolbox = toolbox
         self._permissions = permits
         self._masks = masks
 
-    def is_for(self, name: str) -> bool:
-        """Whether calls of this tool have a preview."""
-        tool = self._toolbox.callable().get(name)
+    def has_preview(self, name: str) -> bool:
+        """Whether calls of this tool have a preview of their file changes."""
+        tool = self._toolbox.callable_tools().get(name)
         return tool is not None and tool.preview is not None
 
-    async def of(
+    async def preview_call(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
     ) -> ToolResult | None:
-        """Returns the diffs as details of a result; None where the arguments say everything."""
-        tool = self._toolbox.callable().get(name)
+        """Returns the diffs of a waiting tool call as details of a result; None where the arguments say
+        everything."""
+        tool = self._toolbox.callable_tools().get(name)
         if tool is None or tool.preview is None:
             return None
-        return await asyncio.to_thread(self._diffs, tool, dict(arguments), is_for_person)
+        return await asyncio.to_thread(self._preview_diffs, tool, dict(arguments), is_for_person)
 
-    def _diffs(self, tool: Tool, arguments: dict[str, Any], is_for_person: bool) -> ToolResult | None:
+    def _preview_diffs(self, tool: Tool, arguments: dict[str, Any], is_for_person: bool) -> ToolResult | None:
         from tools.edits.preview import diff_details  # noqa: PLC0415  (what edits mean comes with the first of them)
 
         assert tool.preview is not None
         try:
             arguments = tool.prepare(arguments) if tool.prepare is not None else arguments
-            diffs = tool.preview(arguments, self._read_for_person if is_for_person else self.look)
+            diffs = tool.preview(
+                arguments, self._read_for_person if is_for_person else self.read_file_of_call
+            )
         except Exception:  # noqa: BLE001  (what is wrong with the arguments is said when the call runs)
             return None
         if not diffs:
             return None
         made = ToolResult(details=diff_details(diffs))
-        return made if is_for_person else self.masked(made, tuple(diff.real for diff in diffs if diff.real))
+        return (
+            made
+            if is_for_person
+            else self.mask_preview(made, tuple(diff.real for diff in diffs if diff.real))
+        )
 
-    def masked(self, result: ToolResult, real_paths: tuple[str, ...], where: str = "") -> ToolResult:
+    async def proposed_files(self, name: str, arguments: Mapping[str, Any]) -> "tuple[ProposedFile, ...]":
+        """Returns the whole files as a tool call would leave them, for the user; none where that is not known."""
+        tool = self._toolbox.callable_tools().get(name)
+        if tool is None or tool.preview is None:
+            return ()
+        return await asyncio.to_thread(self._propose_files, tool, dict(arguments))
+
+    def _propose_files(self, tool: Tool, arguments: dict[str, Any]) -> "tuple[ProposedFile, ...]":
+        from tools.edits.proposed import proposed_files  # noqa: PLC0415  (what edits mean comes with the first of them)
+
+        try:
+            arguments = tool.prepare(arguments) if tool.prepare is not None else arguments
+            return proposed_files(arguments, self._read_for_person)
+        except Exception:  # noqa: BLE001  (what is wrong with the arguments is said when the call runs)
+            return ()
+
+    def mask_preview(self, result: ToolResult, real_paths: tuple[str, ...], where: str = "") -> ToolResult:
         """Masks the secrets of a preview. For a thread."""
-        return self._masks.before(result, real_paths, self.context(), where=where)
+        return self._masks.mask_preview(result, real_paths, self.tool_context(), where=where)
 
-    def context(self) -> ToolContext:
+    def tool_context(self) -> ToolContext:
         return ToolContext(call_id="", cwd=self._workspace.cwd, workspace=self._workspace)
 
     @property
     def _workspace(self) -> Workspace:
         return self._toolbox.workspace
 
-    def look(self, raw: str) -> "PreviewFile":
-        """Reads a file by the path in the arguments, if the model may read it without a question. For a
-        thread."""
-        return self._read(raw, self._may_be_shown)
+    def read_file_of_call(self, raw: str) -> "PreviewFile":
+        """Reads a file by the path in a tool call's arguments, if the model may read it without a question. For
+        a thread."""
+        return self._read_if_allowed(raw, self._may_be_shown)
 
     def _read_for_person(self, raw: str) -> "PreviewFile":
-        """Reads any file, as if the model had read every line; the call itself checks that later."""
-        from tools.edits.shown import ShownLines  # noqa: PLC0415  (as in `_read`)
+        """Reads any file for a preview, as if the model had read every line; the call itself checks that later."""
+        from tools.edits.shown_lines import ShownLines  # noqa: PLC0415  (as in `_read`)
         from tools.files.snapshots import FileSnapshot  # noqa: PLC0415
 
-        seen = self._read(raw, lambda _path, _real: True)
+        seen = self._read_if_allowed(raw, lambda _path, _real: True)
         if seen.text is None:
             return seen
         lines = tuple(seen.text.text.split("\n"))
@@ -91,28 +115,28 @@ class CallPreview:
             seen, shown=ShownLines(lines=dict(enumerate(lines, 1))), versions=(*seen.versions, whole)
         )
 
-    def _read(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "PreviewFile":
+    def _read_if_allowed(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "PreviewFile":
         # The edit module is imported at the first edit.
         from tools.edits.applying import notebook_key  # noqa: PLC0415
         from tools.edits.editing import read_editable  # noqa: PLC0415
         from tools.edits.preview import PreviewFile  # noqa: PLC0415
-        from tools.edits.shown import ShownLines  # noqa: PLC0415
-        from tools.files.failures import file_error  # noqa: PLC0415
+        from tools.edits.shown_lines import ShownLines  # noqa: PLC0415
+        from tools.files.file_errors import file_error  # noqa: PLC0415
         from tools.files.paths import display_path  # noqa: PLC0415
 
         workspace, hidden, path = self._workspace, PreviewFile(state="hidden", path=raw), raw
         files = workspace.files
         try:
-            path = resolve_argument(workspace, raw, self.context())
+            path = resolve_path_argument(workspace, raw, self.tool_context())
             real = files.real_path(path)
             shown = display_path(path, workspace.cwd)
             if not may_be_shown(path, real):
                 return hidden
             status = files.stat(real)
-            if status.kind != "file" or status.size > MAX_BYTES:
+            if status.kind != "file" or status.size > MAX_PREVIEW_BYTES:
                 return hidden
             with files.open(real) as file:
-                data = file.read(MAX_BYTES + 1)
+                data = file.read(MAX_PREVIEW_BYTES + 1)
             is_notebook = path.lower().endswith(".ipynb")
             text = read_editable(data, shown, is_notebook=is_notebook)
         except FileNotFoundError as problem:
@@ -126,15 +150,15 @@ class CallPreview:
             path=shown,
             real=real,
             text=text,
-            shown=ShownLines(lines=dict(cache.lines(key)), sent=cache.sent(real)),
-            versions=cache.snapshots.of(key),
+            shown=ShownLines(lines=dict(cache.lines(key)), applied_edits=cache.recent_edits(real)),
+            versions=cache.snapshots.versions_of(key),
         )
 
     def _may_be_shown(self, path: str, real: str) -> bool:
         root = self._workspace.files.real_path(str(self._workspace.cwd)).rstrip("/")
-        if not real.startswith(f"{root}/") or self._workspace.kept_back()(real):
+        if not real.startswith(f"{root}/") or self._workspace.hidden_path_test()(real):
             return False
-        judge = self._permissions.judge
+        judge = self._permissions.judge_effects
         return all(
             judge(Effects(reads=(one,)), tool="read").outcome == "run"
             and judge(Effects(writes=(one,)), tool="edit").outcome != "refuse"

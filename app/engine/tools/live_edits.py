@@ -23,13 +23,13 @@ from app.values.wire import new_id
 from tools.base import Tool
 from tools.masking.marks import MARK_PREFIX
 from tools.results import ToolResult
-from tools.streamed import StreamedJson
+from tools.streamed_json import StreamedJson
 
 if TYPE_CHECKING:
     from tools.edits.preview import UnmatchedEdit
 
-_MIN_SECONDS: Final = 0.15
-_PAUSE_PER_CHECK: Final = 5
+_MIN_CHECK_INTERVAL: Final = 0.15
+_MIN_PAUSE_FACTOR: Final = 5
 """After a check that took t, the next one waits at least this many t."""
 _STOPPED_TEXT: Final = (
     "The call was stopped at this edit, before it was complete; later edits in the call were not applied."
@@ -37,7 +37,7 @@ _STOPPED_TEXT: Final = (
 
 
 class _StreamingCall:
-    """The first call of an answer, if it is an edit."""
+    """The first tool call of an arriving answer, if it is an edit."""
 
     def __init__(self, index: int, id: str, tool: Tool) -> None:
         self.index = index
@@ -49,7 +49,7 @@ class _StreamingCall:
         self.is_complete = False
 
     def complete_edits(self) -> dict[str, Any] | None:
-        """Returns the arguments up to the last complete edit; None while they are incomplete."""
+        """Returns the edit's arguments up to the last complete edit; None while they are incomplete."""
         pieces, self.pieces = self.pieces, []
         self.arguments.feed("".join(pieces))
         whole = self.arguments.complete_members()
@@ -60,7 +60,7 @@ class _StreamingCall:
 
 
 class _StoppedEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an answer was stopped."""
+    """The edit because of which an answer was stopped, with its result."""
 
     index: int
     call: ToolCall
@@ -69,7 +69,7 @@ class _StoppedEdit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveEdits(CallWatch):
-    """Watches the answers of one session."""
+    """Watches the edits that arrive in the answers of one session."""
 
     def __init__(
         self,
@@ -87,55 +87,55 @@ class LiveEdits(CallWatch):
         self._options = options
         self._message_id = ""
         self._has_call = False
-        self._call: _StreamingCall | None = None
-        self._cancel: Callable[[], None] = lambda: None
-        self._stop: _StoppedEdit | None = None
-        self._checking: asyncio.Task[None] | None = None
+        self._streaming_call: _StreamingCall | None = None
+        self._cancel_answer: Callable[[], None] = lambda: None
+        self._stopped: _StoppedEdit | None = None
+        self._check_task: asyncio.Task[None] | None = None
 
-    def begin(self, message_id: str, cancel: Callable[[], None]) -> None:
-        self._message_id, self._cancel = message_id, cancel
+    def start_answer(self, message_id: str, cancel: Callable[[], None]) -> None:
+        self._message_id, self._cancel_answer = message_id, cancel
         self._has_call = False
-        self._call = self._stop = None
+        self._streaming_call = self._stopped = None
 
-    def hear(self, event: BlockEvent) -> None:
+    def handle_stream_event(self, event: BlockEvent) -> None:
         if isinstance(event, ToolCallStart):
             # A call before the edit may write its old text into the file.
-            self._call = None if self._has_call else self._start_call(event)
+            self._streaming_call = None if self._has_call else self._start_call(event)
             self._has_call = True
         elif isinstance(event, ToolCallDelta):
-            call = self._call
+            call = self._streaming_call
             if call is not None and call.index == event.content_index:
                 call.pieces.append(event.delta)
-                self._check(call)
-        elif isinstance(event, ToolCallEnd) and self._call is not None:
-            self._call.is_complete = True
+                self._schedule_check(call)
+        elif isinstance(event, ToolCallEnd) and self._streaming_call is not None:
+            self._streaming_call.is_complete = True
 
     def _start_call(self, event: ToolCallStart) -> _StreamingCall | None:
-        tool = self._toolbox.callable().get(event.tool_name)
+        tool = self._toolbox.callable_tools().get(event.tool_name)
         if tool is None or not self._options.effective_settings.settings.edit.streaming_abort:
             return None
         # The edit module is imported at the first edit.
-        from tools.edits.call import EditArguments  # noqa: PLC0415
+        from tools.edits.edit_arguments import EditArguments  # noqa: PLC0415
 
         is_edit = tool.arguments is EditArguments
         return _StreamingCall(event.content_index, event.id, tool) if is_edit else None
 
-    def _check(self, call: _StreamingCall) -> None:
-        """Checks the edits in a thread, one check at a time."""
-        if self._checking is None or self._checking.done():
-            self._checking = asyncio.create_task(self._keep_checking(call))
+    def _schedule_check(self, call: _StreamingCall) -> None:
+        """Checks the arrived edits in a thread, one check at a time."""
+        if self._check_task is None or self._check_task.done():
+            self._check_task = asyncio.create_task(self._run_checks(call))
 
-    async def _keep_checking(self, call: _StreamingCall) -> None:
-        while call.pieces and self._is_arriving(call):
+    async def _run_checks(self, call: _StreamingCall) -> None:
+        while call.pieces and self._is_still_streaming(call):
             cost, stop = await asyncio.to_thread(self._check_edits, call)
-            if stop is not None and self._is_arriving(call):
-                self._stop = stop
-                self._cancel()
+            if stop is not None and self._is_still_streaming(call):
+                self._stopped = stop
+                self._cancel_answer()
                 return
-            await asyncio.sleep(max(_MIN_SECONDS, _PAUSE_PER_CHECK * cost))
+            await asyncio.sleep(max(_MIN_CHECK_INTERVAL, _MIN_PAUSE_FACTOR * cost))
 
-    def _is_arriving(self, call: _StreamingCall) -> bool:
-        return self._call is call and not call.is_complete and self._stop is None
+    def _is_still_streaming(self, call: _StreamingCall) -> bool:
+        return self._streaming_call is call and not call.is_complete and self._stopped is None
 
     def _check_edits(self, call: _StreamingCall) -> tuple[float, _StoppedEdit | None]:
         # The edit module is imported at the first edit.
@@ -145,33 +145,35 @@ class LiveEdits(CallWatch):
         stop = None
         raw = call.complete_edits()
         lost = (
-            first_unmatched_edit(_normalised_arguments(call.tool, raw), self._preview.look)
+            first_unmatched_edit(_normalised_arguments(call.tool, raw), self._preview.read_file_of_call)
             if raw is not None
             else None
         )
         if raw is not None and lost is not None:
             cut = ToolCall(id=call.id, name=call.tool.name, arguments=raw)
-            stop = self._stopped_edit(call.index, cut, lost) if self._would_run(cut) else None
+            stop = self._stopped_edit(call.index, cut, lost) if self._would_run_unasked(cut) else None
         return time.thread_time() - began, stop
 
-    def _would_run(self, call: ToolCall) -> bool:
-        """Whether the call would run without a question, with unchanged arguments, and fail in the tool."""
-        if self._hooks.changes_calls() or any(MARK_PREFIX in text for text in texts_of(call.arguments)):
+    def _would_run_unasked(self, call: ToolCall) -> bool:
+        """Whether the edit would run without a question, with unchanged arguments, and fail in the tool."""
+        if self._hooks.may_change_calls() or any(MARK_PREFIX in text for text in texts_of(call.arguments)):
             return False
-        effects = self._toolbox.effects_of(call.name, call.arguments)
-        return effects is not None and self._permissions.judge(effects, tool=call.name).outcome == "run"
+        effects = self._toolbox.effects_of_call(call.name, call.arguments)
+        return (
+            effects is not None and self._permissions.judge_effects(effects, tool=call.name).outcome == "run"
+        )
 
     def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
-        said = failed_result(f"{lost.why}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
+        said = failed_result(f"{lost.reason}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
         real = (lost.real,) if lost.real else ()
         return _StoppedEdit(
             index=index,
             call=call,
-            result=self._preview.masked(said, real, where=f"{call.name} {lost.path}"),
+            result=self._preview.mask_preview(said, real, where=f"{call.name} {lost.path}"),
         )
 
-    def cut(self, message: AssistantMessage) -> AssistantMessage | None:
-        stop, content = self._stop, message.content
+    def cut_before_doomed_call(self, message: AssistantMessage) -> AssistantMessage | None:
+        stop, content = self._stopped, message.content
         if stop is None or message.id != self._message_id or len(content) < stop.index:
             return None
         # Some blocks of an answer arrive only at its end.
@@ -181,18 +183,18 @@ class LiveEdits(CallWatch):
         call = msgspec.structs.replace(
             known, id=known.id or f"call_{new_id()}", arguments=stop.call.arguments, arguments_error=None
         )
-        self._stop = msgspec.structs.replace(stop, call=call)
+        self._stopped = msgspec.structs.replace(stop, call=call)
         return msgspec.structs.replace(
             message, content=(*content[: stop.index], call), stop_reason="toolUse", error_message=None
         )
 
-    def refusal(self, call: ToolCall) -> ToolResult | None:
-        stop = self._stop
+    def refusal_for(self, call: ToolCall) -> ToolResult | None:
+        stop = self._stopped
         return stop.result if stop is not None and stop.call.id == call.id else None
 
 
 def _normalised_arguments(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
-    """Returns the arguments under the tool's own names."""
+    """Returns a tool call's arguments under the tool's own names."""
     if tool.prepare is None:
         return raw
     try:

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from app.agent.tool_pipeline import Gate, Progress, SecretMasks, ToolPipeline
+from app.agent.tool_pipeline import Gate, ReportProgress, SecretMasks, ToolPipeline
 from app.agent.tool_results import to_wire_outcome, validated_result
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
@@ -25,63 +25,63 @@ from tools.results import ToolResult
 
 
 class _OuterCall:
-    """The nested calls of one call, while one of them is running."""
+    """A tool call with the nested calls that it makes, while one of them is running."""
 
     def __init__(self, pipeline: ToolPipeline) -> None:
         self.pipeline = pipeline
-        self.turn = asyncio.Lock()
+        self.prepare_lock = asyncio.Lock()
         """Held while a nested call is prepared, so that nested calls begin in the order they were made."""
 
 
 class NestedCalls(msgspec.Struct, eq=False):
     toolbox: Toolbox
-    choice: ModelChoice
+    model_choice: ModelChoice
     """The model that reads the results."""
     jobs: JobTable
     hooks: Hooks
     gate: Gate
     masks: SecretMasks
     event_bus: EventBus
-    _numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
-    _within: WeakValueDictionary[str, _OuterCall] = msgspec.field(
+    _call_numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
+    _outer_call_by_id: WeakValueDictionary[str, _OuterCall] = msgspec.field(
         default_factory=WeakValueDictionary[str, _OuterCall]
     )
-    _to_background: set[str] = msgspec.field(default_factory=set[str])
+    _background_call_ids: set[str] = msgspec.field(default_factory=set[str])
 
-    def tool_context(self, call: ToolCall, progress: Progress) -> ToolContext:
+    def tool_context(self, call: ToolCall, progress: ReportProgress) -> ToolContext:
         """Returns the context of a tool call, including the means to make nested calls."""
-        model, workspace = self.choice.model, self.toolbox.workspace
+        model, workspace = self.model_choice.model, self.toolbox.workspace
         return ToolContext(
             call_id=call.id,
             cwd=workspace.cwd,
             progress=progress,
             workspace=workspace,
             jobs=self.jobs,
-            caller=self.within(call.id),
-            background_requested=lambda: call.id in self._to_background,
+            caller=self.caller_for(call.id),
+            background_requested=lambda: call.id in self._background_call_ids,
             model_reads_images=model is None or model.reads_images,
             model_window=model.context_window if model is not None else None,
         )
 
     def send_to_background(self, call_id: str) -> None:
-        """Sends a running call to the background, as the user asked."""
-        self._to_background.add(call_id)
+        """Sends a running tool call to the background, as the user asked."""
+        self._background_call_ids.add(call_id)
 
-    def within(self, parent_id: str) -> "NestedCaller":
+    def caller_for(self, parent_id: str) -> "NestedCaller":
         return NestedCaller(self, self.toolbox, parent_id)
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
-        """Runs a nested call. Errors of tools and hooks become results; only cancellation is raised."""
-        call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
+        """Runs a nested tool call. Errors of tools and hooks become results; only cancellation is raised."""
+        call = ToolCall(id=f"{parent_id}/{next(self._call_numbers)}", name=name, arguments=arguments)
         within = self._outer_call(parent_id)
-        async with within.turn:
+        async with within.prepare_lock:
             await self.event_bus.publish(
                 ToolExecutionStart(
                     tool_call_id=call.id, tool_name=name, args=arguments, parent_tool_call_id=parent_id
                 )
             )
             started = time.monotonic()
-            prepared = await within.pipeline.prepare(call, self._progress(call, parent_id))
+            prepared = await within.pipeline.prepare(call, self._progress_publisher(call, parent_id))
         result = prepared if isinstance(prepared, ToolResult) else await within.pipeline.run(prepared)
         await self.event_bus.publish(
             ToolExecutionEnd(
@@ -96,10 +96,10 @@ class NestedCalls(msgspec.Struct, eq=False):
         return result
 
     def _outer_call(self, parent_id: str) -> _OuterCall:
-        known = self._within.get(parent_id)
+        known = self._outer_call_by_id.get(parent_id)
         if known is None:
             pipeline = ToolPipeline(
-                tools=self.toolbox.callable,
+                tools=self.toolbox.callable_tools,
                 tool_context=self.tool_context,
                 hooks=self.hooks,
                 gate=self.gate,
@@ -107,10 +107,10 @@ class NestedCalls(msgspec.Struct, eq=False):
                 parent_id=parent_id,
                 why_missing=self.toolbox.why_withheld,
             )
-            self._within[parent_id] = known = _OuterCall(pipeline)
+            self._outer_call_by_id[parent_id] = known = _OuterCall(pipeline)
         return known
 
-    def _progress(self, call: ToolCall, parent_id: str) -> Progress:
+    def _progress_publisher(self, call: ToolCall, parent_id: str) -> ReportProgress:
         def show(result: ToolResult) -> None:
             self.event_bus.publish_now(
                 ToolExecutionUpdate(
@@ -126,7 +126,7 @@ class NestedCalls(msgspec.Struct, eq=False):
 
 
 class NestedCaller:
-    """Makes the nested calls of one call; a `ToolCaller`."""
+    """Makes the nested calls of one tool call; a `ToolCaller`."""
 
     def __init__(self, nested: NestedCalls, toolbox: Toolbox, parent_id: str) -> None:
         self._nested = nested
@@ -134,7 +134,7 @@ class NestedCaller:
         self._parent_id = parent_id
 
     def tools(self) -> Mapping[str, Tool]:
-        return self._toolbox.active()
+        return self._toolbox.active_tools()
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         return await self._nested.run(name, arguments, self._parent_id)

@@ -19,7 +19,7 @@ class ToolParts:
         self.masking = masking
         self.masks = MaskedCalls(masking)
         self.nested = NestedCalls(
-            core.toolbox, core.choice, jobs, core.hooks, permits.check, self.masks, core.event_bus
+            core.toolbox, core.choice, jobs, core.hooks, permits.check_call, self.masks, core.event_bus
         )
         self.preview = CallPreview(core.toolbox, permits, self.masks)
         self.live_edits = LiveEdits(

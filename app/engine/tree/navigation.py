@@ -21,8 +21,8 @@ from app.engine.permissions.session_folders import SessionFolders
 from app.engine.planning.plan_mode import PlanMode
 from app.engine.preconditions import Preconditions
 from app.engine.tree.session_paths import SessionPaths
-from app.sessions.context_projection import settings_above
-from app.sessions.old_outputs import outputs_of
+from app.sessions.context_projection import model_and_level_above
+from app.sessions.old_outputs import output_folders_of
 from app.sessions.session_log import SessionLog
 from app.undo.change_records import RestoredData
 from app.values.entries import BranchSummaryEntry
@@ -33,7 +33,7 @@ SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 
 
 class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of going to another point of the tree."""
+    """The outcome of going to another point of the session tree."""
 
     text: str | None = None
     """The text of the chosen prompt, for the editor: going to a prompt means going before it."""
@@ -44,10 +44,10 @@ class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Navigation(msgspec.Struct, frozen=True, kw_only=True):
-    """Navigates one session."""
+    """Moves one session to other points of its tree and to other session files."""
 
     core: SessionCore
-    places: SessionPaths
+    session_paths: SessionPaths
     context: ContextParts
     files: FileParts
     jobs: JobTable
@@ -56,9 +56,9 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     folders: SessionFolders
     servers: McpServers
     preconditions: Preconditions
-    stop: Callable[[], Awaitable[None]]
+    stop_operations: Callable[[], Awaitable[None]]
     """Stops the running operations, and returns when they have ended."""
-    enter: Callable[[Path], Awaitable[None]]
+    enter_folder: Callable[[Path], Awaitable[None]]
     """Makes a folder the session's working folder."""
 
     # Within the tree
@@ -68,76 +68,77 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         entry_id: str | None,
         wish: NavigationOptions = NavigationOptions(),  # noqa: B008  (frozen)
     ) -> NavigationResult:
-        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised
-        there."""
+        """Moves to a point of the session tree; None is before everything. The branch that is left may be
+        summarised there."""
         text = None
         self.preconditions.require_idle("Moving to another point of the session")
         if entry_id is not None:
             target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
-        stays = None if wish.restores_files else await self.files.restoring.left_as_restored(entry_id)
+        stays = None if wish.restores_files else await self.files.file_restorer.restores_to_record(entry_id)
 
         async def before_moving() -> None:
             if wish.restores_files:
-                plan = await self.files.restoring.preview_entry(entry_id, is_move=True)
-                restored.append(await self.files.kept.carry_out(plan, wish.choices))
+                plan = await self.files.file_restorer.preview_entry(entry_id, is_move=True)
+                restored.append(await self.files.session_files.carry_out(plan, wish.choices))
 
         try:
-            summary = await self.context.brancher.leave(entry_id, wish, before_moving)
+            summary = await self.context.branch_summariser.move_and_summarise(entry_id, wish, before_moving)
         except BaseException:
             for data in restored:  # the files were moved, but not the conversation
-                await self.files.kept.record_restore(msgspec.structs.replace(data, is_move=False))
+                await self.files.session_files.record_restore(msgspec.structs.replace(data, is_move=False))
             raise
         await self._publish_replaced("tree")
         for data in (*restored, *((stays,) if stays is not None else ())):
-            if await self.files.kept.record_restore(data) is not None:
-                await self.files.restoring.tell_model(data)
+            if await self.files.session_files.record_restore(data) is not None:
+                await self.files.file_restorer.tell_model(data)
         files = restored[0] if restored else None
         return NavigationResult(text=text, summary=summary, files=files)
 
     async def merge(self, leaf_id: str, wish: NavigationOptions = NavigationOptions()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
-        """Summarises another branch into this one."""
-        self.preconditions.require_idle("Merging a branch")
-        summary = await self.context.brancher.merge(leaf_id, wish)
+        """Summarises another branch of the session tree into this one."""
+        self.preconditions.require_idle("Merging a session branch")
+        summary = await self.context.branch_summariser.merge(leaf_id, wish)
         await self._publish_replaced("tree")
         return summary
 
     # Other sessions
 
-    async def begin(self, parent: Path | None = None) -> None:
+    async def start_new_session(self, parent: Path | None = None) -> None:
         """Stops what is running and starts a new session; in memory if this one is. Raises `SwitchCancelled`."""
-        await self.stop()
+        await self.stop_operations()
         if self.core.conversation.log.path is None:
-            log = SessionLog.in_memory(self.places.cwd)
+            log = SessionLog.in_memory(self.session_paths.cwd)
         else:
-            log = self.places.new(parent=parent)
+            log = self.session_paths.create_session(parent=parent)
         await self.open(log, "new")
 
     async def switch_to(self, name: str) -> None:
-        """Continues with the file of this name, or with a new session in it."""
-        if self.places.is_at(self.core.conversation.log, name):  # the session is open already
-            await self.stop()
+        """Continues with the session file of this name, or with a new session in it."""
+        if self.session_paths.is_file_of(self.core.conversation.log, name):  # the session is open already
+            await self.stop_operations()
             return
-        log = self.places.open_or_begin(name)
-        log.require_cwd(self.places.cwd)
-        await self.stop()
+        log = self.session_paths.open_or_begin(name)
+        log.require_cwd(self.session_paths.cwd)
+        await self.stop_operations()
         await self.open(log, "resume")
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        """Continues in a copy that ends before or at an entry. Returns False if an extension prevents it."""
-        from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
+        """Continues in a copy of the session that ends before or at an entry. Returns False if an extension
+        prevents it."""
+        from app.sessions.fork import clone_path, fork_before  # noqa: PLC0415  (with what reads whole sessions)
 
         log = self.core.conversation.log
         if not await self.core.hooks.may_fork(entry_id, position):
             return False
         is_here = entry_id == log.leaf_id
-        await self.stop()  # the fork includes everything up to the present point
-        folder, cwd, fsync = self.places.folder, self.places.cwd, self.places.sync
+        await self.stop_operations()  # the fork includes everything up to the present point
+        folder, cwd, fsync = self.session_paths.folder, self.session_paths.cwd, self.session_paths.sync_policy
         if position == "before":
             copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
         else:
-            copy = clone(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
+            copy = clone_path(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
         await self.open(copy, "fork")
         return True
 
@@ -145,62 +146,67 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         """Opens a session in its own folder, or in the current folder if the user asked for it (`stays`)."""
         self.preconditions.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
-        if is_elsewhere and not await self.core.hooks.may_leave(reason, log.path):
+        if is_elsewhere and not await self.core.hooks.may_leave_session(reason, log.path):
             log.close()
             raise SwitchCancelled("An extension prevented leaving this session.")
         await self.jobs.close(keep_pinned=True)
-        self.core.queues.clear_automatic()
-        self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)
+        self.core.queues.clear_generated()
+        self.core.deliveries.drop_missing(frozenset(), self.core.conversation.log.__contains__)
         self.core.conversation.open(log).close()
-        self.core.workspace.artifacts.move_to_session(*outputs_of(log))
+        self.core.workspace.artifacts.move_to_session(*output_folders_of(log))
         if reason != "fork":  # a fork keeps the variables that its cells have defined
             self.core.workspace.end_kernel("Another session is open.")
-        if not stays and not log.is_read_only and self.places.is_elsewhere(log):
-            await self.enter(log.cwd)
-        self._recover_files()
+        if not stays and not log.is_read_only and self.session_paths.belongs_elsewhere(log):
+            await self.enter_folder(log.cwd)
+        self._record_unrecorded_changes()
         self.core.conversation.recover_partial()
         await self._publish_replaced(reason)
         self.servers.resume()
 
-    def _recover_files(self) -> None:
+    def _record_unrecorded_changes(self) -> None:
         """Records file changes that a crash left unrecorded."""
-        told = self.files.kept.recover()
+        told = self.files.session_files.record_unrecorded_changes()
         if told is not None:
             self.core.conversation.log.problems.append(told)
 
     def restore(
         self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
     ) -> bool:
-        """Restores model and thinking level at the start; returns whether the log names a model. A missing
-        model may still come with an extension."""
+        """Restores model and thinking level at the start of the session; returns whether the log names a model.
+        A missing model may still come with an extension."""
         log = self.core.conversation.log
         names_model = bool(log.entries) and self._restore_choice(
             model=restores_model, thinking=restores_thinking
         )
-        self._recover_files()
+        self._record_unrecorded_changes()
         self.core.conversation.recover_partial()
-        self.planning.arrive()
-        self.goal.arrive()
-        self.folders.arrive()
-        self.jobs.arrive()
-        self._warn_missing_model()
+        self.planning.load_from_branch()
+        self.goal.load_from_branch()
+        self.folders.load_from_branch()
+        self.jobs.load_from_branch()
+        self._queue_unsent_messages()
         if name and not log.is_read_only:
             self.core.conversation.rename(" ".join(name.split()))
         return names_model
 
-    def _warn_missing_model(self) -> None:
-        if (lost := self.files.pending.lost()) is not None:
-            self.core.queues.hold_for_next_turn(lost)
+    def _queue_unsent_messages(self) -> None:
+        """Queues, for the next prompt, messages that bayou had recorded but not sent to the model before it ended."""
+        for message in (
+            self.files.pending.lost_changes_message(),
+            self.files.file_restorer.unreported_hunks_message(),
+        ):
+            if message is not None:
+                self.core.queues.hold_for_next_prompt(message)
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
-        """Restores the model and thinking level of the log; returns whether it names a model."""
+        """Restores the model and thinking level that the session log names; returns whether it names a model."""
         log = self.core.conversation.log
-        projection = settings_above(log.upwards(), log.upwards(without_messages=True))
+        projection = model_and_level_above(log.entries_to_root(), log.entries_to_root(without_messages=True))
         if projection.model is not None and model:
             try:
-                self.core.choice.set(self.core.choice.find(*projection.model))
+                self.core.choice.set_model(self.core.choice.find(*projection.model))
             except NoModel:
-                self.core.choice.lose("/".join(projection.model))
+                self.core.choice.note_unavailable("/".join(projection.model))
         level = thinking_level(projection.thinking_level)
         if level is not None and projection.has_thinking_level and thinking:
             self.core.choice.set_thinking(level)
@@ -208,22 +214,22 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _publish_replaced(self, reason: SwitchReason) -> None:
         self.core.conversation.reload()
-        self._warn_missing_model()
-        self.files.pending.left()
-        self.files.diagnostics.left()
+        self._queue_unsent_messages()
+        self.files.pending.discard_all()
+        self.files.diagnostics.forget_changed_files()
         self.context.compactor.start_over()
-        self.core.usage_totals.start_over()
+        self.core.usage_totals.reset()
         model = self.core.choice.model
         self._restore_choice()
-        if self.core.choice.missing is not None:
+        if self.core.choice.missing_model is not None:
             # It is the same session, whose model has changed meanwhile.
             if reason == "tree" and model is not None:
-                self.core.choice.set(model)
+                self.core.choice.set_model(model)
             else:
                 self.core.event_bus.notify(self.core.choice.missing_model_text, "warning")
         self.core.event_bus.forget_undeliverable()
         await self.core.event_bus.publish(SessionReplaced(reason=reason))
-        self.planning.arrive()
-        self.goal.arrive()
-        self.folders.arrive()
-        self.jobs.arrive()
+        self.planning.load_from_branch()
+        self.goal.load_from_branch()
+        self.folders.load_from_branch()
+        self.jobs.load_from_branch()

@@ -12,7 +12,7 @@ from app.values.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
     from app.sessions.export.html_blocks import DrawCard
-    from app.sessions.export.walk import ChangeEntry
+    from app.sessions.export.walk import TransformEntry
 
 _UNMASKED_FIELDS = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
@@ -20,13 +20,13 @@ _UNMASKED_FIELDS = frozenset(
 """Fields without text: pictures, and data of providers and of the tree."""
 
 
-def masked_entries(masking: SessionMask, folder: Path) -> "ChangeEntry":
-    """Returns a function that masks the secrets of an entry, also of entries by older or other programs."""
-    masking.known.look(folder if folder.is_dir() else None)
+def entry_masker(masking: SessionMask, folder: Path) -> "TransformEntry":
+    """Returns a function that masks the secrets of a session entry, also of entries by older or other programs."""
+    masking.known_secrets.search_files(folder if folder.is_dir() else None)
 
     def masked(entry: Entry) -> Entry:
         wire = to_wire(entry)
-        changed = with_texts(wire, lambda text: masking.text(text, "export"), but=_UNMASKED_FIELDS)
+        changed = with_texts(wire, lambda text: masking.masked_text(text, "export"), but=_UNMASKED_FIELDS)
         return entry if changed == wire else from_wire(changed, Entry)
 
     return masked
@@ -36,29 +36,29 @@ def export_session(
     log: SessionLog,
     target: Path | None = None,
     *,
-    change: "ChangeEntry",
+    change: "TransformEntry",
     draw: "DrawCard | None" = None,
     folder: Path | None = None,
 ) -> Path:
-    """Exports a session and returns the written path. `change`: transforms each entry, masking its secrets.
-    `draw`: draws tool calls; by default the built-in tools do. Without a target it writes an HTML page in
-    `folder`. Raises `OSError`."""
+    """Exports a session and returns the path of the written file. `change`: transforms each entry, masking its
+    secrets. `draw`: draws tool calls; by default the built-in tools do. Without a target it writes an HTML
+    page in `folder`. Raises `OSError`."""
     if target is None:
         stem = log.path.stem if log.path else log.session_id
         target = (folder or Path.cwd()) / f"bayou-session-{stem}.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, _rendered(log, target.suffix.lower(), change, draw))
+    _write_private_file(target, _render_export(log, target.suffix.lower(), change, draw))
     return target
 
 
-def _write(target: Path, data: bytes) -> None:
-    """Writes a file that only the user can read; they can change its mode to share it."""
+def _write_private_file(target: Path, data: bytes) -> None:
+    """Writes an exported file that only the user can read; the user can change its mode to share it."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
 
 
-def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry", draw: "DrawCard | None") -> bytes:
+def _render_export(log: SessionLog, suffix: str, change: "TransformEntry", draw: "DrawCard | None") -> bytes:
     # Only the modules of the requested format are imported.
     if suffix == ".jsonl":
         from app.sessions.export.jsonl import export_jsonl  # noqa: PLC0415

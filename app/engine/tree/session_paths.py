@@ -1,4 +1,4 @@
-"""Finds and creates session files: which log belongs to the user's choice."""
+"""Finds and creates the session files of a project, and opens the one that the user chose."""
 
 from functools import partial
 from pathlib import Path
@@ -8,46 +8,46 @@ import msgspec
 from app.engine.core.session_options import sync_policy
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.file.session_file import SyncPolicy
-from app.sessions.session_library import find, is_same_folder, latest, session_folder
+from app.sessions.session_library import find_session, is_same_folder, latest_session, session_folder
 from app.sessions.session_log import SessionLog
-from tools.files.presence import exists
+from tools.files.existence import exists
 
 
 class SessionPaths(msgspec.Struct, kw_only=True):
-    """The folder of a project's sessions."""
+    """The folder of a project's session files."""
 
-    own: Path
+    default_root: Path
     """bayou's folder of sessions, unless the settings name another."""
     cwd: Path
     effective_settings: EffectiveSettings = msgspec.field(default_factory=EffectiveSettings)
 
-    def enter(self, folder: Path) -> None:
-        """Switches to the project in this folder."""
+    def switch_to(self, folder: Path) -> None:
+        """Switches to the session files of the project in this folder."""
         self.cwd = folder
 
-    def is_elsewhere(self, log: SessionLog) -> bool:
+    def belongs_elsewhere(self, log: SessionLog) -> bool:
         """Whether a session belongs to another folder that exists."""
         return log.cwd.is_absolute() and not is_same_folder(str(log.cwd), self.cwd) and not log.is_cwd_gone
 
     @property
     def root(self) -> Path:
         named = self.effective_settings.settings.sessions.session_dir
-        return Path(named).expanduser() if named else self.own
+        return Path(named).expanduser() if named else self.default_root
 
     @property
-    def is_custom(self) -> bool:
-        """Whether the user named the root: files are stored directly in it."""
+    def is_root_custom(self) -> bool:
+        """Whether the user named the root folder of sessions: files are stored directly in it."""
         return bool(self.effective_settings.settings.sessions.session_dir)
 
     @property
-    def sync(self) -> SyncPolicy:
+    def sync_policy(self) -> SyncPolicy:
         return partial(sync_policy, self.effective_settings)
 
     @property
     def folder(self) -> Path:
-        return self.root if self.is_custom else session_folder(self.root, self.cwd)
+        return self.root if self.is_root_custom else session_folder(self.root, self.cwd)
 
-    def new(
+    def create_session(
         self, *, session_id: str | None = None, parent: Path | None = None, is_helper: bool = False
     ) -> SessionLog:
         return SessionLog.create(
@@ -56,62 +56,65 @@ class SessionPaths(msgspec.Struct, kw_only=True):
             session_id=session_id,
             parent_session=str(parent) if parent else None,
             is_helper=is_helper,
-            fsync=self.sync,
+            fsync=self.sync_policy,
         )
 
-    def open(self, path: Path, *, read_only: bool = False) -> SessionLog:
-        return SessionLog.open(path, read_only=read_only, fsync=self.sync, cwd=self.cwd)
+    def open_file(self, path: Path, *, read_only: bool = False) -> SessionLog:
+        return SessionLog.open(path, read_only=read_only, fsync=self.sync_policy, cwd=self.cwd)
 
     def open_newer(self, path: Path) -> SessionLog:
-        """Opens a file of a newer format version, read-only."""
-        log = self.open(path, read_only=True)
+        """Opens a session file of a newer format version, read-only."""
+        log = self.open_file(path, read_only=True)
         log.problems.append(
             f"{path} was written by a newer bayou, so it is open read-only. Update bayou to continue it."
         )
         return log
 
     def open_or_begin(self, name: str) -> SessionLog:
-        """Opens an existing file, or starts a new session in this path."""
-        path = self._path(name)
+        """Opens an existing session file, or starts a new session in this path."""
+        path = self._resolve_session_path(name)
         if exists(path):
-            return self.open(path)
-        return SessionLog.create(path.parent, self.cwd, name=path.name, fsync=self.sync)
+            return self.open_file(path)
+        return SessionLog.create(path.parent, self.cwd, name=path.name, fsync=self.sync_policy)
 
-    def is_at(self, log: SessionLog, name: str) -> bool:
-        """Whether this is the log's own file, which this process has locked."""
-        return log.path is not None and self._path(name).resolve() == log.path.resolve()
+    def is_file_of(self, log: SessionLog, name: str) -> bool:
+        """Whether a path is the session log's own file, which this process has locked."""
+        return log.path is not None and self._resolve_session_path(name).resolve() == log.path.resolve()
 
-    def _path(self, name: str) -> Path:
+    def _resolve_session_path(self, name: str) -> Path:
         return self.cwd / Path(name).expanduser()
 
-    def latest(self) -> SessionLog | None:
+    def latest_session(self) -> SessionLog | None:
         """Returns this project's most recent session, leaving out those of helpers."""
-        path = latest(self.folder, self.cwd)
-        return self.open(path) if path else None
+        path = latest_session(self.folder, self.cwd)
+        return self.open_file(path) if path else None
 
-    def find(self, id_or_path: str) -> SessionLog:
-        """Finds a session by file or by (part of an) id. Raises a `SessionError` when there is none."""
-        return self.open(find(id_or_path, self.root, self.cwd))
+    def open_matching(self, id_or_path: str) -> SessionLog:
+        """Opens the session with this file or (part of an) id. Raises a `SessionError` when there is none."""
+        return self.open_file(find_session(id_or_path, self.root, self.cwd))
 
-    def with_id(self, session_id: str) -> SessionLog:
-        """Returns the session of this id in this project, or a new one."""
+    def open_with_id(self, session_id: str) -> SessionLog:
+        """Opens the session of this id in this project, or starts a new one."""
         for path in self.folder.glob(f"*_{session_id}.jsonl"):
-            return self.open(path)
-        return self.new(session_id=session_id)
+            return self.open_file(path)
+        return self.create_session(session_id=session_id)
 
-    def fork(self, id_or_path: str, *, session_id: str | None = None) -> SessionLog:
-        """Copies a session of any project, to continue here."""
-        return self.copy(self.named(id_or_path), session_id=session_id)
+    def fork_session(self, id_or_path: str, *, session_id: str | None = None) -> SessionLog:
+        """Copies a session of any project, to continue it in this project."""
+        return self.copy_session(self.find_session(id_or_path), session_id=session_id)
 
-    def named(self, id_or_path: str) -> Path:
+    def find_session(self, id_or_path: str) -> Path:
         """Returns the file of a session, by path or by (part of an) id. Raises a `SessionError` when there is
         none."""
-        return find(id_or_path, self.root, self.cwd)
+        return find_session(id_or_path, self.root, self.cwd)
 
-    def copy(self, source: Path, *, session_id: str | None = None, about: Path | None = None) -> SessionLog:
-        """Copies all branches of a file, to continue here or in the folder `about`; the source is only read."""
+    def copy_session(
+        self, source: Path, *, session_id: str | None = None, about: Path | None = None
+    ) -> SessionLog:
+        """Copies all branches of a session file, to continue here or in the folder `about`; the source is only
+        read."""
         cwd = about or self.cwd
-        folder = self.root if self.is_custom else session_folder(self.root, cwd)
+        folder = self.root if self.is_root_custom else session_folder(self.root, cwd)
         from app.sessions.fork import copy_session  # noqa: PLC0415  (a fork only)
 
-        return self.open(copy_session(source, folder, cwd, session_id=session_id))
+        return self.open_file(copy_session(source, folder, cwd, session_id=session_id))

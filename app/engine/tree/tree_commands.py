@@ -1,4 +1,4 @@
-"""Commands for navigation: other sessions, other points of the tree, and listing them."""
+"""Session commands for navigation: other sessions, other points of the tree, and listing them."""
 
 from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,16 +25,16 @@ from app.values.entries import Entry, LabelEntry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 
-_NOT_SAVED = "This session has not been saved yet. Send a message before cloning or forking it."
+_NOT_SAVED_TEXT = "This session has not been saved yet. Send a message before cloning or forking it."
 
 
-@session_command("Begin a new session")
+@session_command("Start a new session")
 async def new_session(session: Session, parent_session: str | None = None) -> response_data.Moved:
     parent = Path(require_system_text(parent_session, "parentSession")) if parent_session else None
-    return await _catch_cancelled_switch(session.branches.begin(parent))
+    return await _catch_cancelled_switch(session.branches.start_new_session(parent))
 
 
-@session_command("Go on with another session")
+@session_command("Resume another session")
 async def switch_session(session: Session, session_path: str) -> response_data.Moved:
     name = require_system_text(session_path, "sessionPath")
     try:
@@ -51,14 +51,14 @@ async def _catch_cancelled_switch(going: Awaitable[None]) -> response_data.Moved
     return {"cancelled": False}
 
 
-@session_command("Go on from before a prompt, in a new file")
+@session_command("Fork from an earlier prompt, in a new file")
 async def fork(session: Session, entry_id: str) -> response_data.Forked:
-    """Returns the prompt's text."""
+    """Forks the session before a prompt; returns the prompt's text."""
     log = session.log
     if entry_id not in log or not _is_prompt(log.entry(entry_id)):
         raise UserError("Invalid entry ID for forking")
     if not log.is_on_disk:
-        raise UserError(_NOT_SAVED)
+        raise UserError(_NOT_SAVED_TEXT)
     text = log.navigation(entry_id).text
     if not await session.branches.fork(entry_id, "before"):
         return {"cancelled": True}
@@ -68,21 +68,21 @@ async def fork(session: Session, entry_id: str) -> response_data.Forked:
 branch = fork.alias("branch")
 
 
-@session_command("Go on in a copy of this branch")
+@session_command("Continue in a copy of this branch")
 async def clone(session: Session) -> response_data.Moved:
     return {"cancelled": not await clone_from(session, session.state.leaf_id)}
 
 
 async def clone_from(session: Session, entry_id: str | None) -> bool:
-    """Continues in a copy of everything down to an entry. Returns False if an extension prevents it."""
+    """Continues in a copy of the session down to an entry. Returns False if an extension prevents it."""
     if entry_id is None:
         raise UserError("Cannot clone session: no current entry selected")
     if not session.state.is_on_disk:
-        raise UserError(_NOT_SAVED)
+        raise UserError(_NOT_SAVED_TEXT)
     return await session.branches.fork(entry_id, "at")
 
 
-@session_command("All prompts of the file", answer="messages")
+@session_command("All prompts of the session file, to fork from", answer="messages")
 async def get_fork_messages(session: Session) -> Sequence[response_data.ForkMessage]:
     return [
         {"entryId": entry.id, "text": text_of(entry.message.content)}
@@ -107,17 +107,18 @@ async def get_entries(session: Session, since: str | None = None) -> response_da
 
 @session_command("The entries as a tree", data=response_data.Tree)
 async def get_tree(session: Session) -> dict[str, Any]:
-    """Writes the tree as text without recursion: a session's tree is as deep as the session is long."""
+    """Returns the session's entries as a tree. Written as text without recursion, since a session's tree is as
+    deep as the session is long."""
     log = session.log
     stamps = {entry.target_id: entry.timestamp for entry in log.entries if isinstance(entry, LabelEntry)}
     below: dict[str | None, list[Entry]] = {}
     known = {entry.id for entry in log.entries}
     for entry in log.entries:
         below.setdefault(entry.parent_id if entry.parent_id in known else None, []).append(entry)
-    return {"tree": Raw(_tree_text(below, log.labels, stamps)), "leafId": log.leaf_id}
+    return {"tree": Raw(_tree_json(below, log.labels, stamps)), "leafId": log.leaf_id}
 
 
-def _tree_text(
+def _tree_json(
     below: Mapping[str | None, Sequence[Entry]], labels: Mapping[str, str], stamps: Mapping[str, str]
 ) -> bytes:
     parts: list[bytes] = [b"["]
@@ -140,7 +141,7 @@ def _tree_text(
 
 @session_command(
     "Go to an entry",
-    "`summarize` takes a summary of the branch along, `restoreFiles` its files.",
+    "`summarize`: summarise the branch that is left. `restoreFiles`: restore the entry's files.",
 )
 async def navigate_tree(
     session: Session,
@@ -151,7 +152,7 @@ async def navigate_tree(
     label: str | None = None,
     restore_files: bool = False,
 ) -> response_data.Navigated:
-    """`entry_id` None: goes before everything."""
+    """Goes to an entry of the session tree. `entry_id` None: goes before everything."""
     require_entry(session, entry_id)
     wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
     wish = msgspec.structs.replace(wish, restores_files=restore_files)
@@ -169,7 +170,7 @@ async def merge_branch(
     replace_instructions: bool = False,
     label: str | None = None,
 ) -> response_data.Navigated:
-    """`entry_id`: the end of the other branch."""
+    """Adds a summary of another branch to the current one. `entry_id`: the end of the other branch."""
     require_entry(session, entry_id)
     wish = _navigation_options(True, custom_instructions, replace_instructions, label)
     with _catch_stopped_navigation():
@@ -180,22 +181,23 @@ async def merge_branch(
 def _navigation_options(
     summarise: bool, instructions: str | None, replaces: bool, label: str | None
 ) -> NavigationOptions:
-    """`replaces`: the instructions replace bayou's own instead of extending them."""
+    """Builds the options of a navigation. `replaces`: the instructions replace bayou's own instead of extending
+    them."""
     return NavigationOptions(
         summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label
     )
 
 
-@session_command("Back to the full history", "It is as it was before the last compaction.")
+@session_command("Undo the last compaction", "The context has the full history again.")
 async def undo_compaction(session: Session) -> response_data.Navigated:
     with _catch_stopped_navigation():
-        return without_none(cancelled=False, editorText=await session.compaction.undo())
+        return without_none(cancelled=False, editorText=await session.compaction.undo_compaction())
     return {"cancelled": True}
 
 
 @contextmanager
 def _catch_stopped_navigation() -> Generator[None]:
-    """Treats a stopped navigation as no error; the rest of the block is skipped then."""
+    """Treats a navigation that an extension stopped as no error; the rest of the `with` block is skipped then."""
     try:
         yield
     except (NavigationStopped, SummaryCancelled):

@@ -1,18 +1,17 @@
-"""Commands about the Python kernel: running a cell for the user, inspecting and restarting it."""
+"""Session commands about the Python kernel: running a cell for the user, inspecting and restarting the kernel."""
 
 from pathlib import Path
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import session_command, without_none
+from app.engine.commands.session_command import require_system_text, session_command, without_none
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCell
-from app.values.user_errors import UserError
 from tools.files.paths import absolute_path
 from tools.results import ImagePart
 
 
 @session_command(
-    "Run Python as the person", "In the same kernel as the agent's cells; progress comes as events of tools."
+    "Run Python as the user", "In the kernel of the agent's cells; progress arrives as tool events."
 )
 async def eval(
     session: Session,
@@ -29,23 +28,24 @@ async def eval(
 
 
 @session_command(
-    "Run the code cells of a notebook", "Until one fails. `cells`: 3, 2-5 or 4-.", answer="cells"
+    "Run the code cells of a notebook",
+    "Stops at the first that fails. `cells`: 3, 2-5 or 4-.",
+    answer="cells",
 )
 async def run_notebook(session: Session, path: str, cells: str = "") -> list[response_data.CellResult]:
-    if "\0" in path:
-        raise UserError("path has a NUL character, which is not allowed in paths. Remove it.")
-    done = await session.cells.run_notebook(Path(absolute_path(path, session.cwd)), cells)
+    notebook = Path(absolute_path(require_system_text(path, "path"), session.cwd))
+    done = await session.cells.run_notebook(notebook, cells)
     return [_cell_result(cell) for cell in done]
 
 
-@session_command("Stop the person's cell", stops=True)
+@session_command("Stop the user's cell", stops=True)
 async def abort_eval(session: Session) -> None:
     session.cells.abort()
 
 
 @session_command(
-    "Restart the kernel with no names",
-    "What cells defined is gone. False: none runs.",
+    "Restart the Python kernel",
+    "Forgets everything that cells defined. False: no kernel runs.",
     answer="restarted",
     stops=True,
 )
@@ -53,7 +53,7 @@ async def restart_kernel(session: Session) -> bool:
     return await session.cells.restart()
 
 
-@session_command("Interpreter, memory and names of the kernel")
+@session_command("Interpreter, memory and variables of the kernel")
 async def get_kernel(session: Session) -> response_data.Kernel:
     view = await session.cells.view()
     if view is None or view.state == "none":

@@ -7,23 +7,23 @@ from tools.workspace import Workspace
 
 
 class ShellSnapshotSource:
-    """The shell snapshot of a session's commands."""
+    """Takes and provides the shell snapshot for a session's commands."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     @property
     def is_wanted(self) -> bool:
-        """Whether commands use a snapshot: the setting is on, and they run on this machine."""
+        """Whether commands start with a shell snapshot: the setting is on, and they run on this machine."""
         return self._workspace.shell().own is not None and self._workspace.has_local_processes
 
     def view(self) -> ShellSnapshot | None:
-        """Returns the snapshot; None: it was not needed yet, or is off."""
+        """Returns the shell snapshot; None: it was not needed yet, or is off."""
         own = self._workspace.shell().own
         return own.known if own is not None else None
 
-    async def take(self) -> ShellSnapshot:
-        """Takes a new snapshot from the current start-up files. Raises `UserError`."""
+    async def take_snapshot(self) -> ShellSnapshot:
+        """Takes a new shell snapshot from the current start-up files. Raises `UserError`."""
         try:
             found = await user_shell_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
         except ToolError as problem:

@@ -6,16 +6,16 @@ from typing import Any, Generic, TypeVar
 
 from app.engine.core.prompt_intake import SessionBusy
 
-R = TypeVar("R")
+TaskResult = TypeVar("TaskResult")
 
 
-class SingleTask(Generic[R]):
+class ExclusiveTask(Generic[TaskResult]):
     """Runs one operation at a time in a separate task, so that stopping it does not cancel the caller."""
 
     def __init__(self, busy: str) -> None:
         """`busy`: the error text for a second operation."""
-        self._busy = busy
-        self._task: asyncio.Task[R] | None = None
+        self._busy_text = busy
+        self._task: asyncio.Task[TaskResult] | None = None
 
     @property
     def is_running(self) -> bool:
@@ -25,10 +25,11 @@ class SingleTask(Generic[R]):
         if self._task is not None:
             self._task.cancel()
 
-    async def run(self, begin: Callable[[], Coroutine[Any, Any, R]]) -> R | None:
-        """Runs the operation; returns None if it was stopped before it began. Raises `SessionBusy`."""
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, TaskResult]]) -> TaskResult | None:
+        """Runs the operation; returns None if it was stopped before it began. Raises `SessionBusy` while another
+        runs."""
         if self.is_running:
-            raise SessionBusy(self._busy)
+            raise SessionBusy(self._busy_text)
         task = self._task = asyncio.create_task(begin())
         try:
             return await task

@@ -15,7 +15,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.nested_calls import NestedCalls
-from app.engine.user_runs.single_task import SingleTask
+from app.engine.user_runs.single_task import ExclusiveTask
 from app.engine.user_runs.user_shell import CommandBlocked, UserShell
 from app.values.cells import CELL_ENTRY_TYPE, content_to_data, user_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
@@ -24,17 +24,17 @@ from app.values.messages import CustomMessage
 from app.values.user_errors import UserError
 from tools.base import ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
-from tools.running.pace import PollInterval
+from tools.running.poll_interval import PollInterval
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.kernel.kept import KernelInfo
+    from tools.kernel.session_kernel import KernelInfo
 
-_SOURCE_LABEL = "your cell"
+_MASK_SOURCE = "your cell"
 
 
 class UserCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of the user, with its result."""
+    """A Python cell that the user ran, with its result."""
 
     id: str
     code: str
@@ -43,18 +43,18 @@ class UserCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserCells(msgspec.Struct, eq=False):
-    """Runs the user's cells, one at a time, and inspects the kernel."""
+    """Runs the user's Python cells, one at a time, and inspects the kernel."""
 
     workspace: Workspace
     conversation: Conversation
     hooks: Hooks
     masking: SessionMask
-    nested: NestedCalls
-    shell: UserShell
+    nested_calls: NestedCalls
+    user_shell: UserShell
     """Keeps messages until the current turn has ended."""
     event_bus: EventBus
-    running_task: SingleTask[ToolResult] = msgspec.field(
-        default_factory=partial(SingleTask[ToolResult], "A cell is already running.")
+    running_task: ExclusiveTask[ToolResult] = msgspec.field(
+        default_factory=partial(ExclusiveTask[ToolResult], "A cell is already running.")
     )
 
     @property
@@ -70,34 +70,36 @@ class UserCells(msgspec.Struct, eq=False):
         resets: bool = False,
         exclude: bool = False,
     ) -> UserCell:
-        """Runs a cell; the model reads it with the next request unless `exclude`. Raises `UserError`."""
+        """Runs a Python cell; the model reads it with the next request unless `exclude`. Raises `UserError`."""
         call = ToolCall(id=user_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
-        result = await self.running_task.run(lambda: self._execute(call, timeout, resets))
+        result = await self.running_task.run(lambda: self._evaluate(call, timeout, resets))
         if result is None:
             raise UserError("The cell was stopped before it started. Run it again.")
-        cell = UserCell(id=call.id, code=self.masking.text(code, _SOURCE_LABEL), title=title, result=result)
-        await self._record(cell, exclude=exclude)
-        await self.shell.record_after_turn()
+        cell = UserCell(
+            id=call.id, code=self.masking.masked_text(code, _MASK_SOURCE), title=title, result=result
+        )
+        await self._record_cell(cell, exclude=exclude)
+        await self.user_shell.record_after_turn()
         return cell
 
     def abort(self) -> None:
         self.running_task.abort()
 
     async def view(self) -> "KernelInfo | None":
-        """Returns the kernel's state; None: no kernel was needed yet."""
+        """Returns the Python kernel's state; None: no kernel was needed yet."""
         return await self.workspace.kernel().view() if self.workspace.has_kernel else None
 
     async def restart(self) -> bool:
-        """Ends the kernel, so that the next cell starts a new one. Returns False if none runs."""
+        """Ends the Python kernel, so that the next cell starts a new one. Returns False if none runs."""
         if not self.workspace.has_kernel:
             return False
         return await self.workspace.kernel().restart()
 
     async def names_like(self, text: str) -> tuple[str, ...]:
-        """Returns names of the running kernel that start with `text`."""
-        return await self.workspace.kernel().completed(text) if self.workspace.has_kernel else ()
+        """Returns the names in the running Python kernel that start with `text`."""
+        return await self.workspace.kernel().completions_of(text) if self.workspace.has_kernel else ()
 
     async def run_notebook(self, path: Path, wanted: str = "") -> tuple[UserCell, ...]:
         """Runs the code cells of a notebook until one fails. `wanted`: `3`, `2-5`, `4-`."""
@@ -115,22 +117,22 @@ class UserCells(msgspec.Struct, eq=False):
                 break
         return tuple(done)
 
-    async def _execute(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
+    async def _evaluate(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
         # Imports the kernel and its texts and images, which most sessions never need.
-        from tools.kernel.calls import EvalRequest, Evaluation  # noqa: PLC0415
+        from tools.kernel.evaluation import EvalRequest, Evaluation  # noqa: PLC0415
 
         verdict = await self.hooks.before_tool(call, call.arguments, None)
         if verdict.is_blocked:
             raise CommandBlocked(verdict.reason or "An extension blocked this cell.")
         given = verdict.arguments or call.arguments
         code = str(given.get("code", ""))
-        await asyncio.to_thread(self.masking.known.look, self.workspace.cwd, (code,))
+        await asyncio.to_thread(self.masking.known_secrets.search_files, self.workspace.cwd, (code,))
         try:
             evaluation = Evaluation(
                 EvalRequest(code=code, title=str(given.get("title", "")), timeout=timeout, resets=resets),
                 self.workspace,
                 call_id=None,
-                caller=self.nested.within(call.id),
+                caller=self.nested_calls.caller_for(call.id),
             )
             if evaluation.kernel.job is not None and not resets:
                 raise UserError(
@@ -142,7 +144,7 @@ class UserCells(msgspec.Struct, eq=False):
             ToolExecutionStart(tool_call_id=call.id, tool_name="eval", args=call.arguments)
         )
         started = time.monotonic()
-        result = await self._run_evaluation(evaluation, call)
+        result = await self._await_evaluation(evaluation, call)
         await self.event_bus.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
@@ -154,8 +156,8 @@ class UserCells(msgspec.Struct, eq=False):
         )
         return result
 
-    async def _run_evaluation(self, evaluation: Any, call: ToolCall) -> ToolResult:
-        from tools.kernel.telling import eval_result, progress_result  # noqa: PLC0415  (as above)
+    async def _await_evaluation(self, evaluation: Any, call: ToolCall) -> ToolResult:
+        from tools.kernel.eval_results import eval_result, progress_result  # noqa: PLC0415  (as above)
 
         running = asyncio.ensure_future(evaluation.run())
         shown: tuple[str, list[str]] = ("", [])
@@ -167,7 +169,7 @@ class UserCells(msgspec.Struct, eq=False):
                 pace.update(seen != shown)
                 if seen != shown and not running.done():
                     shown = seen
-                    progress = self._masked(progress_result(seen[0], evaluation.calls), "")
+                    progress = self._mask_result(progress_result(seen[0], evaluation.calls), "")
                     await self.event_bus.publish(
                         ToolExecutionUpdate(
                             tool_call_id=call.id,
@@ -182,16 +184,18 @@ class UserCells(msgspec.Struct, eq=False):
             result = eval_result(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
-        return await asyncio.to_thread(self._masked, validated_result("eval", result), _SOURCE_LABEL)
+        return await asyncio.to_thread(self._mask_result, validated_result("eval", result), _MASK_SOURCE)
 
-    def _masked(self, result: ToolResult, where: str) -> ToolResult:
+    def _mask_result(self, result: ToolResult, where: str) -> ToolResult:
         def part(one: Part) -> Part:
-            return TextPart(text=self.masking.text(one.text, where)) if isinstance(one, TextPart) else one
+            return (
+                TextPart(text=self.masking.masked_text(one.text, where)) if isinstance(one, TextPart) else one
+            )
 
-        details = self.masking.value(result.details, where) if where else result.details
+        details = self.masking.mask_value(result.details, where) if where else result.details
         return msgspec.structs.replace(result, content=tuple(map(part, result.content)), details=details)
 
-    async def _record(self, cell: UserCell, *, exclude: bool) -> None:
+    async def _record_cell(self, cell: UserCell, *, exclude: bool) -> None:
         details = {
             **(cell.result.details or {}),
             "id": cell.id,
@@ -199,24 +203,24 @@ class UserCells(msgspec.Struct, eq=False):
             "title": cell.title,
             "isError": cell.result.is_error,
         }
-        content = tuple(map(_content, cell.result.content))
+        content = tuple(map(_content_block, cell.result.content))
         if exclude:
             if not self.conversation.log.is_read_only:
                 data = {**details, "content": content_to_data(content)}
                 await self.event_bus.publish(
-                    EntryAppended(entry=self.conversation.note(CELL_ENTRY_TYPE, data))
+                    EntryAppended(entry=self.conversation.record_custom_entry(CELL_ENTRY_TYPE, data))
                 )
             return
         fence = "````" if "```" in cell.code else "```"
         said = Text(
             text=f"The user ran this in the Python kernel:\n{fence}python\n{cell.code}\n{fence}\nIt showed:"
         )
-        self.shell.hold_back(
+        self.user_shell.hold_message(
             CustomMessage(custom_type=CELL_ENTRY_TYPE, content=(said, *content), details=details)
         )
 
 
-def _content(part: Part) -> UserContent:
+def _content_block(part: Part) -> UserContent:
     if isinstance(part, ImagePart):
         return Image(data=part.data, mime_type=part.mime_type)
     return Text(text=part.text)

@@ -1,4 +1,4 @@
-"""Builds a session's parts for what the user runs."""
+"""Builds the parts of a session that run the user's shell commands and Python cells."""
 
 from collections.abc import Callable
 
@@ -10,21 +10,21 @@ from app.engine.user_runs.user_shell import UserShell
 
 
 class UserRunParts:
-    """The user's shell commands and Python cells."""
+    """The parts of a session that run the user's shell commands and Python cells."""
 
     def __init__(
         self, core: SessionCore, nested: NestedCalls, masking: SessionMask, *, has_turn: Callable[[], bool]
     ) -> None:
         self.shell = UserShell(
-            core.workspace, core.conversation, core.hooks, masking, core.event_bus, has_turn=has_turn
+            core.workspace, core.conversation, core.hooks, masking, core.event_bus, is_turn_running=has_turn
         )
         self.cells = UserCells(
             core.workspace,
             conversation=core.conversation,
             hooks=core.hooks,
             masking=masking,
-            nested=nested,
-            shell=self.shell,
+            nested_calls=nested,
+            user_shell=self.shell,
             event_bus=core.event_bus,
         )
 

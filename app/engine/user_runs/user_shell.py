@@ -11,7 +11,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.secrets.session_mask import SessionMask
-from app.engine.user_runs.single_task import SingleTask
+from app.engine.user_runs.single_task import ExclusiveTask
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
 from tools.running.user_shell.user_commands import run_user_command
@@ -19,31 +19,31 @@ from tools.workspace import Workspace
 
 
 class CommandBlocked(RequestRefused):
-    """An extension blocked the command."""
+    """An extension blocked a shell command or Python cell of the user."""
 
 
 class UserShell(msgspec.Struct, eq=False):
-    """Runs commands and records their results."""
+    """Runs the user's shell commands and records their results."""
 
     workspace: Workspace
     conversation: Conversation
     hooks: Hooks
     masking: SessionMask
     event_bus: EventBus
-    has_turn: Callable[[], bool]
+    is_turn_running: Callable[[], bool]
     """Whether a turn is running; the user's commands are recorded after it."""
     _held_messages: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
-    running_task: SingleTask[BashExecutionMessage] = msgspec.field(
-        default_factory=partial(SingleTask[BashExecutionMessage], "A command is already running.")
+    running_task: ExclusiveTask[BashExecutionMessage] = msgspec.field(
+        default_factory=partial(ExclusiveTask[BashExecutionMessage], "A command is already running.")
     )
 
     async def run(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
-        """Runs a command; the model reads it with the next request unless `exclude`."""
-        message = await self.running_task.run(lambda: self._execute(command, exclude, update_id))
+        """Runs a shell command of the user; the model reads it with the next request unless `exclude`."""
+        message = await self.running_task.run(lambda: self._run_command(command, exclude, update_id))
         if message is None:  # the command was stopped before it started
             message = BashExecutionMessage(
                 command=command,
@@ -59,23 +59,23 @@ class UserShell(msgspec.Struct, eq=False):
     def abort(self) -> None:
         self.running_task.abort()
 
-    def hold_back(self, message: CustomMessage) -> None:
-        """Keeps a message, to be recorded with the commands."""
+    def hold_message(self, message: CustomMessage) -> None:
+        """Holds the message about a finished command, to be recorded after the turn."""
         self._held_messages.append(message)
 
     async def record_after_turn(self) -> None:
-        """Records the results, unless a turn is running: its end does."""
-        if not self.has_turn():
-            await self.record_held_back()
+        """Records the results of finished commands, unless a turn is running: its end does it."""
+        if not self.is_turn_running():
+            await self.record_held_messages()
 
-    async def record_held_back(self) -> None:
-        """Records the results of finished commands."""
+    async def record_held_messages(self) -> None:
+        """Records the held results of finished commands."""
         held, self._held_messages = self._held_messages, []
         for message in held:
-            stored = self.conversation.record(message)
+            stored = self.conversation.record_message(message)
             await self.event_bus.publish(MessageEnd(message=stored, message_id=stored.id))
 
-    async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
+    async def _run_command(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
         async def on_output(text: str) -> None:
             await self.event_bus.publish(BashExecutionUpdate(id=update_id, delta=text))
 
@@ -83,7 +83,7 @@ class UserShell(msgspec.Struct, eq=False):
         if opinion.refusal is not None:
             raise CommandBlocked(opinion.refusal)
         command = opinion.command or command
-        await asyncio.to_thread(self.masking.look, command)
+        await asyncio.to_thread(self.masking.search_files, command)
         result = opinion.result or await run_user_command(command, self.workspace, on_output)
         message = BashExecutionMessage(
             command=command,
@@ -94,4 +94,4 @@ class UserShell(msgspec.Struct, eq=False):
             full_output_path=result.full_output_path,
             exclude_from_context=exclude or None,
         )
-        return await asyncio.to_thread(self.masking.said, message, "your command")
+        return await asyncio.to_thread(self.masking.mask_message, message, "your command")

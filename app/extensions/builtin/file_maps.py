@@ -32,7 +32,7 @@ from app.extensions.public import (
 )
 
 if TYPE_CHECKING:
-    from tools.filemap.rendering.telling import KnownOutlines, MapMessage
+    from tools.filemap.rendering.map_messages import KnownOutlines, MapMessage
 
 COLLAPSED_MAP_LINES = 24
 """Lines of a requested map that show before it is expanded."""
@@ -77,48 +77,48 @@ class MapBudget:
     """
 
     def __init__(self) -> None:
-        self._room, self._outstanding = MAX_BATCH_BYTES, 1
+        self._bytes_left, self._calls_left = MAX_BATCH_BYTES, 1
         self.calls: tuple[ToolCall, ...] = ()
         """The calls of an answer with several, until `count` has found how many of them read a file."""
         self._turns: dict[str, asyncio.Lock] = {}
-        self.sent: list[SentMap] = []
+        self.sent_maps: list[SentMap] = []
 
-    def begin(self, message: AssistantMessage) -> None:
-        self._room, self._turns, self.sent = MAX_BATCH_BYTES, {}, []
-        self._outstanding = 1
+    def begin_answer(self, message: AssistantMessage) -> None:
+        self._bytes_left, self._turns, self.sent_maps = MAX_BATCH_BYTES, {}, []
+        self._calls_left = 1
         self.calls = message.tool_calls if len(message.tool_calls) > 1 else ()
 
-    def turn_of(self, path: str) -> asyncio.Lock:
+    def read_lock(self, path: str) -> asyncio.Lock:
         """Returns the lock for a file's reads, so that the second read sees which map the first one got."""
         return self._turns.setdefault(path, asyncio.Lock())
 
-    def count(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
+    def count_reads(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
         """Counts the calls that read a whole file. Runs once per answer, when the first map is wanted."""
         plain = [call for call in self.calls if len(call.arguments) == 1]
         effects = (effects_of(call.name, call.arguments) for call in plain)
-        self._outstanding = sum(1 for one in effects if one is not None and one.reads)
+        self._calls_left = sum(1 for one in effects if one is not None and one.reads)
         self.calls = ()
 
-    def take(self, most: int) -> int:
-        share = min(most, self._room // max(1, self._outstanding))
-        self._outstanding -= 1
-        self._room -= share
+    def take_share(self, most: int) -> int:
+        share = min(most, self._bytes_left // max(1, self._calls_left))
+        self._calls_left -= 1
+        self._bytes_left -= share
         return share
 
-    def note(self, told: "MapMessage", share: int) -> None:
-        self._room += max(0, share - len(told.text.encode("utf-8", "replace")))
+    def return_unused_share(self, told: "MapMessage", share: int) -> None:
+        self._bytes_left += max(0, share - len(told.text.encode("utf-8", "replace")))
         given = parse_sent_map(told.details)
         if given is not None:
-            self.sent.append(given)
+            self.sent_maps.append(given)
 
 
 class FileMapBuilder:
     """Builds and formats the maps of one session; the parsers are loaded when the first file needs them."""
 
     def __init__(self) -> None:
-        self._known: KnownOutlines | None = None
+        self._known_outlines: KnownOutlines | None = None
 
-    async def tell(
+    async def build_map(
         self,
         path: Path,
         context: Context,
@@ -134,24 +134,24 @@ class FileMapBuilder:
         def make() -> "MapMessage":
             from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
             from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
+            from tools.filemap.rendering.map_messages import KnownOutlines, ReaderState, map_message  # noqa: PLC0415  (as above)
             from tools.filemap.rendering.render import budget_for_window  # noqa: PLC0415  (as above)
-            from tools.filemap.rendering.telling import KnownOutlines, ReaderState, map_message  # noqa: PLC0415  (as above)
 
-            self._known = self._known or KnownOutlines()
+            self._known_outlines = self._known_outlines or KnownOutlines()
             seconds, standing = settings.get("timeLimitMs", 2000) / 1000, given()
             model, cache = context.model, context.cache_dir
             window = model.context_window if model is not None else None
             kept = shared_cache(cache / "maps") if cache is not None else None
             outline = map_file(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
             return map_message(
-                msgspec.structs.replace(outline, path=_shown(path, context.cwd)),
+                msgspec.structs.replace(outline, path=_display_path(path, context.cwd)),
                 path,
                 budget_bytes=budget_for_window(
                     window, most or MAX_REQUESTED_MAP_BYTES, is_asked=most is None
                 ),
                 page=page,
                 standing=ReaderState(map=standing[0], latest=standing[1]) if standing is not None else None,
-                known=self._known,
+                known=self._known_outlines,
             )
 
         try:
@@ -168,7 +168,7 @@ def extension(api: ExtensionApi) -> None:
     @api.on("message_end")
     def begin(event: MessageEnded, context: Context) -> None:
         if isinstance(event.message, AssistantMessage):
-            batch.begin(event.message)
+            batch.begin_answer(event.message)
 
     @api.on("tool_result")
     def see_result(event: ToolResultPayload, context: Context) -> Awaitable[None] | None:
@@ -183,18 +183,18 @@ def extension(api: ExtensionApi) -> None:
     ) -> None:
         page = (wanted.first_line, wanted.last_line)
         if batch.calls:
-            batch.count(context.session.effects_of)
-        async with batch.turn_of(wanted.path):
-            share = batch.take(settings.get("maxBytes", 8192))
+            batch.count_reads(context.session.effects_of)
+        async with batch.read_lock(wanted.path):
+            share = batch.take_share(settings.get("maxBytes", 8192))
 
             def given() -> tuple[str, str] | None:
-                return latest_map_digests(wanted.path, [*maps_in_context(context), *batch.sent])
+                return latest_map_digests(wanted.path, [*maps_in_context(context), *batch.sent_maps])
 
             try:
-                told = await mapper.tell(Path(wanted.path), context, settings, share, page, given)
+                told = await mapper.build_map(Path(wanted.path), context, settings, share, page, given)
             except OSError:
                 return  # gone or unreadable since it was read; the result of the read reports that
-            batch.note(told, share)
+            batch.return_unused_share(told, share)
         await api.send_message(
             FILE_MAP_TYPE, told.text, details=told.details, deliver_as="aside", call_id=call_id
         )
@@ -205,17 +205,21 @@ def extension(api: ExtensionApi) -> None:
         if not name:
             context.ui.notify("No file given. Usage: /map FILE", "warning")
             return
-        if _in(context.cwd, name).is_dir():
+        if _absolute_path(context.cwd, name).is_dir():
             told = f"{name} is a folder. /map sends its map on the full screen; elsewhere bayou map {name} prints it."
             context.ui.notify(told, "warning")
             return
-        if why := await asyncio.to_thread(context.session.read_restriction, _in(context.cwd, name)):
+        if why := await asyncio.to_thread(
+            context.session.read_restriction, _absolute_path(context.cwd, name)
+        ):
             # The user names the file, but the map goes to the model: that is a read, and so it is judged.
             told = f"/map {name}: {why}. Its outline is not sent; bayou map {name} prints it for you alone."
             context.ui.notify(told, "warning")
             return
         try:
-            told = await mapper.tell(_in(context.cwd, name), context, context.settings.get("fileMaps", {}))
+            told = await mapper.build_map(
+                _absolute_path(context.cwd, name), context, context.settings.get("fileMaps", {})
+            )
         except OSError as problem:
             context.ui.notify(f"/map {name}: {problem.strerror or problem}", "error")
             return
@@ -224,7 +228,7 @@ def extension(api: ExtensionApi) -> None:
         )
 
 
-def _in(folder: Path, name: str) -> Path:
+def _absolute_path(folder: Path, name: str) -> Path:
     return folder / Path(name).expanduser()
 
 
@@ -265,7 +269,7 @@ def latest_map_digests(path: str, given: list[SentMap]) -> tuple[str, str] | Non
     return (base, latest.digest) if any(each.digest == base and not each.since for each in of_file) else None
 
 
-def _shown(path: Path, folder: Path) -> str:
+def _display_path(path: Path, folder: Path) -> str:
     """Spells a path as the model does: relative to its folder where the file lies inside."""
     try:
         return path.relative_to(folder).as_posix()
@@ -288,7 +292,7 @@ def draw_file_map(message: CustomMessage, expanded: bool) -> View:
         text=text,
         language=given.language,
         total_lines=given.total_lines,
-        symbols=tuple(symbols_of(given, text)),
+        symbols=tuple(map_symbols(given, text)),
     )
     summary = f"{given.total_lines:,} lines · {given.symbol_count:,} symbols · {given.language or 'text'}"
     shown = COLLAPSED_MAP_LINES if given.asked else 0
@@ -311,7 +315,7 @@ def draw_folder_map(message: CustomMessage, expanded: bool) -> View:
     )
 
 
-def symbols_of(given: SentMap, text: str) -> list[MapSymbol]:
+def map_symbols(given: SentMap, text: str) -> list[MapSymbol]:
     """Returns the symbols that have a line, as links to their place in the file."""
     lines = text.split("\n")
     found: list[MapSymbol] = []

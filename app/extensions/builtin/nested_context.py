@@ -32,24 +32,24 @@ MAX_NESTED_CHARS = 20_000
 _PATH_ARGUMENTS = ("path", "paths", "changes", "input")
 
 
-class _NestedContext:
+class _NestedContextSender:
     """The nested context files of one session."""
 
     def __init__(self, api: ExtensionApi) -> None:
         self._api = api
-        self._sent: set[str] = set()
+        self._sent_files: set[str] = set()
         """Files that this run has added, which may not be in the context yet."""
         self._seen_folders: set[str] = set()
         """The folders, as calls of this run named them, whose context files were looked for."""
 
-    def settle(self, event: Any, context: Context) -> None:
-        self._sent.clear()
+    def forget_sent_files(self, event: Any, context: Context) -> None:
+        self._sent_files.clear()
         self._seen_folders.clear()
 
-    async def see_result(self, event: ToolResultPayload, context: Context) -> None:
+    async def handle_tool_result(self, event: ToolResultPayload, context: Context) -> None:
         if event.is_error or not any(name in event.input for name in _PATH_ARGUMENTS):
             return
-        folder = _named_folder(event.input)
+        folder = _folder_in_arguments(event.input)
         if folder is not None and (not folder or folder in self._seen_folders):
             return
         if not context.uses_context_files:
@@ -57,7 +57,7 @@ class _NestedContext:
         if not (context.is_project_trusted() or context.has_nothing_to_trust()):
             return
         paths = Paths.from_env(os.environ, context.cwd)
-        paths.added.paths = context.added_folders
+        paths.added_folders.paths = context.added_folders
         found = await asyncio.to_thread(_touched_context_files, event, context, paths)
         if folder is not None:
             self._seen_folders.add(folder)
@@ -72,12 +72,12 @@ class _NestedContext:
         }
         for file in found:
             name = str(file)
-            if name in known or name in self._sent:
+            if name in known or name in self._sent_files:
                 continue
-            self._sent.add(name)
-            await self._send(file, event.tool_call_id, context, paths)
+            self._sent_files.add(name)
+            await self._send_context_file(file, event.tool_call_id, context, paths)
 
-    async def _send(self, file: Path, call_id: str, context: Context, paths: Paths) -> None:
+    async def _send_context_file(self, file: Path, call_id: str, context: Context, paths: Paths) -> None:
         try:
             text = await asyncio.to_thread(_text_with_imports, file, paths)
         except FileError as problem:
@@ -95,7 +95,7 @@ class _NestedContext:
         )
 
 
-def _named_folder(arguments: Mapping[str, Any]) -> str | None:
+def _folder_in_arguments(arguments: Mapping[str, Any]) -> str | None:
     """Returns the folder of the one path that a call names, empty for the working folder; None where the
     arguments name files in another way."""
     path = arguments.get("path")
@@ -124,13 +124,13 @@ def _text_with_imports(file: Path, paths: Paths) -> str:
 
 
 def extension(api: ExtensionApi) -> None:
-    nested = _NestedContext(api)
-    api.message_renderer(NESTED_CONTEXT_TYPE, _draw)
-    api.on("tool_result", nested.see_result)
-    api.on("agent_settled", nested.settle)
+    nested = _NestedContextSender(api)
+    api.message_renderer(NESTED_CONTEXT_TYPE, _draw_instructions)
+    api.on("tool_result", nested.handle_tool_result)
+    api.on("agent_settled", nested.forget_sent_files)
 
 
-def _draw(message: CustomMessage, expanded: bool) -> View:
+def _draw_instructions(message: CustomMessage, expanded: bool) -> View:
     details = message.details if isinstance(message.details, dict) else {}
     return View(
         title="instructions",

@@ -24,7 +24,7 @@ from app.extensions.public import (
 )
 
 READ_RECOVERY_TYPE = "read-recovery"
-SKIPPED = "Skipped due to queued user message."
+SKIPPED_RESULT_TEXT = "Skipped due to queued user message."
 
 
 class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments as the model gave them, with offset and limit."""
 
     @property
-    def call(self) -> str:
+    def call_text(self) -> str:
         more = "".join(
             f", {name}={json.dumps(value)}"
             for name, value in self.arguments.items()
@@ -46,7 +46,7 @@ class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def extension(api: ExtensionApi) -> None:
-    api.message_renderer(READ_RECOVERY_TYPE, _draw)
+    api.message_renderer(READ_RECOVERY_TYPE, _draw_recovered_reads)
 
     @api.on("turn_end")
     def recover(event: TurnEnded, context: Context) -> Awaitable[None] | None:
@@ -68,7 +68,9 @@ def skipped_reads(
     effects_of: Callable[[str, dict[str, Any]], Effects | None],
 ) -> tuple[SkippedRead, ...]:
     """Returns the skipped reads of this message, in call order, each once."""
-    skipped = {result.tool_call_id for result in results if text_of(result.content).strip() == SKIPPED}
+    skipped = {
+        result.tool_call_id for result in results if text_of(result.content).strip() == SKIPPED_RESULT_TEXT
+    }
     found: list[SkippedRead] = []
     for call in message.tool_calls:
         path = call.arguments.get("path")
@@ -82,14 +84,14 @@ def skipped_reads(
 
 
 def recovery_text(reads: tuple[SkippedRead, ...]) -> str:
-    lines = "\n".join(f"- {read.call}" for read in reads)
+    lines = "\n".join(f"- {read.call_text}" for read in reads)
     return (
         "These reads were skipped when a message came in between, and nothing of them was read:\n"
         f"{lines}\nIf you still need them, make these calls again now."
     )
 
 
-def _draw(message: CustomMessage, expanded: bool) -> View:
+def _draw_recovered_reads(message: CustomMessage, expanded: bool) -> View:
     details = message.details if isinstance(message.details, dict) else {}
     reads = details.get("reads")
     paths = tuple(str(read.get("path", "")) for read in reads) if isinstance(reads, list) else ()

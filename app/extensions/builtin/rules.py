@@ -31,7 +31,7 @@ from app.extensions.public import (
 from app.resources.paths import Paths
 from app.resources.rules.rule_files import RULE_SOURCES, Rule, Rules, UnknownRule, find_rules
 from app.resources.rules.rule_scopes import matches_glob
-from app.resources.rules.rule_watch import RuleHit, RuleWatch, interruption, reminder
+from app.resources.rules.rule_watch import RuleViolation, RuleWatch, interruption_text, reminder_text
 from app.resources.system_prompt import rules_section
 
 RULE_VIOLATION_TYPE = "rule-violation"
@@ -48,53 +48,53 @@ class _SessionRuleState:
         self.rules = Rules()
         self.watch = RuleWatch(())
         self.calls: dict[int, str] = {}
-        self.reminders: dict[str, RuleHit] = {}
-        self.sent: set[str] = set()
+        self.reminders: dict[str, RuleViolation] = {}
+        self.sent_rules: set[str] = set()
         """Rules that will be added to the context behind this batch of calls."""
-        self._wishes: Mapping[str, Any] | None = None
+        self._last_settings: Mapping[str, Any] | None = None
         """The settings with which the rules were read."""
         self._hooks: list[Callable[[], None]] = []
 
-    def read(self, context: Context) -> None:
-        self._wishes = wishes = self._current_settings()
+    def read_rules(self, context: Context) -> None:
+        self._last_settings = wishes = self._current_settings()
         paths = Paths.from_env(os.environ, context.cwd)
         self.rules, section = Rules(), ""
         if wishes.get("enabled", True):
             sources = wishes.get("sources", RULE_SOURCES)
             self.rules = find_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
-            section = rules_section(*self.rules.for_prompt())
+            section = rules_section(*self.rules.prompt_rules())
         if section:
             context.prompt_sections[RULES_SECTION] = section
         else:
             context.prompt_sections.pop(RULES_SECTION, None)
         watched = self.rules.rules if wishes.get("interrupt", True) else ()
         self.watch = RuleWatch(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
-        self._wait()
+        self._register_hooks()
         for problem in self.rules.problems:
             context.ui.notify(problem, "warning")
 
-    def _wait(self) -> None:
+    def _register_hooks(self) -> None:
         """Registers only the hooks that the rules need: most projects have no rules."""
         for stop in self._hooks:
             stop()
         wanted: dict[str, Callable[..., Any]] = {}
         if self.rules.rules:
-            wanted |= {"turn_end": self.end_turn, "tool_result": self.see_result}
+            wanted |= {"turn_end": self.forget_sent_rules, "tool_result": self.handle_tool_result}
         if not self.watch.is_idle:
             wanted |= {
-                "message_start": self.see_start,
-                "message_update": self.see_update,
-                "message_end": self.see_end,
+                "message_start": self.handle_message_start,
+                "message_update": self.handle_message_update,
+                "message_end": self.handle_message_end,
             }
         self._hooks = [self._api.on(name, deed) for name, deed in wanted.items()]
 
     def _current_settings(self) -> Mapping[str, Any]:
         return self._api.settings().get("rules") or {}
 
-    def follow(self, context: Context) -> None:
+    def reread_if_settings_changed(self, context: Context) -> None:
         """Reads the rules again when their settings have changed."""
-        if self._current_settings() != self._wishes:
-            self.read(context)
+        if self._current_settings() != self._last_settings:
+            self.read_rules(context)
 
     def begin_answer(self, answer_id: str) -> None:
         self.watch.begin_answer(answer_id)
@@ -102,43 +102,43 @@ class _SessionRuleState:
 
     # Hooks
 
-    def end_turn(self, event: Any, context: Context) -> None:
-        self.sent.clear()
+    def forget_sent_rules(self, event: Any, context: Context) -> None:
+        self.sent_rules.clear()
 
-    def see_start(self, event: Any, context: Context) -> None:
+    def handle_message_start(self, event: Any, context: Context) -> None:
         if isinstance(event.message, AssistantMessage):
             self.begin_answer(event.message.id)
 
-    async def see_update(self, event: Any, context: Context) -> None:
-        await self.hear(event.assistant_message_event, context)
+    async def handle_message_update(self, event: Any, context: Context) -> None:
+        await self.handle_stream_event(event.assistant_message_event, context)
 
-    async def see_end(self, event: MessageEnded, context: Context) -> None:
+    async def handle_message_end(self, event: MessageEnded, context: Context) -> None:
         answer = event.message
         if isinstance(answer, AssistantMessage) and answer.stop_reason not in ("error", "aborted"):
             await self.check_complete_answer(answer, context)
 
-    async def see_result(self, event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
+    async def handle_tool_result(self, event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
         path = event.input.get("path")
         if (
             event.is_error and isinstance(path, str) and path.strip().startswith(RULE_URL_PREFIX)
         ):  # the path is not a valid file name
-            return _rule_text(self.rules, path.strip().removeprefix(RULE_URL_PREFIX))
-        if self.rules.with_globs() and not event.is_error:
+            return _rule_text_result(self.rules, path.strip().removeprefix(RULE_URL_PREFIX))
+        if self.rules.rules_with_globs() and not event.is_error:
             effects = context.session.effects_of
             touched = await asyncio.to_thread(effects, event.tool_name, event.input)
             for file in (*touched.reads, *touched.writes, *touched.stages) if touched is not None else ():
                 await self.send_matching_rules(_relative_path(file, context.cwd), event.tool_call_id, context)
         hit = self.reminders.pop(event.tool_call_id, None)
-        return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
+        return ToolResultAnswer(content=(Text(text=reminder_text(hit)), *event.content)) if hit else None
 
     # Violations and new rules
 
-    async def hear(self, event: Any, context: Context) -> None:
+    async def handle_stream_event(self, event: Any, context: Context) -> None:
         if isinstance(event, ToolCallStart):
             self.calls[event.content_index] = event.id
-        hit = self.watch.hear(event)
+        hit = self.watch.search_event(event)
         if hit is not None:
-            await self._act(event.content_index, hit)
+            await self._apply_rule(event.content_index, hit)
         self._report_problems(context)
 
     async def check_complete_answer(self, answer: AssistantMessage, context: Context) -> None:
@@ -147,17 +147,19 @@ class _SessionRuleState:
         self.calls.update(
             {index: block.id for index, block in enumerate(answer.content) if isinstance(block, ToolCall)}
         )
-        for index, hit in self.watch.rest(answer.content):
-            await self._act(index, hit)
+        for index, hit in self.watch.search_complete_answer(answer.content):
+            await self._apply_rule(index, hit)
             if hit.interrupts:
                 break
         self.watch.finish_answer()
         self._report_problems(context)
 
-    def arriving(self, path: str, context: Context) -> list[Rule]:
+    def unsent_rules_for(self, path: str, context: Context) -> list[Rule]:
         """Returns the rules that match a file and are not in the context."""
         about = [
-            rule for rule in self.rules.with_globs() if any(matches_glob(path, glob) for glob in rule.globs)
+            rule
+            for rule in self.rules.rules_with_globs()
+            if any(matches_glob(path, glob) for glob in rule.globs)
         ]
         if not about:
             return []
@@ -168,26 +170,26 @@ class _SessionRuleState:
             and message.custom_type == PROJECT_RULE_TYPE
             and isinstance(message.details, dict)
         }
-        return [rule for rule in about if rule.name not in standing and rule.name not in self.sent]
+        return [rule for rule in about if rule.name not in standing and rule.name not in self.sent_rules]
 
     async def send_matching_rules(self, path: str, call_id: str, context: Context) -> None:
-        for rule in self.arriving(path, context):
-            self.sent.add(rule.name)
+        for rule in self.unsent_rules_for(path, context):
+            self.sent_rules.add(rule.name)
             text = f'For {path} this rule counts:\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
             details = {"rule": rule.name, "path": str(rule.path), "file": path}
             await self._api.send_message(
                 PROJECT_RULE_TYPE, text, details=details, deliver_as="aside", call_id=call_id
             )
 
-    async def _act(self, index: int, hit: RuleHit) -> None:
+    async def _apply_rule(self, index: int, hit: RuleViolation) -> None:
         if not hit.interrupts:
             if index in self.calls:
                 self.reminders[self.calls[index]] = hit
             return
         self.watch.finish_answer()
         details = {"rule": hit.rule.name, "path": str(hit.rule.path), "matched": hit.matched}
-        if not self._api.interrupt(RULE_VIOLATION_TYPE, interruption(hit), details=details):
-            text = interruption(hit, was_stopped=False)
+        if not self._api.interrupt(RULE_VIOLATION_TYPE, interruption_text(hit), details=details):
+            text = interruption_text(hit, was_stopped=False)
             await self._api.send_message(RULE_VIOLATION_TYPE, text, details=details)
 
     def _report_problems(self, context: Context) -> None:
@@ -197,15 +199,15 @@ class _SessionRuleState:
 
 def extension(api: ExtensionApi) -> None:
     state = _SessionRuleState(api)
-    api.message_renderer(RULE_VIOLATION_TYPE, _draw)
-    api.message_renderer(PROJECT_RULE_TYPE, _draw_arrived)
+    api.message_renderer(RULE_VIOLATION_TYPE, _draw_rule_violation)
+    api.message_renderer(PROJECT_RULE_TYPE, _draw_added_rule)
 
     @api.on("session_start")
     def start(event: Any, context: Context) -> None:
         if event.reason == "reload":  # a change of settings is reported as a reload
-            state.follow(context)
+            state.reread_if_settings_changed(context)
         else:
-            state.read(context)
+            state.read_rules(context)
 
 
 def _relative_path(path: str, folder: Path) -> str:
@@ -214,14 +216,14 @@ def _relative_path(path: str, folder: Path) -> str:
     return path if inside.startswith("..") else inside
 
 
-def _rule_text(rules: Rules, name: str) -> ToolResultAnswer:
+def _rule_text_result(rules: Rules, name: str) -> ToolResultAnswer:
     try:
-        return ToolResultAnswer(content=(Text(text=rules.read(name)),), details={}, is_error=False)
+        return ToolResultAnswer(content=(Text(text=rules.rule_text(name)),), details={}, is_error=False)
     except UnknownRule as problem:
         return ToolResultAnswer(content=(Text(text=str(problem)),), is_error=True)
 
 
-def _draw(message: CustomMessage, expanded: bool) -> View:
+def _draw_rule_violation(message: CustomMessage, expanded: bool) -> View:
     details = message.details if isinstance(message.details, dict) else {}
     return View(
         title="rule",
@@ -231,7 +233,7 @@ def _draw(message: CustomMessage, expanded: bool) -> View:
     )
 
 
-def _draw_arrived(message: CustomMessage, expanded: bool) -> View:
+def _draw_added_rule(message: CustomMessage, expanded: bool) -> View:
     details = message.details if isinstance(message.details, dict) else {}
     return View(
         title="rule",

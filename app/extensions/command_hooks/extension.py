@@ -11,10 +11,10 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from app.extensions.api import ExtensionApi
-from app.extensions.command_hooks.foreign_tools import foreign_input, foreign_tool, own_input
+from app.extensions.command_hooks.claude_tools import bayou_input, claude_input, claude_tool
 from app.extensions.command_hooks.hook_answers import HookAnswer
 from app.extensions.command_hooks.hook_list import (
-    NO_HOOKS,
+    NO_HOOKS_TEXT,
     answer_text,
     hook_input,
     hook_lines,
@@ -23,6 +23,7 @@ from app.extensions.command_hooks.hook_list import (
 from app.extensions.command_hooks.hook_runs import HookRunner
 from app.extensions.contexts import CommandContext, Context
 from app.extensions.hooks import payloads as p
+from app.extensions.packages.package_installer import plugin_hook_files
 from app.extensions.views import View
 from app.resources.hook_files import ConfiguredHook, ConfiguredStatusLine, HookEvent, find_hooks
 from app.resources.paths import Paths
@@ -38,7 +39,7 @@ MAX_STOP_CONTINUATIONS = 10
 """How often Stop hooks may send the agent on before a run ends all the same."""
 
 
-class _SessionHooks:
+class _SessionCommandHooks:
     """The configured hooks of one session."""
 
     def __init__(self, api: ExtensionApi) -> None:
@@ -47,39 +48,43 @@ class _SessionHooks:
         self.hooks: tuple[ConfiguredHook, ...] = ()
         self._status: StatusLine | None = None
         """Made when a file has a status line."""
-        self._registered: list[Callable[[], None]] = []
+        self._unregister_functions: list[Callable[[], None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._starting: asyncio.Task[None] | None = None
+        self._start_task: asyncio.Task[None] | None = None
         self._continuations = 0
         self._ends_run = False
         self._last_message = ""
         """The last message of hooks, which is not shown twice in a row."""
 
-    def read(self, context: Context) -> None:
+    def read_hooks(self, context: Context) -> None:
         """Reads the files again and registers for the events of their hooks."""
         paths = Paths.from_env(os.environ, context.cwd)
-        found = find_hooks(paths, is_trusted=context.is_project_trusted())
+        found = find_hooks(paths, is_trusted=context.is_project_trusted(), plugins=plugin_hook_files(paths))
         self.hooks = found.hooks
-        for stop in self._registered:
+        for stop in self._unregister_functions:
             stop()
-        wanted = {name: deed for name, deed in self._handlers().items() if deed is not None}
-        self._registered = [self._api.on(name, deed) for name, deed in wanted.items()]
-        self._follow_status(found.status_line, context)
+        wanted = {name: deed for name, deed in self._hook_handlers().items() if deed is not None}
+        self._unregister_functions = [self._api.on(name, deed) for name, deed in wanted.items()]
+        self._configure_status_line(found.status_line, context)
         for problem in found.problems:
             context.ui.notify(f"Hooks: {problem}", "warning")
 
-    def _follow_status(self, line: ConfiguredStatusLine | None, context: Context) -> None:
+    def _configure_status_line(self, line: ConfiguredStatusLine | None, context: Context) -> None:
         if line is None and self._status is None:
             return
         from app.extensions.command_hooks.status_line import STATUS_EVENTS, StatusLine  # noqa: PLC0415  (few have one)
 
         status = self._status = self._status or StatusLine(self._api, self.runner.shell)
-        status.use(line, context)
+        status.set_command(line, context)
         if line is not None:
-            self._registered += [self._api.on(name, status.update) for name in STATUS_EVENTS]
-            self._registered.append(self._api.on("session_shutdown", lambda event, context: status.stop()))
+            self._unregister_functions += [
+                self._api.on(name, status.request_update) for name in STATUS_EVENTS
+            ]
+            self._unregister_functions.append(
+                self._api.on("session_shutdown", lambda event, context: status.stop())
+            )
 
-    def _handlers(self) -> dict[str, Callable[..., Any] | None]:
+    def _hook_handlers(self) -> dict[str, Callable[..., Any] | None]:
         used = {hook.event for hook in self.hooks}
 
         def needed(deed: Callable[..., Any], *events: HookEvent) -> Callable[..., Any] | None:
@@ -89,19 +94,19 @@ class _SessionHooks:
             "tool_call": needed(self.before_tool, "PreToolUse"),
             "tool_result": needed(self.after_tool, "PostToolUse"),
             "turn_end": needed(self.end_turn, "PostToolUse"),
-            "input": needed(self.take_prompt, "UserPromptSubmit", "SessionStart"),
+            "input": needed(self.before_prompt, "UserPromptSubmit", "SessionStart"),
             "agent_before_settle": needed(self.before_stop, "Stop"),
-            "agent_settled": needed(self.settle, "Stop"),
+            "agent_settled": needed(self.reset_continuations, "Stop"),
             "helper_before_settle": needed(self.before_helper_stops, "SubagentStop"),
             "session_before_compact": needed(self.before_compaction, "PreCompact"),
             "session_compact": needed(self.after_compaction, "SessionStart"),
             "session_shutdown": needed(self.end_session, "SessionEnd"),
-            "question_asked": needed(self.see_question, "Notification"),
+            "question_asked": needed(self.notify_of_question, "Notification"),
         }
 
     # Asking the hooks
 
-    async def ask(
+    async def run_hooks(
         self, event: HookEvent, subjects: tuple[str, ...], context: Context, **fields: Any
     ) -> HookAnswer:
         """Runs the hooks of this event whose matcher fits one of the subjects, and shows their messages."""
@@ -114,18 +119,19 @@ class _SessionHooks:
         self._last_message = answer.message
         return answer
 
-    async def _ask_about_call(
+    async def _run_tool_hooks(
         self,
         name: HookEvent,
         event: p.ToolCallPayload | p.ToolResultPayload,
         context: Context,
         **fields: Any,
     ) -> tuple[HookAnswer, dict[str, Any]]:
-        """Asks the hooks for this tool; returns their answer and the arguments as they read them."""
+        """Runs the configured hooks for a tool call; returns their combined answer and the call's arguments as the
+        hooks read them."""
         effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
-        tool = foreign_tool(event.tool_name, effects)
-        told = foreign_input(tool, event.input, effects)
-        answer = await self.ask(
+        tool = claude_tool(event.tool_name, effects)
+        told = claude_input(tool, event.input, effects)
+        answer = await self.run_hooks(
             name,
             (event.tool_name, *tool.names),
             context,
@@ -137,13 +143,13 @@ class _SessionHooks:
         return answer, told
 
     async def before_tool(self, event: p.ToolCallPayload, context: Context) -> p.ToolCallAnswer | None:
-        answer, told = await self._ask_about_call("PreToolUse", event, context)
+        answer, told = await self._run_tool_hooks("PreToolUse", event, context)
         if answer.decision == "block":
             return p.ToolCallAnswer(
-                block=True, reason=f"Blocked by a hook: {answer.reason}", terminate=answer.stops
+                block=True, reason=f"Blocked by a hook: {answer.reason}", terminate=answer.ends_run
             )
         if answer.changed_input is not None:
-            event.input = own_input(event.input, told, answer.changed_input)
+            event.input = bayou_input(event.input, told, answer.changed_input)
         if answer.decision == "ask" and not await self._is_approved(event, answer, context):
             return p.ToolCallAnswer(
                 block=True,
@@ -154,7 +160,8 @@ class _SessionHooks:
         return None
 
     async def _is_approved(self, event: p.ToolCallPayload, answer: HookAnswer, context: Context) -> bool:
-        """Asks the user. What they approve goes through the gate all the same."""
+        """Asks the user whether a call that a hook questions may run. The permission gate judges an approved call
+        all the same."""
         if not context.has_ui:
             return False
         call = ", ".join(f"{name}: {value}" for name, value in event.input.items())
@@ -163,8 +170,8 @@ class _SessionHooks:
 
     async def after_tool(self, event: p.ToolResultPayload, context: Context) -> p.ToolResultAnswer | None:
         response = {"content": text_of(event.content), "isError": event.is_error}
-        answer, _told = await self._ask_about_call("PostToolUse", event, context, tool_response=response)
-        self._ends_run = self._ends_run or answer.stops
+        answer, _told = await self._run_tool_hooks("PostToolUse", event, context, tool_response=response)
+        self._ends_run = self._ends_run or answer.ends_run
         said = [answer.reason] if answer.decision == "block" else []
         said += [answer.context] if answer.context else []
         if not said:
@@ -180,10 +187,12 @@ class _SessionHooks:
         self._ends_run = False
         return p.BoundaryAnswer(continue_=False)
 
-    async def take_prompt(self, event: p.Input, context: Context) -> p.InputAnswer | None:
-        if self._starting is not None:
-            await self._starting  # what it adds is for this prompt
-        answer = await self.ask("UserPromptSubmit", (), context, prompt=context.session.masked(event.text))
+    async def before_prompt(self, event: p.Input, context: Context) -> p.InputAnswer | None:
+        if self._start_task is not None:
+            await self._start_task  # what it adds is for this prompt
+        answer = await self.run_hooks(
+            "UserPromptSubmit", (), context, prompt=context.session.masked(event.text)
+        )
         if answer.decision == "block":
             return p.InputAnswer(action="refuse", reason=f"A hook blocked this prompt: {answer.reason}")
         if answer.context:
@@ -195,17 +204,17 @@ class _SessionHooks:
         if event.outcome != "completed":
             return
         last = event.message
-        answer = await self.ask(
+        answer = await self.run_hooks(
             "Stop",
             (),
             context,
             stop_hook_active=self._continuations > 0,
             last_assistant_message=last.text if last is not None else "",
         )
-        if answer.decision != "block" or answer.stops:
+        if answer.decision != "block" or answer.ends_run:
             return
         if self._continuations >= MAX_STOP_CONTINUATIONS:
-            context.ui.notify(_stops_all_the_same("the agent"), "warning")
+            context.ui.notify(_stop_limit_text("the agent"), "warning")
             return
         self._continuations += 1
         await self._add_context(f"you are not done: {answer.reason}", "Stop", "follow_up")
@@ -213,7 +222,7 @@ class _SessionHooks:
     async def before_helper_stops(
         self, event: p.HelperBeforeSettle, context: Context
     ) -> p.HelperBoundaryAnswer | None:
-        answer = await self.ask(
+        answer = await self.run_hooks(
             "SubagentStop",
             (event.kind,),
             context,
@@ -223,21 +232,21 @@ class _SessionHooks:
             agent_transcript_path=str(event.session_file or ""),
             last_assistant_message=event.message.text,
         )
-        if answer.decision != "block" or answer.stops:
+        if answer.decision != "block" or answer.ends_run:
             return None
         if event.times_continued >= MAX_STOP_CONTINUATIONS:
-            context.ui.notify(_stops_all_the_same(f"the helper {event.kind}"), "warning")
+            context.ui.notify(_stop_limit_text(f"the helper {event.kind}"), "warning")
             return None
         return p.HelperBoundaryAnswer(prompt=f"A SubagentStop hook says: you are not done: {answer.reason}")
 
-    def settle(self, event: Any, context: Context) -> None:
+    def reset_continuations(self, event: Any, context: Context) -> None:
         self._continuations = 0
 
     async def before_compaction(
         self, event: p.SessionBeforeCompact, context: Context
     ) -> p.CompactAnswer | None:
         trigger = "manual" if event.reason == "manual" else "auto"
-        answer = await self.ask(
+        answer = await self.run_hooks(
             "PreCompact",
             (trigger,),
             context,
@@ -251,32 +260,32 @@ class _SessionHooks:
 
     # Telling the hooks
 
-    def start(self, source: str, context: Context) -> None:
-        """Runs the hooks of a session's start beside it; the first prompt waits for them."""
+    def run_start_hooks(self, source: str, context: Context) -> None:
+        """Runs the hooks for a session's start in the background; the first prompt waits for them."""
         if any(hook.event == "SessionStart" for hook in self.hooks):
-            self._starting = self._run_in_background(self._start(source, context))
+            self._start_task = self._run_in_background(self._run_session_start_hooks(source, context))
 
-    async def _start(self, source: str, context: Context) -> None:
-        answer = await self.ask("SessionStart", (source,), context, source=source)
+    async def _run_session_start_hooks(self, source: str, context: Context) -> None:
+        answer = await self.run_hooks("SessionStart", (source,), context, source=source)
         if answer.context:
             await self._add_context(answer.context, "SessionStart", "next_turn")
 
     def after_compaction(self, event: p.SessionCompact, context: Context) -> None:
-        self.start("compact", context)
+        self.run_start_hooks("compact", context)
 
     async def end_session(self, event: p.SessionShutdown, context: Context) -> None:
         if event.reason != "reload":
             reason = {"quit": "prompt_input_exit", "new": "clear", "resume": "resume"}.get(
                 event.reason, "other"
             )
-            await self.ask("SessionEnd", (reason,), context, reason=reason)
+            await self.run_hooks("SessionEnd", (reason,), context, reason=reason)
 
-    def see_question(self, event: p.QuestionWaits, context: Context) -> None:
-        self._run_in_background(self._notify(event, context))
+    def notify_of_question(self, event: p.QuestionWaits, context: Context) -> None:
+        self._run_in_background(self._run_notification_hooks(event, context))
 
-    async def _notify(self, event: p.QuestionWaits, context: Context) -> None:
+    async def _run_notification_hooks(self, event: p.QuestionWaits, context: Context) -> None:
         kind = "permission_prompt" if event.is_approval else "elicitation_dialog"
-        await self.ask(
+        await self.run_hooks(
             "Notification",
             (kind,),
             context,
@@ -306,17 +315,20 @@ class _SessionHooks:
     async def run_command(self, arguments: str, context: CommandContext) -> None:
         """Lists the hooks; `/hooks 2` tries the second one with a sample input."""
         paths = Paths.from_env(os.environ, context.cwd)
-        lines = hook_lines(self.hooks, self.runner.last_runs, paths)
-        if not lines:
-            context.ui.notify(NO_HOOKS)
+        if not self.hooks:
+            context.ui.notify(NO_HOOKS_TEXT)
             return
+        heads, *lines = hook_lines(self.hooks, self.runner.last_runs, paths)
         word = arguments.strip().removeprefix("try").strip()
         if not word and context.mode == "tui":
-            chosen = await context.ui.select("Hooks · enter try one with a sample input", lines)
+            title = f"Hooks · enter try one with a sample input\n{heads}"
+            chosen = await context.ui.select(title, lines)
             word = "" if chosen is None else str(lines.index(chosen) + 1)
         elif not word:
             numbered = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
-            context.ui.notify("\n".join([*numbered, "/hooks NUMBER tries one with a sample input."]))
+            context.ui.notify(
+                "\n".join([f"   {heads}", *numbered, "/hooks NUMBER tries one with a sample input."])
+            )
         if not word:
             return
         if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= len(lines):
@@ -329,25 +341,25 @@ class _SessionHooks:
             context.ui.notify(answer_text(hook, run))
 
 
-def _stops_all_the_same(who: str) -> str:
+def _stop_limit_text(who: str) -> str:
     return f"Stop hooks sent {who} on {MAX_STOP_CONTINUATIONS} times; it stops now all the same."
 
 
 def extension(api: ExtensionApi) -> None:
-    hooks = _SessionHooks(api)
-    api.message_renderer(HOOK_CONTEXT_TYPE, _draw)
+    hooks = _SessionCommandHooks(api)
+    api.message_renderer(HOOK_CONTEXT_TYPE, _draw_hook_message)
     api.command("hooks", description="hooks of your settings files: list and try them")(hooks.run_command)
 
     @api.on("session_start")
     def start(event: p.SessionStart, context: Context) -> None:
-        hooks.read(context)
+        hooks.read_hooks(context)
         if event.reason != "reload":
             has_history = event.reason == "startup" and bool(context.session.messages())
             source = {"startup": "startup", "new": "clear"}.get(event.reason, "resume")
-            hooks.start("resume" if has_history else source, context)
+            hooks.run_start_hooks("resume" if has_history else source, context)
 
 
-def _draw(message: CustomMessage, expanded: bool) -> View:
+def _draw_hook_message(message: CustomMessage, expanded: bool) -> View:
     details = message.details if isinstance(message.details, dict) else {}
     return View(
         title="hook", summary=str(details.get("event", "")), body=(TextBlock(text=text_of(message.content)),)

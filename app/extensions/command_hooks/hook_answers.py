@@ -1,4 +1,4 @@
-"""Reads what a hook's program answered: by its exit code, or as JSON in Claude Code's form."""
+"""Reads the answer of a hook's program: its exit code, or JSON in Claude Code's form."""
 
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
     changed_input: dict[str, Any] | None = None
     message: str = ""
     """Text for the user."""
-    stops: bool = False
+    ends_run: bool = False
     """Whether the run ends."""
     failure: str = ""
     """Why the hook has no answer."""
@@ -34,13 +34,13 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class _EventOutput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     hook_event_name: str = ""
     permission_decision: Literal["allow", "deny", "ask", "defer"] | None = None
-    """`defer` leaves the call to whoever asks later; here it asks the user."""
+    """`defer` leaves the decision to a later question; here it asks the user."""
     permission_decision_reason: str | None = None
     updated_input: dict[str, Any] | None = None
     additional_context: str | None = None
 
 
-class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _HookOutput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     continue_: bool = msgspec.field(name="continue", default=True)
     stop_reason: str | None = None
     decision: Literal["approve", "block", "allow", "deny", "ask"] | None = None
@@ -51,7 +51,7 @@ class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def read_answer(hook: ConfiguredHook, result: ExecResult) -> HookAnswer:
     """Returns the answer of a program that has ended. An answer in an unknown form is a failure."""
-    errors = _short(result.stderr)
+    errors = _clean_text(result.stderr)
     if result.is_truncated:
         return failed_answer(hook, f"it wrote more than {MAX_OUTPUT_BYTES // 1_000_000} MB and was ended")
     if result.was_killed:
@@ -64,9 +64,9 @@ def read_answer(hook: ConfiguredHook, result: ExecResult) -> HookAnswer:
         return failed_answer(hook, f"{how}: {errors}" if errors else how)
     text = result.stdout.strip()
     if not text.startswith("{"):
-        return HookAnswer(context=_short(text) if hook.event in CONTEXT_EVENTS else "")
+        return HookAnswer(context=_clean_text(text) if hook.event in CONTEXT_EVENTS else "")
     try:
-        return _from_output(msgspec.json.decode(text, type=_Output))
+        return _answer_from_output(msgspec.json.decode(text, type=_HookOutput))
     except (msgspec.ValidationError, msgspec.DecodeError) as problem:
         return failed_answer(hook, f"its output cannot be read: {problem}")
 
@@ -75,7 +75,7 @@ def failed_answer(hook: ConfiguredHook, why: str) -> HookAnswer:
     return HookAnswer(failure=f"The {hook.event} hook `{hook.name}` failed ({why}).")
 
 
-def _from_output(output: _Output) -> HookAnswer:
+def _answer_from_output(output: _HookOutput) -> HookAnswer:
     more = output.hook_specific_output or _EventOutput()
     said = more.permission_decision or output.decision
     decision: Literal["pass", "ask", "block"] = (
@@ -85,20 +85,20 @@ def _from_output(output: _Output) -> HookAnswer:
     if not output.continue_:
         return HookAnswer(
             decision="block",
-            reason=_short(output.stop_reason or reason or "stopped by a hook"),
-            message=_short(output.system_message or ""),
-            stops=True,
+            reason=_clean_text(output.stop_reason or reason or "stopped by a hook"),
+            message=_clean_text(output.system_message or ""),
+            ends_run=True,
         )
     return HookAnswer(
         decision=decision,
-        reason=_short(reason),
-        context=_short(more.additional_context or ""),
+        reason=_clean_text(reason),
+        context=_clean_text(more.additional_context or ""),
         changed_input=more.updated_input,
-        message=_short(output.system_message or ""),
+        message=_clean_text(output.system_message or ""),
     )
 
 
-def _short(text: str) -> str:
-    """Returns the text without control characters, cut to what a reader needs."""
+def _clean_text(text: str) -> str:
+    """Removes control characters from a text of a hook, and shortens it."""
     clean = plain_output(text.strip())
     return clean if len(clean) <= MAX_REASON_CHARS else f"{clean[:MAX_REASON_CHARS]} …"

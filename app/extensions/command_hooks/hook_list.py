@@ -8,13 +8,14 @@ from app.extensions.command_hooks.hook_runs import HookRun
 from app.extensions.contexts import Context
 from app.resources.hook_files import ConfiguredHook, HookEvent
 from app.resources.paths import Paths
+from tools.columns import aligned_lines
 from tools.text import reveal_hidden_characters
 
-NO_HOOKS = (
+NO_HOOKS_TEXT = (
     "No hooks. A hook runs a command of yours before or after a tool call, a prompt, or a session: put it into "
     "~/.claude/settings.json, .claude/settings.json or .bayou/settings.json (docs/hooks.md)."
 )
-_SAMPLES: Mapping[HookEvent, Mapping[str, Any]] = {
+_SAMPLE_INPUTS: Mapping[HookEvent, Mapping[str, Any]] = {
     "PreToolUse": {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "try"},
     "PostToolUse": {
         "tool_name": "Bash",
@@ -42,7 +43,7 @@ _SAMPLES: Mapping[HookEvent, Mapping[str, Any]] = {
 
 
 def hook_input(event: HookEvent, context: Context, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the input of a hook's program: what all events have, and the fields of this one."""
+    """Returns the JSON input of a hook's program: the fields that all events have, and those of this event."""
     record = context.session
     return {
         "session_id": record.id,
@@ -55,30 +56,29 @@ def hook_input(event: HookEvent, context: Context, fields: Mapping[str, Any]) ->
 
 def sample_input(hook: ConfiguredHook, context: Context) -> dict[str, Any]:
     """Returns an input for trying a hook."""
-    return hook_input(hook.event, context, _SAMPLES[hook.event])
+    return hook_input(hook.event, context, _SAMPLE_INPUTS[hook.event])
 
 
 def hook_lines(
     hooks: Sequence[ConfiguredHook], runs: Mapping[ConfiguredHook, HookRun], paths: Paths
 ) -> list[str]:
-    """Describes each hook in one line: what it is for, its last run, where it stands, and its command."""
-    return [
-        " · ".join(
-            (
-                reveal_hidden_characters(hook.purpose),
-                _last_run(runs.get(hook)),
-                paths.shown(hook.file),
-                reveal_hidden_characters(hook.command_line),
-            )
+    """Returns the heads of a table of the hooks, and a line for each."""
+    rows = [
+        (
+            reveal_hidden_characters(hook.purpose),
+            _last_run(runs.get(hook)),
+            f"plugin {hook.plugin.name}" if hook.plugin is not None else paths.shown(hook.file),
+            reveal_hidden_characters(hook.command_line),
         )
         for hook in hooks
     ]
+    return aligned_lines((("hook", "last run", "from", "command"), *rows)) if rows else []
 
 
 def answer_text(hook: ConfiguredHook, run: HookRun) -> str:
     """Describes the result of trying a hook."""
     answer = run.answer
-    parts = [f"{hook.event} hook `{hook.name}`: {_outcome(run)} after {run.seconds:.2f} s."]
+    parts = [f"{hook.event} hook `{hook.name}`: {_run_outcome(run)} after {run.seconds:.2f} s."]
     parts += [text for text in (answer.failure, answer.reason, answer.context, answer.message) if text]
     if answer.changed_input is not None:
         parts.append(f"Changed input: {answer.changed_input}")
@@ -88,11 +88,11 @@ def answer_text(hook: ConfiguredHook, run: HookRun) -> str:
 def _last_run(run: HookRun | None) -> str:
     if run is None:
         return "not run yet"
-    at = time.strftime("%H:%M:%S", time.localtime(run.at))
-    return f"{_outcome(run)} at {at}, {run.seconds:.2f} s"
+    at = time.strftime("%H:%M:%S", time.localtime(run.started_at))
+    return f"{_run_outcome(run)} at {at}, {run.seconds:.2f} s"
 
 
-def _outcome(run: HookRun) -> str:
+def _run_outcome(run: HookRun) -> str:
     if run.answer.failure:
         return "failed"
     return {"pass": "passed", "ask": "asked", "block": "blocked"}[run.answer.decision]

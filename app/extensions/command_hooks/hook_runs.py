@@ -17,31 +17,33 @@ from app.extensions.command_hooks.hook_answers import (
     read_answer,
 )
 from app.extensions.contexts import Context
+from app.extensions.run_program import ProgramSandbox
 from app.extensions.time_limits import pause_time_limit
 from app.resources.hook_files import ConfiguredHook
 from tools.base import ToolError
 
-_MAX_PARALLEL = 8
-GUARDS = ("PreToolUse", "UserPromptSubmit", "PreCompact")
+_MAX_PARALLEL_HOOKS = 8
+_PROJECT_CHANGED = "it was not run: files of this folder have changed since you trusted it; /trust shows them"
+BLOCKING_EVENTS = ("PreToolUse", "UserPromptSubmit", "PreCompact")
 """Events whose hooks guard something: a hook that fails blocks it."""
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The last run of a hook."""
+    """The last run of a configured hook: its time, its duration and its answer."""
 
-    at: float
+    started_at: float
     """When it began, in seconds since 1970."""
     seconds: float
     answer: HookAnswer
 
 
 class HookRunner:
-    """Runs the hooks of one session."""
+    """Runs the configured hook commands of one session."""
 
     def __init__(self, api: ExtensionApi) -> None:
         self.last_runs: dict[ConfiguredHook, HookRun] = {}
         self._api = api
-        self._places = asyncio.Semaphore(_MAX_PARALLEL)
+        self._parallel_limit = asyncio.Semaphore(_MAX_PARALLEL_HOOKS)
         self.shell = shutil.which("bash", path="/bin:/usr/bin") or "/bin/sh"
 
     async def run(
@@ -54,39 +56,50 @@ class HookRunner:
             is_project_unchanged = (
                 not any(hook.is_project for hook in hooks) or await context.is_project_unchanged()
             )
-            answers = await asyncio.gather(
-                *(
-                    self._run_one(hook, text, context)
+            async with self._api.sandbox() as sandbox, asyncio.TaskGroup() as group:
+                runs = [
+                    group.create_task(self._run_one(hook, text, context, sandbox))
                     if is_project_unchanged or not hook.is_project
-                    else _changed_answer(hook)
+                    else None
                     for hook in hooks
-                )
-            )
-        return _combined(hooks, answers)
+                ]
+        answers = [
+            run.result() if run is not None else failed_answer(hook, _PROJECT_CHANGED)
+            for hook, run in zip(hooks, runs, strict=True)
+        ]
+        return _combine_answers(hooks, answers)
 
-    async def _run_one(self, hook: ConfiguredHook, text: str, context: Context) -> HookAnswer:
-        async with self._places:
+    async def _run_one(
+        self, hook: ConfiguredHook, text: str, context: Context, sandbox: ProgramSandbox
+    ) -> HookAnswer:
+        async with self._parallel_limit:
             begun = time.time()
             clock = time.monotonic()
-            answer = await self._answer(hook, text, context)
-            self.last_runs[hook] = HookRun(at=begun, seconds=time.monotonic() - clock, answer=answer)
+            answer = await self._run_program(hook, text, context, sandbox)
+            self.last_runs[hook] = HookRun(started_at=begun, seconds=time.monotonic() - clock, answer=answer)
         return answer
 
-    async def _answer(self, hook: ConfiguredHook, text: str, context: Context) -> HookAnswer:
+    async def _run_program(
+        self, hook: ConfiguredHook, text: str, context: Context, sandbox: ProgramSandbox
+    ) -> HookAnswer:
         if hook.arguments is None:
             program, arguments = self.shell, ("-c", hook.command)
         else:
             program, arguments = hook.command, hook.arguments
+            if hook.plugin is not None:
+                program, arguments = hook.plugin.expand(program), hook.plugin.expand(list(arguments))
         folder = str(context.cwd)
+        variables = {"CLAUDE_PROJECT_DIR": folder, "BAYOU_PROJECT_DIR": folder}
+        if hook.plugin is not None:
+            variables |= hook.plugin.variables
         try:
-            result = await self._api.exec(
+            result = await sandbox.exec(
                 program,
                 arguments,
                 stdin=text,
-                env={"CLAUDE_PROJECT_DIR": folder, "BAYOU_PROJECT_DIR": folder},
+                env=variables,
                 timeout=hook.timeout_seconds,
                 max_bytes=MAX_OUTPUT_BYTES,
-                sandboxed=True,
             )
         except OSError as problem:
             return failed_answer(hook, f"it could not be started: {problem.strerror or problem}")
@@ -103,20 +116,14 @@ class HookRunner:
         )
 
 
-async def _changed_answer(hook: ConfiguredHook) -> HookAnswer:
-    return failed_answer(
-        hook, "it was not run: files of this folder have changed since you trusted it; /trust shows them"
-    )
-
-
-def _combined(hooks: Sequence[ConfiguredHook], answers: Sequence[HookAnswer]) -> HookAnswer:
+def _combine_answers(hooks: Sequence[ConfiguredHook], answers: Sequence[HookAnswer]) -> HookAnswer:
     """Combines the answers. A failed guard blocks unless it says `failOpen`; other failures are messages."""
     failures: list[str] = []
     judged: list[HookAnswer] = []
     for hook, answer in zip(hooks, answers, strict=True):
         if not answer.failure:
             judged.append(answer)
-        elif hook.event in GUARDS and not hook.fails_open:
+        elif hook.event in BLOCKING_EVENTS and not hook.fails_open:
             judged.append(HookAnswer(decision="block", reason=answer.failure))
         else:
             failures.append(answer.failure)
@@ -132,5 +139,5 @@ def _combined(hooks: Sequence[ConfiguredHook], answers: Sequence[HookAnswer]) ->
         context="\n".join(one.context for one in judged if one.context),
         changed_input=changed,
         message="\n".join([*(one.message for one in judged if one.message), *failures]),
-        stops=any(one.stops for one in judged),
+        ends_run=any(one.ends_run for one in judged),
     )

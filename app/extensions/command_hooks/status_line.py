@@ -15,9 +15,9 @@ from app.version import VERSION
 from tools.base import ToolError
 
 STATUS_KEY = "status-line"
-MIN_SECONDS_BETWEEN = 0.3
+MIN_SECONDS_BETWEEN_RUNS = 0.3
 _TIMEOUT_SECONDS = 5.0
-_MAX_BYTES = 100_000
+_MAX_OUTPUT_BYTES = 100_000
 _MAX_LINE_CHARS = 2_000
 STATUS_EVENTS = (
     *("turn_end", "agent_settled", "model_select", "thinking_level_select"),
@@ -32,42 +32,42 @@ class StatusLine:
     def __init__(self, api: ExtensionApi, shell: str) -> None:
         self._api = api
         self._shell = shell
-        self._line: ConfiguredStatusLine | None = None
+        self._configured_line: ConfiguredStatusLine | None = None
         self._running: asyncio.Task[None] | None = None
-        self._is_due = False
-        self._began = time.monotonic()
+        self._is_run_requested = False
+        self._last_run_at = time.monotonic()
         self._failure = ""
-        """The last failure, which is told once."""
+        """The last failure, which is reported once."""
 
-    def use(self, line: ConfiguredStatusLine | None, context: Context) -> None:
-        """Runs another command from now on; None shows none."""
-        if line is None and self._line is not None:
+    def set_command(self, line: ConfiguredStatusLine | None, context: Context) -> None:
+        """Sets the command that makes the status line; None removes the status line."""
+        if line is None and self._configured_line is not None:
             self.stop()
             context.ui.set_status(STATUS_KEY, None)
-        self._line = line
-        self.update(None, context)
+        self._configured_line = line
+        self.request_update(None, context)
 
-    def update(self, event: Any, context: Context) -> None:
-        """Notes that the input has changed. Returns at once."""
-        if self._line is None or context.mode != "tui":
+    def request_update(self, event: Any, context: Context) -> None:
+        """Requests a run of the status line's command, because its input has changed. Returns at once."""
+        if self._configured_line is None or context.mode != "tui":
             return
-        self._is_due = True
+        self._is_run_requested = True
         if self._running is None or self._running.done():
-            self._running = asyncio.get_running_loop().create_task(self._run_while_due(context))
+            self._running = asyncio.get_running_loop().create_task(self._run_requested(context))
 
     def stop(self) -> None:
         if self._running is not None:
             self._running.cancel()
             self._running = None
 
-    async def _run_while_due(self, context: Context) -> None:
-        while self._is_due and self._line is not None:
-            self._is_due = False
+    async def _run_requested(self, context: Context) -> None:
+        while self._is_run_requested and self._configured_line is not None:
+            self._is_run_requested = False
             begun = time.monotonic()
-            await self._show(self._line, context)
-            await asyncio.sleep(max(0.0, MIN_SECONDS_BETWEEN - (time.monotonic() - begun)))
+            await self._run_command(self._configured_line, context)
+            await asyncio.sleep(max(0.0, MIN_SECONDS_BETWEEN_RUNS - (time.monotonic() - begun)))
 
-    async def _show(self, line: ConfiguredStatusLine, context: Context) -> None:
+    async def _run_command(self, line: ConfiguredStatusLine, context: Context) -> None:
         if line.is_project and not await context.is_project_unchanged():
             context.ui.set_status(STATUS_KEY, None)
             return
@@ -76,33 +76,33 @@ class StatusLine:
             result = await self._api.exec(
                 self._shell,
                 ("-c", line.command),
-                stdin=json.dumps(self._input(context), ensure_ascii=False),
+                stdin=json.dumps(self._input_json(context), ensure_ascii=False),
                 env={"CLAUDE_PROJECT_DIR": folder, "BAYOU_PROJECT_DIR": folder},
                 timeout=_TIMEOUT_SECONDS,
-                max_bytes=_MAX_BYTES,
+                max_bytes=_MAX_OUTPUT_BYTES,
                 sandboxed=True,
             )
         except (OSError, ToolError) as problem:
-            self._tell(str(problem), context)
+            self._report_failure(str(problem), context)
             return
         if result.was_killed:
-            self._tell(f"it took longer than {_TIMEOUT_SECONDS:g} seconds and was ended", context)
+            self._report_failure(f"it took longer than {_TIMEOUT_SECONDS:g} seconds and was ended", context)
         elif result.is_truncated:
-            self._tell(f"it wrote more than {_MAX_BYTES // 1000} kB and was ended", context)
+            self._report_failure(f"it wrote more than {_MAX_OUTPUT_BYTES // 1000} kB and was ended", context)
         elif result.code != 0:
-            self._tell(f"exit code {result.code} {result.stderr.strip()[:200]}".strip(), context)
+            self._report_failure(f"exit code {result.code} {result.stderr.strip()[:200]}".strip(), context)
         else:
             self._failure = ""
             text = next(iter(result.stdout.strip().splitlines()), "")
             context.ui.set_status(STATUS_KEY, context.session.masked(text[:_MAX_LINE_CHARS]) or None)
 
-    def _tell(self, failure: str, context: Context) -> None:
+    def _report_failure(self, failure: str, context: Context) -> None:
         context.ui.set_status(STATUS_KEY, None)
         if failure != self._failure:
             self._failure = failure
             context.ui.notify(f"The statusLine command failed: {failure}.", "warning")
 
-    def _input(self, context: Context) -> dict[str, Any]:
+    def _input_json(self, context: Context) -> dict[str, Any]:
         record, model, window = context.session, context.model, context.context_usage()
         usage, last = record.usage, record.last_usage
         size = window.window if window is not None else 0
@@ -123,7 +123,7 @@ class StatusLine:
             "output_style": {"name": "default"},
             "cost": {
                 "total_cost_usd": usage.cost.total,
-                "total_duration_ms": round(1000 * (time.monotonic() - self._began)),
+                "total_duration_ms": round(1000 * (time.monotonic() - self._last_run_at)),
             },
             "context_window": {
                 "total_input_tokens": usage.input + usage.cache_read + usage.cache_write,

@@ -23,7 +23,7 @@ def merge_last(payload: Any, so_far: Any, answer: Any) -> Any:
 def merge_trust(
     payload: p.ProjectTrust, so_far: p.TrustAnswer | None, answer: p.TrustAnswer
 ) -> p.TrustAnswer:
-    """Keeps the first yes or no."""
+    """Combines the answers about a project's trust: the first yes or no counts."""
     return so_far if so_far is not None and so_far.trusted != "undecided" else answer
 
 

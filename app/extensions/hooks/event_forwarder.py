@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from app.engine.session import Session
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
 from app.extensions.headless_ui import EventUi
 from app.extensions.hooks import payloads as p
@@ -27,41 +27,41 @@ class EventForwarder:
 
     def __init__(self, extensions: Extensions, catalogue: ExtensionCatalogue) -> None:
         self._extensions = extensions
-        self._hooked = extensions.hooked
+        self._hooks = extensions.hooks
         self._catalogue = catalogue
-        self._kinds: set[str] = set()
-        self._hooked.follow(self._sort)
+        self._event_kinds: set[str] = set()
+        self._hooks.add_change_listener(self._update_types)
 
-    def _sort(self) -> None:
+    def _update_types(self) -> None:
         """Updates the set of event types after handlers were added or removed."""
-        wanted = {*HOOK_EVENT_TYPES, *(SESSION_EVENTS.keys() & self._hooked.waiting.keys())}
-        if self._shows:
+        wanted = {*HOOK_EVENT_TYPES, *(SESSION_EVENTS.keys() & self._hooks.handlers.keys())}
+        if self._has_renderers:
             wanted |= _RENDERED_EVENTS
-        self._kinds &= wanted
-        self._kinds |= wanted
+        self._event_kinds &= wanted
+        self._event_kinds |= wanted
 
     @property
-    def _shows(self) -> bool:
-        return self._hooked.bound is not None and isinstance(self._hooked.bound.ui, EventUi)
+    def _has_renderers(self) -> bool:
+        return self._hooks.binding is not None and isinstance(self._hooks.binding.ui, EventUi)
 
-    def listen_to(self, session: Session) -> None:
-        self._sort()
-        session.subscribe(self._forward, hears=self._kinds)
+    def subscribe_to(self, session: Session) -> None:
+        self._update_types()
+        session.subscribe(self._forward_event, hears=self._event_kinds)
 
-    async def _forward(self, event: Event) -> None:
+    async def _forward_event(self, event: Event) -> None:
         """Handles one subscribed event in the order of publishing."""
-        if isinstance(event, MessageEnd | EntryAppended) and self._shows:
-            self._show(event)
-        await self._extensions.hear(event)
+        if isinstance(event, MessageEnd | EntryAppended) and self._has_renderers:
+            self._publish_drawing(event)
+        await self._extensions.handle_event(event)
         if isinstance(event, CompactionEnd) and event.result is None:
-            await self._hooked.emit(
+            await self._hooks.emit(
                 "session_compact_failed",
                 p.SessionCompactFailed(
                     reason=event.reason, error_message=event.error_message, aborted=event.aborted
                 ),
             )
 
-    def _show(self, event: MessageEnd | EntryAppended) -> None:
+    def _publish_drawing(self, event: MessageEnd | EntryAppended) -> None:
         message = event.message if isinstance(event, MessageEnd) else None
         entry = event.entry if isinstance(event, EntryAppended) else None
         if isinstance(message, CustomMessage) and message.display:
@@ -71,5 +71,5 @@ class EventForwarder:
             shown = self._catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
         else:
             return
-        if shown is not None and shown.view is not None and self._hooked.bound is not None:
-            cast("EventUi", self._hooked.bound.ui).show_view(target_id, shown.view)
+        if shown is not None and shown.view is not None and self._hooks.binding is not None:
+            cast("EventUi", self._hooks.binding.ui).show_view(target_id, shown.view)

@@ -24,16 +24,16 @@ HOOK_EVENT_TYPES = frozenset(
 
 
 class EventHookState:
-    """Remembers earlier values, so that a hook can report what changed."""
+    """Remembers the session's earlier model, thinking level and file, so that a hook can report the change."""
 
     def __init__(self) -> None:
         self._model: Model | None = None
-        self._level: str | None = None
+        self._thinking_level: str | None = None
         self._file: Path | None = None
 
-    def begin(self, session: Session) -> None:
+    def start_session(self, session: Session) -> None:
         state = session.state
-        self._model, self._level, self._file = state.model, state.thinking, state.file
+        self._model, self._thinking_level, self._file = state.model, state.thinking, state.file
 
     def hook_for(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
         """Returns the hook that follows from this event and its payload, or None."""
@@ -42,7 +42,7 @@ class EventHookState:
             payload = p.ModelSelect(model=event.model, previous_model=previous, source=event.source)
             return "model_select", payload
         if isinstance(event, ThinkingLevelChanged):
-            before, self._level = self._level, event.level
+            before, self._thinking_level = self._thinking_level, event.level
             return "thinking_level_select", p.ThinkingLevelSelect(level=event.level, previous_level=before)
         if isinstance(event, SessionReplaced) and event.reason in ("new", "resume", "fork"):
             file, self._file = self._file, session.state.file if session is not None else None

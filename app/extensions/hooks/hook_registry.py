@@ -1,6 +1,6 @@
 """Calls the hook handlers of extensions in order, each with a time limit, and reports each failure once.
 
-`runner` loads and reloads extensions; `api` defines what an extension may call.
+`extension_runner` loads and reloads extensions; `api` defines what an extension may call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from app.extensions.extension_events import ExtensionEventBus
-from app.extensions.hooks.hook_table import HOOKS, Hook, InvalidHookAnswer, as_answer, hook_named
+from app.extensions.hooks.hook_table import HOOKS, Hook, InvalidHookAnswer, decode_answer, hook_named
 from app.extensions.registrations import Extension, ExtensionFlag, ExtensionProblem
 from app.extensions.time_limits import HookLimits, HookTooSlow, call_with_limit
 from app.values.events import Event, ExtensionError
@@ -43,44 +43,44 @@ class HookRegistry:
         behind: Callable[[str], str | None] = lambda flag: None,
         on_problem: Callable[[ExtensionProblem], None] = lambda problem: None,
     ) -> None:
-        self.bound: SessionBinding | None = None
+        self.binding: SessionBinding | None = None
         self._limits = limits
         self.flag_values = dict(flags or {})
-        self._behind = behind
+        self._word_after_flag = behind
         """Returns the word that follows a flag on the command line."""
         self.loaded: tuple[Extension, ...] = ()
         self.problems: list[ExtensionProblem] = []
-        self.bus = ExtensionEventBus(self._bus_failed, limits)
+        self.bus = ExtensionEventBus(self._report_bus_failure, limits)
         self._on_problem = on_problem
-        self.waiting: dict[str, tuple[RegisteredHook, ...]] = {}
+        self.handlers: dict[str, tuple[RegisteredHook, ...]] = {}
         """The handlers by hook. Callers look here first, so that no payload is built without a handler."""
-        self._followers: list[Callable[[], None]] = []
-        self._told: set[tuple[str, str, str]] = set()
-        self._publishing: set[asyncio.Task[None]] = set()
+        self._change_listeners: list[Callable[[], None]] = []
+        self._reported_problems: set[tuple[str, str, str]] = set()
+        self._publish_tasks: set[asyncio.Task[None]] = set()
 
     @property
     def limits(self) -> HookLimits:
         return self._limits()
 
-    def value_of(self, flag: ExtensionFlag) -> bool | str | None:
+    def flag_value(self, flag: ExtensionFlag) -> bool | str | None:
         """Returns a flag's value on the command line, in either spelling: `--name=value` or `--name
         value`."""
         value = self.flag_values.get(flag.name, flag.default)
         is_open = flag.type == "string" and flag.name in self.flag_values and value is True
-        return self._behind(flag.name) if is_open else value
+        return self._word_after_flag(flag.name) if is_open else value
 
     # Hooks
 
-    def follow(self, follower: Callable[[], None]) -> None:
+    def add_change_listener(self, follower: Callable[[], None]) -> None:
         """Adds a function that is called whenever the set of handlers changes."""
-        self._followers.append(follower)
+        self._change_listeners.append(follower)
 
-    def _wait(self, name: str, handlers: tuple[RegisteredHook, ...]) -> None:
+    def _set_handlers(self, name: str, handlers: tuple[RegisteredHook, ...]) -> None:
         if handlers:
-            self.waiting[name] = handlers
+            self.handlers[name] = handlers
         else:
-            self.waiting.pop(name, None)
-        for follower in self._followers:
+            self.handlers.pop(name, None)
+        for follower in self._change_listeners:
             follower()
 
     def on(
@@ -89,29 +89,33 @@ class HookRegistry:
         """Adds a handler; returns a function that removes it at any time. Handlers are called in the order of
         loading."""
         handler = RegisteredHook(extension, function, context)
-        waiting = (*self.waiting.get(name, ()), handler)
-        self._wait(name, tuple(sorted(waiting, key=lambda one: one.extension.epoch)))
+        waiting = (*self.handlers.get(name, ()), handler)
+        self._set_handlers(name, tuple(sorted(waiting, key=lambda one: one.extension.epoch)))
         extension.handler_count += 1
 
         def take_back() -> None:
             if handler.is_active:
                 handler.is_active = False
                 extension.handler_count -= 1
-                self._wait(name, tuple(one for one in self.waiting.get(name, ()) if one is not handler))
+                self._set_handlers(
+                    name, tuple(one for one in self.handlers.get(name, ()) if one is not handler)
+                )
 
         return take_back
 
-    def forget(self, extension: Extension) -> None:
+    def remove_handlers(self, extension: Extension) -> None:
         """Removes all handlers of an extension."""
-        for name, handlers in list(self.waiting.items()):
-            self._wait(name, tuple(handler for handler in handlers if handler.extension is not extension))
+        for name, handlers in list(self.handlers.items()):
+            self._set_handlers(
+                name, tuple(handler for handler in handlers if handler.extension is not extension)
+            )
 
     async def emit(
         self, name: str, payload: Any, *, asks: Callable[[Extension], bool] = lambda extension: True
     ) -> Any:
         """Calls all handlers of this hook in the order of loading; returns their combined answer or None.
         `asks` selects the extensions to call."""
-        handlers = self.waiting.get(name)
+        handlers = self.handlers.get(name)
         if handlers is None:
             return None
         hook = HOOKS.get(name) or hook_named(name)
@@ -121,66 +125,70 @@ class HookRegistry:
             if not handler.is_active or not handler.extension.is_open or not asks(handler.extension):
                 continue  # removed, or reloaded, by an earlier handler
             answer = await self._call_hook(hook, handler, payload, answer)
-            if hook.stops is not None and hook.stops(answer):
+            if hook.is_final_answer is not None and hook.is_final_answer(answer):
                 break
         return answer
 
     async def _call_hook(self, hook: Hook, handler: RegisteredHook, payload: Any, so_far: Any) -> Any:
         limits = self._limits()
-        in_place = hook.closed
-        seconds = limits.slow_answer if hook.is_slow else limits.answer
+        in_place = hook.answer_on_failure
+        seconds = limits.slow_answer_seconds if hook.is_slow else limits.answer_seconds
         try:
             value = await call_with_limit(
-                handler.function, payload, handler.context, seconds=seconds, block=limits.block
+                handler.function, payload, handler.context, seconds=seconds, block=limits.block_seconds
             )
-            answer = None if value is None else as_answer(hook, value)
-            if answer is None or hook.fold is None:
+            answer = None if value is None else decode_answer(hook, value)
+            if answer is None or hook.merge is None:
                 return so_far
-            return hook.fold(payload, so_far, answer)
+            return hook.merge(payload, so_far, answer)
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             words = "it cancelled itself"
         except InvalidHookAnswer as problem:
-            words, in_place = str(problem), hook.unread or in_place
+            words, in_place = str(problem), hook.answer_if_undecodable or in_place
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
             words = describe_exception(problem, handler.extension.source.path)
-        self.report(handler.extension.source.path, hook.name, words)
+        self.report_once(handler.extension.source.path, hook.name, words)
         if in_place is None:
             return so_far
-        what = "gave an answer that cannot be read" if in_place is hook.unread else "could not check this"
+        what = (
+            "gave an answer that cannot be read"
+            if in_place is hook.answer_if_undecodable
+            else "could not check this"
+        )
         return in_place(f"The extension {handler.extension.name} {what}: {words}")
 
     # Problems
 
-    def report(self, source: str, event: str, text: str) -> None:
+    def report_once(self, source: str, event: str, text: str) -> None:
         """Reports a problem once per source, place and text."""
         key = (source, event, text)
-        if key in self._told:
+        if key in self._reported_problems:
             return
-        self._told.add(key)
+        self._reported_problems.add(key)
         problem = ExtensionProblem(source=source, event=event, text=text)
         self.problems.append(problem)
         self._on_problem(problem)
-        if self.bound is not None:
-            self._publish(ExtensionError(extension_path=source, event=event, error=text))
+        if self.binding is not None:
+            self._publish_event(ExtensionError(extension_path=source, event=event, error=text))
 
     def clear_reported_problems(self) -> None:
         """Forgets reported problems, so that after a reload the same problem is reported again."""
-        self._told.clear()
+        self._reported_problems.clear()
 
-    def _publish(self, event: Event) -> None:
-        if self.bound is None:
+    def _publish_event(self, event: Event) -> None:
+        if self.binding is None:
             return
         try:
-            task = asyncio.get_running_loop().create_task(self.bound.session.events.publish(event))
+            task = asyncio.get_running_loop().create_task(self.binding.session.events.publish(event))
         except RuntimeError:
             return  # no loop: code that loads without a loop reads `problems`
-        self._publishing.add(task)
-        task.add_done_callback(self._publishing.discard)
+        self._publish_tasks.add(task)
+        task.add_done_callback(self._publish_tasks.discard)
 
-    def _bus_failed(self, extension: Extension, name: str, problem: BaseException) -> None:
-        self.report(
+    def _report_bus_failure(self, extension: Extension, name: str, problem: BaseException) -> None:
+        self.report_once(
             extension.source.path, f"events {name}", describe_exception(problem, extension.source.path)
         )
 

@@ -32,14 +32,14 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     payload: Any
     help: str
     answer: Any = None
-    fold: MergeAnswers | None = None
-    stops: Callable[[Any], bool] | None = None
+    merge: MergeAnswers | None = None
+    is_final_answer: Callable[[Any], bool] | None = None
     """Whether this answer ends the hook, so that later handlers are not called."""
     is_slow: bool = False
     """The hook may ask a model, so its time limit is many times longer."""
-    closed: Callable[[str], Any] | None = None
+    answer_on_failure: Callable[[str], Any] | None = None
     """Makes a gate's answer when a handler failed."""
-    unread: Callable[[str], Any] | None = None
+    answer_if_undecodable: Callable[[str], Any] | None = None
     """Makes the answer that replaces one that cannot be decoded, or raises `UserError`. Without it, such an
     answer changes nothing."""
 
@@ -48,16 +48,16 @@ class InvalidHookAnswer(TypeError):
     """A handler returned a value that is not a valid answer to its hook."""
 
 
-def _not_sent(reason: str) -> Any:
+def _refuse_to_send(reason: str) -> Any:
     raise RequestRefused(f"{reason} Nothing was sent.")
 
 
-def _notify(name: str, payload: Any, help: str) -> Hook:
+def _notification_hook(name: str, payload: Any, help: str) -> Hook:
     return Hook(name=name, kind="notify", payload=payload, help=help)
 
 
-def _change(name: str, payload: Any, answer: Any, fold: MergeAnswers, help: str, **more: Any) -> Hook:
-    return Hook(name=name, kind="change", payload=payload, answer=answer, fold=fold, help=help, **more)
+def _change_hook(name: str, payload: Any, answer: Any, fold: MergeAnswers, help: str, **more: Any) -> Hook:
+    return Hook(name=name, kind="change", payload=payload, answer=answer, merge=fold, help=help, **more)
 
 
 def _is_cancelled(answer: Any) -> bool:
@@ -67,143 +67,156 @@ def _is_cancelled(answer: Any) -> bool:
 HOOKS: dict[str, Hook] = {
     hook.name: hook
     for hook in (
-        _change(
+        _change_hook(
             "project_trust",
             p.ProjectTrust,
             p.TrustAnswer,
             fold.merge_trust,
-            "Whether a folder is trusted; the first yes or no counts.",
-            stops=lambda answer: answer is not None and answer.trusted != "undecided",
+            "May decide whether a folder is trusted; the first decision is used.",
+            is_final_answer=lambda answer: answer is not None and answer.trusted != "undecided",
         ),
-        _change(
+        _change_hook(
             "resources_discover",
             p.ResourcesDiscover,
             p.ResourcePaths,
             fold.merge_resources,
-            "More skills, prompts, themes.",
+            "May add folders with skills, prompts and themes.",
         ),
-        _notify("session_start", p.SessionStart, "A conversation is open; extensions are loaded."),
-        _notify(
-            "session_shutdown", p.SessionShutdown, "It is about to be closed, or extensions to be reloaded."
+        _notification_hook(
+            "session_start", p.SessionStart, "A session was opened and extensions are loaded."
         ),
-        _change(
+        _notification_hook(
+            "session_shutdown",
+            p.SessionShutdown,
+            "The session is about to close, or extensions are about to reload.",
+        ),
+        _change_hook(
             "session_before_switch",
             p.SessionBeforeSwitch,
             p.CancelAnswer,
             fold.merge_last,
             "May cancel /new and /resume.",
-            stops=_is_cancelled,
-            unread=lambda reason: p.CancelAnswer(cancel=True),
+            is_final_answer=_is_cancelled,
+            answer_if_undecodable=lambda reason: p.CancelAnswer(cancel=True),
         ),
-        _change(
+        _change_hook(
             "session_before_fork",
             p.SessionBeforeFork,
             p.CancelAnswer,
             fold.merge_last,
             "May cancel a fork.",
-            stops=_is_cancelled,
-            unread=lambda reason: p.CancelAnswer(cancel=True),
+            is_final_answer=_is_cancelled,
+            answer_if_undecodable=lambda reason: p.CancelAnswer(cancel=True),
         ),
-        _change(
+        _change_hook(
             "session_before_compact",
             p.SessionBeforeCompact,
             p.CompactAnswer,
             fold.merge_last,
             "May cancel a compaction, write its summary, or change its instructions.",
-            stops=_is_cancelled,
+            is_final_answer=_is_cancelled,
             is_slow=True,
-            unread=lambda reason: p.CompactAnswer(cancel=True),
+            answer_if_undecodable=lambda reason: p.CompactAnswer(cancel=True),
         ),
-        _notify("session_compact", p.SessionCompact, "A compaction is in force."),
-        _notify("session_compact_failed", p.SessionCompactFailed, "A compaction failed or was aborted."),
-        _change(
+        _notification_hook("session_compact", p.SessionCompact, "A compaction is in force."),
+        _notification_hook(
+            "session_compact_failed", p.SessionCompactFailed, "A compaction failed or was aborted."
+        ),
+        _notification_hook("session_compact", p.SessionCompact, "A compaction was made."),
+        _notification_hook(
+            "session_compact_failed", p.SessionCompactFailed, "A compaction failed or was aborted."
+        ),
+        _change_hook(
             "session_before_tree",
             p.SessionBeforeTree,
             p.TreeAnswer,
             fold.merge_last,
             "May cancel going to another point, or summarise the branch that is left.",
-            stops=_is_cancelled,
+            is_final_answer=_is_cancelled,
             is_slow=True,
-            unread=lambda reason: p.TreeAnswer(cancel=True),
+            answer_if_undecodable=lambda reason: p.TreeAnswer(cancel=True),
         ),
-        _notify("session_tree", p.SessionTree, "The conversation continues at another point of the tree."),
-        _change(
+        _notification_hook(
+            "session_tree", p.SessionTree, "The conversation continues at another point of the tree."
+        ),
+        _change_hook(
             "input",
             p.Input,
             p.InputAnswer,
             fold.merge_input,
-            "May change a prompt, handle it so that it goes no further, or refuse it.",
-            stops=lambda answer: answer is not None and answer.action in ("handled", "refuse"),
-            unread=_not_sent,
+            "May change a prompt, handle it instead of the agent, or refuse it.",
+            is_final_answer=lambda answer: answer is not None and answer.action in ("handled", "refuse"),
+            answer_if_undecodable=_refuse_to_send,
         ),
-        _change(
+        _change_hook(
             "before_agent_start",
             p.BeforeAgentStart,
             p.BeforeAgentStartAnswer,
             fold.merge_agent_start,
             "May add a message or change the system prompt of a run.",
         ),
-        _change(
+        _change_hook(
             "context",
             p.ContextPayload,
             p.ContextAnswer,
             fold.merge_context,
-            "May change what the model reads, without system messages.",
-            unread=_not_sent,
+            "May change the messages that the model reads, without system messages.",
+            answer_if_undecodable=_refuse_to_send,
         ),
-        _change(
+        _change_hook(
             "context_with_system",
             p.ContextPayload,
             p.ContextAnswer,
             fold.merge_context,
-            "As `context`, with a system message in front: the prompt (`content`) and the tools (`tools_added`).",
-            unread=_not_sent,
+            "Like `context`, with a system message at the beginning: the prompt (`content`) and the tools "
+            "(`tools_added`).",
+            answer_if_undecodable=_refuse_to_send,
         ),
-        _change(
+        _change_hook(
             "before_provider_request",
             p.BeforeProviderRequest,
             p.PayloadAnswer,
             fold.merge_payload,
             "May replace the request's payload.",
-            unread=_not_sent,
+            answer_if_undecodable=_refuse_to_send,
         ),
-        _notify(
+        _notification_hook(
             "before_provider_headers", p.BeforeProviderHeaders, "May change the request's headers in place."
         ),
-        _notify("after_provider_response", p.AfterProviderResponse, "Response headers arrived."),
-        _notify(
-            "provider_stream_event", p.ProviderStreamEvent, "One event of the provider's stream, as it came."
+        _notification_hook("after_provider_response", p.AfterProviderResponse, "Response headers arrived."),
+        _notification_hook(
+            "provider_stream_event", p.ProviderStreamEvent, "One event of the provider's stream, unchanged."
         ),
-        _change(
+        _change_hook(
             "turn_end",
             p.TurnEnded,
             p.BoundaryAnswer,
             fold.merge_boundary,
-            "A turn and its results are recorded; may add entries, end the run, or go on.",
+            "A turn and its results are recorded; may add entries, end the run, or continue it.",
         ),
-        _change(
+        _change_hook(
             "agent_before_settle",
             p.BeforeSettle,
             p.BoundaryAnswer,
             fold.merge_boundary,
-            "Nothing is left to do; may add entries or go on.",
+            "The agent is about to stop; may add entries or continue the run.",
         ),
-        _change(
+        _change_hook(
             "helper_before_settle",
             p.HelperBeforeSettle,
             p.HelperBoundaryAnswer,
             fold.merge_helper_boundary,
-            "A helper has answered; may send it on, within its limits.",
+            "A helper has answered; may make it continue, within its limits.",
         ),
-        _change(
+        _change_hook(
             "diagnose",
             p.Diagnose,
             p.DiagnoseAnswer,
             fold.merge_problems,
-            "The agent changed files and would stop (`diagnostics.when`); may name what is wrong with them.",
+            "The agent changed files and is about to stop (`diagnostics.when`); may report problems in them.",
             is_slow=True,
         ),
-        _change(
+        _change_hook(
             "message_end",
             p.MessageEnded,
             p.MessageAnswer,
@@ -215,12 +228,12 @@ HOOKS: dict[str, Hook] = {
             kind="gate",
             payload=p.ToolCallPayload,
             answer=p.ToolCallAnswer,
-            fold=fold.merge_tool_call,
-            stops=lambda answer: answer is not None and answer.block,
-            closed=lambda reason: p.ToolCallAnswer(block=True, reason=reason),
+            merge=fold.merge_tool_call,
+            is_final_answer=lambda answer: answer is not None and answer.block,
+            answer_on_failure=lambda reason: p.ToolCallAnswer(block=True, reason=reason),
             help="May block a tool call or change its arguments in place.",
         ),
-        _change(
+        _change_hook(
             "tool_result",
             p.ToolResultPayload,
             p.ToolResultAnswer,
@@ -232,27 +245,30 @@ HOOKS: dict[str, Hook] = {
             kind="gate",
             payload=p.UserBash,
             answer=p.UserBashAnswer,
-            fold=fold.merge_user_bash,
-            stops=lambda answer: answer is not None and (answer.block or answer.result is not None),
-            closed=lambda reason: p.UserBashAnswer(block=True, reason=reason),
-            help="May change, answer or block a command that the person runs with `!`.",
+            merge=fold.merge_user_bash,
+            is_final_answer=lambda answer: answer is not None and (answer.block or answer.result is not None),
+            answer_on_failure=lambda reason: p.UserBashAnswer(block=True, reason=reason),
+            help="May change, answer or block a command that the user runs with `!`.",
         ),
-        _change(
+        _change_hook(
             "spawn",
             p.Spawn,
             p.SpawnAnswer,
             fold.merge_spawn,
-            "May change what the shell is about to run, for the model or with `!` (command, folder, environment), "
-            "or block it. What an extension could not say, or in a way that cannot be read, does not run.",
-            closed=lambda reason: p.SpawnAnswer(block=True, reason=reason),
+            "May change what the shell is about to run, for the model or with `!` (command, folder, "
+            "environment), "
+            "or block it. If an extension fails or its answer is not valid, nothing runs.",
+            answer_on_failure=lambda reason: p.SpawnAnswer(block=True, reason=reason),
         ),
-        _notify("model_select", p.ModelSelect, "Another model is chosen."),
-        _notify("thinking_level_select", p.ThinkingLevelSelect, "Another thinking level is chosen."),
-        _notify(
+        _notification_hook("model_select", p.ModelSelect, "Another model was chosen."),
+        _notification_hook(
+            "thinking_level_select", p.ThinkingLevelSelect, "Another thinking level was chosen."
+        ),
+        _notification_hook(
             "question_asked", p.QuestionWaits, "bayou waits for an answer: about a call, a plan, a form."
         ),
-        _notify("ui_prompt_start", p.UiPromptStart, "A question is shown."),
-        _notify("ui_prompt_end", p.UiPromptEnd, "A question is answered or gone."),
+        _notification_hook("ui_prompt_start", p.UiPromptStart, "A question is shown."),
+        _notification_hook("ui_prompt_end", p.UiPromptEnd, "A question was answered or closed."),
     )
 }
 
@@ -269,11 +285,11 @@ def hook_named(name: str) -> Hook | None:
     hook = HOOKS.get(name)
     if hook is None and name in SESSION_EVENTS:
         event = SESSION_EVENTS[name]
-        return _notify(name, event, (event.__doc__ or "").strip().split("\n")[0])
+        return _notification_hook(name, event, (event.__doc__ or "").strip().split("\n")[0])
     return hook
 
 
-def as_answer(hook: Hook, value: Any) -> Any:
+def decode_answer(hook: Hook, value: Any) -> Any:
     """Converts a handler's return value to the hook's answer. The keys of a dict may be spelled as in Python
     or in JSON, and a path may be a text. Raises `InvalidHookAnswer` with the reason when the value is invalid."""
     if value is None or hook.answer is None:
@@ -281,13 +297,13 @@ def as_answer(hook: Hook, value: Any) -> Any:
     if isinstance(value, hook.answer):
         return value
     if isinstance(value, dict):
-        return _from_dict(hook, value)
+        return _answer_from_dict(hook, value)
     raise InvalidHookAnswer(
         f"{hook.name} must return {hook.answer.__name__}, a dict or None, not {type(value).__name__}"
     )
 
 
-def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
+def _answer_from_dict(hook: Hook, value: dict[str, Any]) -> Any:
     kind = hook.answer
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     names = {_normalized_name(name): name for name in fields}
@@ -298,7 +314,7 @@ def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
             known = ", ".join(kind.__struct_encode_fields__)
             raise InvalidHookAnswer(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
         try:
-            given[name] = _value(fields[name].type, item)
+            given[name] = _decode_value(fields[name].type, item)
         except (msgspec.ValidationError, TypeError) as problem:
             raise InvalidHookAnswer(f"{kind.__name__} does not fit: {problem}") from None
     return kind(**given)
@@ -309,17 +325,17 @@ def _normalized_name(name: str) -> str:
     return name.replace("_", "").casefold()
 
 
-def _value(type: Any, value: Any) -> Any:
+def _decode_value(type: Any, value: Any) -> Any:
     try:
-        return msgspec.convert(value, type, from_attributes=True, dec_hook=_as_path)
+        return msgspec.convert(value, type, from_attributes=True, dec_hook=_decode_path)
     except msgspec.ValidationError:
         spelled = _with_json_keys(value)
         if spelled == value:
             raise
-        return msgspec.convert(spelled, type, from_attributes=True, dec_hook=_as_path)
+        return msgspec.convert(spelled, type, from_attributes=True, dec_hook=_decode_path)
 
 
-def _as_path(type: Any, value: Any) -> Any:
+def _decode_path(type: Any, value: Any) -> Any:
     if type is Path and isinstance(value, str | Path):
         return Path(value)
     raise TypeError(f"expected {type.__name__}, got {value.__class__.__name__}")
@@ -331,9 +347,9 @@ def _with_json_keys(value: Any) -> Any:
         return [_with_json_keys(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {_camel(str(key)): item for key, item in value.items()}
+    return {_camel_case(str(key)): item for key, item in value.items()}
 
 
-def _camel(name: str) -> str:
+def _camel_case(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)

@@ -14,8 +14,8 @@ from app.providers.model_stream import Context
 from app.values.content import Image, Text, text_of
 from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts, in_changed_lines
-from tools.diagnostics.reading import MAX_TEXT, clean_text
+from tools.diagnostics.output_parsers import MAX_MESSAGE, clean_text
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts, problems_in_changed_lines
 from tools.results import ImagePart, TextPart, ToolResult
 from tools.running.user_shell.user_commands import UserCommandResult
 
@@ -29,14 +29,14 @@ def decode_arguments(data: bytes) -> Any:
 
 def copy_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Copies the arguments for a handler to change; the message keeps the model's own."""
-    return {key: _copied(value) for key, value in arguments.items()}
+    return {key: _copy_value(value) for key, value in arguments.items()}
 
 
-def _copied(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     if isinstance(value, dict):
         return copy_arguments(value)
     if isinstance(value, list):
-        return [_copied(item) for item in value]
+        return [_copy_value(item) for item in value]
     return value
 
 
@@ -112,7 +112,7 @@ def new_problems(
             path=os.path.realpath(folder / one.path),
             line=max(1, one.line),
             column=max(0, one.column),
-            text=clean_text(one.text, MAX_TEXT),
+            text=clean_text(one.text, MAX_MESSAGE),
             code=clean_text(one.code),
             source=clean_text(one.source) or "extension",
             severity=one.severity,
@@ -120,4 +120,4 @@ def new_problems(
         if one.is_new is not False:
             (known if one.is_new else unknown).append(problem)
     alignments = {one.path: one.alignment() for one in changed}
-    return [*known, *in_changed_lines(unknown, alignments)]
+    return [*known, *problems_in_changed_lines(unknown, alignments)]

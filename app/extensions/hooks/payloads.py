@@ -355,7 +355,7 @@ class HelperBoundaryAnswer(Answer, frozen=True, kw_only=True):
     """Sends a helper on."""
 
     prompt: str | None = None
-    """What the helper is told; None lets it end."""
+    """The message for the helper; None lets it end."""
 
 
 class FileToDiagnose(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
-"""Implements a session's hooks by calling its extensions. `told_events` passes the session's events to them.
-
-Each method is one hook of `app.engine.core.hooks`; without handlers it costs a dictionary look-up.
-"""
+"""Implements a session's hooks by calling its extensions. `event_forwarder` passes the session's events to them.
+Each method is one hook of `app.engine.core.hooks`; without handlers it costs a dictionary look-up."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from app.agent.hooks import CallVerdict, TurnOutcome
-from app.agent.tool_results import result_content
+from app.agent.tool_results import wire_content
 from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import (
@@ -27,7 +25,7 @@ from app.engine.core.hook_results import (
 )
 from app.engine.core.hooks import Hooks, SessionSwitchReason
 from app.engine.core.prompt_intake import PromptInput, RequestRefused
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
 from app.extensions.hooks import payloads as p
 from app.extensions.hooks.payload_conversion import (
@@ -39,9 +37,9 @@ from app.extensions.hooks.payload_conversion import (
     new_problems,
     shell_override,
 )
-from app.extensions.registrations import require_bound
+from app.extensions.registrations import require_binding
 from app.extensions.views import view_text
-from app.providers.model_stream import Context, OnEvent, OnPayload
+from app.providers.model_stream import Context, EventCallback, PayloadCallback
 from app.values.content import ToolCall, text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
@@ -59,38 +57,38 @@ class ExtensionHooks(Hooks):
     """Answers the hooks of one session through its extensions."""
 
     def __init__(self, extensions: Extensions) -> None:
-        self.catalogue = ExtensionCatalogue(extensions.hooked)
+        self.catalogue = ExtensionCatalogue(extensions.hooks)
         self._extensions = extensions
-        self._hooked = extensions.hooked
-        self._waiting = extensions.hooked.waiting
+        self._hooks = extensions.hooks
+        self._handlers = extensions.hooks.handlers
         self._turn = 0
-        self._has_other_settings = False
+        self._have_settings_changed = False
         """Whether settings have changed since the last prompt."""
-        self._prompt_of_run: str | None = None
+        self._run_system_prompt: str | None = None
         """The system prompt that `before_agent_start` set, until the next run."""
 
     @property
-    def _bound(self) -> SessionBinding:
-        return require_bound(self._hooked.bound)
+    def _binding(self) -> SessionBinding:
+        return require_binding(self._hooks.binding)
 
     def settings_changed(self) -> None:
-        self._has_other_settings = True
+        self._have_settings_changed = True
 
     # A prompt
 
     def is_command(self, text: str) -> bool:
-        return text.startswith("/") and _name(text) in self.catalogue.commands()
+        return text.startswith("/") and _command_name(text) in self.catalogue.commands()
 
     async def run_command(self, text: str) -> bool:
-        return await self.catalogue.run_command(_name(text), text.partition(" ")[2].strip())
+        return await self.catalogue.run_command(_command_name(text), text.partition(" ")[2].strip())
 
-    async def change_words(self, words: PromptInput) -> PromptInput | None:
-        if "input" not in self._waiting:
+    async def change_prompt(self, words: PromptInput) -> PromptInput | None:
+        if "input" not in self._handlers:
             return words
         payload = p.Input(
             text=words.text, images=words.images, source=words.source, while_running=words.while_running
         )
-        answer: p.InputAnswer | None = await self._hooked.emit("input", payload)
+        answer: p.InputAnswer | None = await self._hooks.emit("input", payload)
         if answer is not None and answer.action == "handled":
             return None
         if answer is not None and answer.action == "refuse":
@@ -98,35 +96,35 @@ class ExtensionHooks(Hooks):
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
     async def expand(self, text: str) -> str:
-        bound = self._hooked.bound
-        expand = bound.expand if bound is not None and (text.startswith("/") or "$" in text) else None
+        bound = self._hooks.binding
+        expand = bound.expand_prompt if bound is not None and (text.startswith("/") or "$" in text) else None
         return text if expand is None else await expand(text)
 
-    async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
-        self._prompt_of_run, self._turn = None, 0
-        if self._has_other_settings:
-            self._has_other_settings = False
+    async def messages_before_prompt(self, words: PromptInput) -> Sequence[CustomMessage]:
+        self._run_system_prompt, self._turn = None, 0
+        if self._have_settings_changed:
+            self._have_settings_changed = False
             await self._extensions.follow_settings()
-        if "before_agent_start" not in self._waiting:
+        if "before_agent_start" not in self._handlers:
             return ()
-        bound = self._bound
+        bound = self._binding
         payload = p.BeforeAgentStart(
             prompt=words.text,
             images=words.images,
             system_prompt=prompt_text(bound.session.requests.sections()),
             sections=bound.prompt_sections,
         )
-        answers = await self._hooked.emit("before_agent_start", payload)
+        answers = await self._hooks.emit("before_agent_start", payload)
         if answers is None:
             return ()
-        self._prompt_of_run = answers.system_prompt
+        self._run_system_prompt = answers.system_prompt
         return answers.messages
 
     def commands(self) -> Sequence[Any]:
         from app.extensions.command_listing import extension_commands  # noqa: PLC0415  (behind the first paint)
 
-        found = extension_commands(self._hooked.loaded)
-        return found if self._hooked.bound is None else [*found, *self._hooked.bound.file_commands()]
+        found = extension_commands(self._hooks.loaded)
+        return found if self._hooks.binding is None else [*found, *self._hooks.binding.file_commands()]
 
     def shown_text(self, message: CustomMessage) -> str:
         shown = self.catalogue.render_message(message, expanded=True)
@@ -134,55 +132,55 @@ class ExtensionHooks(Hooks):
 
     # A request
 
-    def sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
-        return usual if self._prompt_of_run is None else {"preamble": self._prompt_of_run}
+    def prompt_sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
+        return usual if self._run_system_prompt is None else {"preamble": self._run_system_prompt}
 
     async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
-        if "context" not in self._waiting:
+        if "context" not in self._handlers:
             return messages
         payload = p.ContextPayload(messages=tuple(messages))
-        await self._hooked.emit("context", payload)
+        await self._hooks.emit("context", payload)
         return tuple(payload.messages)
 
     async def change_request(self, context: Context) -> Context:
         """Passes system prompt and tools as a system message in front; the system messages of the answer are
         sent."""
-        if "context_with_system" not in self._waiting:
+        if "context_with_system" not in self._handlers:
             return context
         system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
         payload = p.ContextPayload(messages=(system, *context.messages))
-        await self._hooked.emit("context_with_system", payload)
+        await self._hooks.emit("context_with_system", payload)
         return messages_as_context(payload.messages)
 
-    def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
-        if "before_provider_request" not in self._waiting:
+    def payload_editor(self, model: Model, ids: RequestIds) -> PayloadCallback | None:
+        if "before_provider_request" not in self._handlers:
             return None
 
         async def tell(payload: dict[str, Any], model: Model) -> dict[str, Any] | None:
             told = p.BeforeProviderRequest(
                 model=model, payload=payload, request_id=ids.request_id, message_ids=tuple(ids.message_ids)
             )
-            await self._hooked.emit("before_provider_request", told)
+            await self._hooks.emit("before_provider_request", told)
             return told.payload
 
         return tell
 
     async def on_headers(self, headers: dict[str, str | None]) -> None:
-        if "before_provider_headers" in self._waiting:
-            await self._hooked.emit("before_provider_headers", p.BeforeProviderHeaders(headers=headers))
+        if "before_provider_headers" in self._handlers:
+            await self._hooks.emit("before_provider_headers", p.BeforeProviderHeaders(headers=headers))
 
     async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
-        if "after_provider_response" in self._waiting:
+        if "after_provider_response" in self._handlers:
             told = p.AfterProviderResponse(
                 status=status,
                 headers=dict(headers),
                 request_id=ids.request_id,
                 message_ids=tuple(ids.message_ids),
             )
-            await self._hooked.emit("after_provider_response", told)
+            await self._hooks.emit("after_provider_response", told)
 
-    def listener_of_stream(self, model: Model) -> OnEvent | None:
-        if "provider_stream_event" not in self._waiting:
+    def stream_listener(self, model: Model) -> EventCallback | None:
+        if "provider_stream_event" not in self._handlers:
             return None
 
         async def tell(event: str, data: bytes) -> None:
@@ -193,29 +191,31 @@ class ExtensionHooks(Hooks):
                 event=event,
                 data=decode_arguments(data),
             )
-            await self._hooked.emit("provider_stream_event", told)
+            await self._hooks.emit("provider_stream_event", told)
 
         return tell
 
     # A turn
 
-    async def seal(self, message: AssistantMessage) -> AssistantMessage:
-        if "message_end" not in self._waiting:
+    async def change_finished_answer(self, message: AssistantMessage) -> AssistantMessage:
+        if "message_end" not in self._handlers:
             return message
         payload = p.MessageEnded(message=message)
-        await self._hooked.emit("message_end", payload)
+        await self._hooks.emit("message_end", payload)
         changed = payload.message
         return changed if isinstance(changed, AssistantMessage) else message
 
-    def changes_calls(self) -> bool:
-        return "tool_call" in self._waiting
+    def may_change_calls(self) -> bool:
+        return "tool_call" in self._handlers
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
     ) -> CallVerdict:
-        if self._hooked.bound is not None and (reason := self._hooked.bound.refusal(call.name, arguments)):
+        if self._hooks.binding is not None and (
+            reason := self._hooks.binding.tool_refusal(call.name, arguments)
+        ):
             return CallVerdict(is_blocked=True, reason=reason)
-        if "tool_call" not in self._waiting:
+        if "tool_call" not in self._handlers:
             return CallVerdict()
         payload = p.ToolCallPayload(
             tool_call_id=call.id,
@@ -223,7 +223,7 @@ class ExtensionHooks(Hooks):
             input=copy_arguments(arguments),
             parent_tool_call_id=parent_id,
         )
-        answer: p.ToolCallAnswer | None = await self._hooked.emit("tool_call", payload)
+        answer: p.ToolCallAnswer | None = await self._hooks.emit("tool_call", payload)
         changed = payload.input if payload.input != arguments else None
         if answer is None or not answer.block:
             return CallVerdict(arguments=changed)
@@ -232,37 +232,37 @@ class ExtensionHooks(Hooks):
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
     ) -> ToolResult:
-        if "tool_result" not in self._waiting:
+        if "tool_result" not in self._handlers:
             return result
         payload = p.ToolResultPayload(
             tool_call_id=call.id,
             tool_name=call.name,
             input=arguments,
-            content=result_content(result),
+            content=wire_content(result),
             details=result.details,
             structured_content=result.structured_content,
             is_error=result.is_error,
             parent_tool_call_id=parent_id,
         )
-        answer: p.ToolResultAnswer | None = await self._hooked.emit("tool_result", payload)
+        answer: p.ToolResultAnswer | None = await self._hooks.emit("tool_result", payload)
         return result if answer is None else changed_result(result, payload)
 
     async def after_turn(self, outcome: TurnOutcome) -> bool:
         index, self._turn = self._turn, self._turn + 1
-        if "turn_end" not in self._waiting:
+        if "turn_end" not in self._handlers:
             return False
         payload = p.TurnEnded(turn_index=index, message=outcome.message, tool_results=outcome.results)
-        return await self._boundary("turn_end", payload) is False
+        return await self._run_boundary_hook("turn_end", payload) is False
 
     async def before_settle(self, last: AssistantMessage | None) -> bool:
-        if "agent_before_settle" not in self._waiting:
+        if "agent_before_settle" not in self._handlers:
             return False
         is_error = last is not None and last.stop_reason == "error"
         payload = p.BeforeSettle(outcome="error" if is_error else "completed", message=last)
-        return await self._boundary("agent_before_settle", payload) is True
+        return await self._run_boundary_hook("agent_before_settle", payload) is True
 
     async def before_helper_settles(self, helper: HelperAnswer) -> str | None:
-        if "helper_before_settle" not in self._waiting:
+        if "helper_before_settle" not in self._handlers:
             return None
         payload = p.HelperBeforeSettle(
             kind=helper.kind,
@@ -271,13 +271,13 @@ class ExtensionHooks(Hooks):
             times_continued=helper.times_continued,
             message=helper.message,
         )
-        answer: p.HelperBoundaryAnswer | None = await self._hooked.emit("helper_before_settle", payload)
+        answer: p.HelperBoundaryAnswer | None = await self._hooks.emit("helper_before_settle", payload)
         return answer.prompt if answer is not None else None
 
-    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
-        if "diagnose" not in self._waiting:
+    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+        if "diagnose" not in self._handlers:
             return ()
-        folder = self._bound.session.cwd
+        folder = self._binding.session.cwd
         files = tuple(
             p.FileToDiagnose(
                 path=one.path,
@@ -286,26 +286,26 @@ class ExtensionHooks(Hooks):
             )
             for one in changed
         )
-        answer: p.DiagnoseAnswer | None = await self._hooked.emit("diagnose", p.Diagnose(files=files))
+        answer: p.DiagnoseAnswer | None = await self._hooks.emit("diagnose", p.Diagnose(files=files))
         if answer is None:
             return ()
         return await asyncio.to_thread(new_problems, answer.problems, changed, folder)
 
-    async def _boundary(self, name: str, payload: Any) -> bool | None:
+    async def _run_boundary_hook(self, name: str, payload: Any) -> bool | None:
         """Adds the entries that extensions return; returns True for one more turn, False to stop, None
         without a preference."""
-        answer: p.BoundaryAnswer | None = await self._hooked.emit(name, payload)
+        answer: p.BoundaryAnswer | None = await self._hooks.emit(name, payload)
         if answer is None:
             return None
         for draft in answer.entries:
-            await self._add(draft)
+            await self._append_draft(draft)
         return answer.continue_
 
-    async def _add(self, draft: p.Draft) -> None:
-        session = self._bound.session
+    async def _append_draft(self, draft: p.Draft) -> None:
+        session = self._binding.session
         match draft.type:
             case "custom":
-                await session.record.note(draft.custom_type, draft.data)
+                await session.notes.append_custom_entry(draft.custom_type, draft.data)
             case "custom_message":
                 message = CustomMessage(
                     custom_type=draft.custom_type,
@@ -315,48 +315,48 @@ class ExtensionHooks(Hooks):
                 )
                 await session.send(message, deliver_as="aside")
             case "context_edit":
-                await session.record.edit_context(draft.target_id, draft.replacement)
+                await session.notes.edit_context(draft.target_id, draft.replacement)
             case "compaction":
-                await session.compaction.record(draft.summary, draft.first_kept_entry_id)
+                await session.compaction.record_summary(draft.summary, draft.first_kept_entry_id)
 
     # Other sessions, shell commands
 
-    async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
+    async def may_leave_session(self, reason: SessionSwitchReason, target: Path | None) -> bool:
         """Asks whether the session may be left (a fork was asked about before), and announces the shutdown
         when it may."""
         if reason != "fork":
             asked = p.SessionBeforeSwitch(reason=reason, target_session_file=target)
-            answer = await self._hooked.emit("session_before_switch", asked)
+            answer = await self._hooks.emit("session_before_switch", asked)
             if answer is not None and answer.cancel:
                 return False
         told = p.SessionShutdown(reason=reason, target_session_file=target)
-        await self._hooked.emit("session_shutdown", told)
+        await self._hooks.emit("session_shutdown", told)
         return True
 
     async def may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
         asked = p.SessionBeforeFork(entry_id=entry_id, position=position)
-        answer = await self._hooked.emit("session_before_fork", asked)
+        answer = await self._hooks.emit("session_before_fork", asked)
         return answer is None or not answer.cancel
 
     async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
-        if "user_bash" not in self._waiting:
+        if "user_bash" not in self._handlers:
             return ShellOverride()
-        told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._bound.session.cwd)
-        answer: p.UserBashAnswer | None = await self._hooked.emit("user_bash", told)
+        told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._binding.session.cwd)
+        answer: p.UserBashAnswer | None = await self._hooks.emit("user_bash", told)
         if answer is None:
             return ShellOverride()
         return shell_override(answer)
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
-        if "spawn" not in self._waiting:
+        if "spawn" not in self._handlers:
             return plan
         payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
-        answer: p.SpawnAnswer | None = await self._hooked.emit("spawn", payload)
+        answer: p.SpawnAnswer | None = await self._hooks.emit("spawn", payload)
         if answer is not None and answer.block:
             raise ToolError(answer.reason or "An extension blocked this command.")
         return SpawnPlan(command=payload.command, cwd=str(payload.cwd), environment=payload.environment)
 
-    async def ended(self) -> None:
+    async def on_program_end(self) -> None:
         await self._extensions.close()
 
     # Compaction and the tree
@@ -368,7 +368,7 @@ class ExtensionHooks(Hooks):
         instructions: str | None,
         will_retry: bool,
     ) -> CompactionOverride:
-        if "session_before_compact" not in self._waiting:
+        if "session_before_compact" not in self._handlers:
             return CompactionOverride()
         payload = p.SessionBeforeCompact(
             reason=reason,
@@ -381,25 +381,25 @@ class ExtensionHooks(Hooks):
             will_retry=will_retry,
             file_ops=preparation.files,
         )
-        answer: Any = await self._hooked.emit("session_before_compact", payload)
+        answer: Any = await self._hooks.emit("session_before_compact", payload)
         if answer is None:
             return CompactionOverride()
         return compaction_override(answer, preparation)
 
-    async def before_move(self, move: NavigationRequest) -> NavigationOverride:
-        if "session_before_tree" not in self._waiting:
+    async def before_navigation(self, move: NavigationRequest) -> NavigationOverride:
+        if "session_before_tree" not in self._handlers:
             return NavigationOverride()
         payload = p.SessionBeforeTree(
             target_id=move.target_id,
             old_leaf_id=move.old_leaf_id,
             common_ancestor_id=move.common_ancestor_id,
             messages=move.messages,
-            wants_summary=move.wish.summarise,
-            custom_instructions=move.wish.instructions,
-            replace_instructions=move.wish.replaces_instructions,
-            label=move.wish.label,
+            wants_summary=move.options.summarise,
+            custom_instructions=move.options.instructions,
+            replace_instructions=move.options.replaces_instructions,
+            label=move.options.label,
         )
-        answer: Any = await self._hooked.emit("session_before_tree", payload)
+        answer: Any = await self._hooks.emit("session_before_tree", payload)
         if answer is None:
             return NavigationOverride()
         return NavigationOverride(
@@ -412,18 +412,18 @@ class ExtensionHooks(Hooks):
             label=answer.label,
         )
 
-    async def after_move(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
-        if "session_tree" not in self._waiting:
+    async def after_navigation(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
+        if "session_tree" not in self._handlers:
             return
         told = p.SessionTree(
-            new_leaf_id=self._bound.session.state.leaf_id,
+            new_leaf_id=self._binding.session.state.leaf_id,
             old_leaf_id=move.old_leaf_id,
             summary=summary.summary if summary else None,
             entry=summary,
             from_extension=summary is not None and bool(summary.from_hook),
         )
-        await self._hooked.emit("session_tree", told)
+        await self._hooks.emit("session_tree", told)
 
 
-def _name(text: str) -> str:
+def _command_name(text: str) -> str:
     return text[1:].split(" ", 1)[0].split("\n", 1)[0]

@@ -6,7 +6,7 @@ from tools.patterns import late
 API_VERSION = "1.0"
 """The first number rises when something that worked stops working, the second when something is added."""
 
-_CLAUSE = late(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
+_VERSION_CLAUSE = late(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
 
 
 class IncompatibleApiVersion(UserError):
@@ -17,7 +17,7 @@ def require_version(declared: str, version: str = API_VERSION) -> None:
     """Raises `IncompatibleApiVersion` unless `version` is in the declared range (`>=1,<2`). An empty range includes
     every version."""
     for clause in declared.split(",") if declared.strip() else []:
-        match = _CLAUSE.match(clause)
+        match = _VERSION_CLAUSE.match(clause)
         if match is None:
             raise IncompatibleApiVersion(
                 f"its API version range {declared!r} is not valid; write for example '>=1,<2'"
@@ -30,7 +30,7 @@ def require_version(declared: str, version: str = API_VERSION) -> None:
 
 def _satisfies(version: str, relation: str, wanted: str) -> bool:
     length = max(version.count("."), wanted.count(".")) + 1
-    have, want = _numbers(version, length), _numbers(wanted, length)
+    have, want = _version_numbers(version, length), _version_numbers(wanted, length)
     match relation:
         case ">=":
             return have >= want
@@ -49,6 +49,6 @@ def _satisfies(version: str, relation: str, wanted: str) -> bool:
             return have[:count] == want[:count]
 
 
-def _numbers(version: str, length: int) -> tuple[int, ...]:
+def _version_numbers(version: str, length: int) -> tuple[int, ...]:
     numbers = tuple(int(part) for part in version.split("."))
     return numbers + (0,) * (length - len(numbers))

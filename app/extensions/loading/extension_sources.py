@@ -1,4 +1,5 @@
-"""Chooses what to load from settings, flags, trust and installed packages, at a start and at every reload."""
+"""Chooses the extensions to load, by settings, flags, trust and installed packages, at a start and at every
+reload."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,9 +8,10 @@ import msgspec
 
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.extensions.packages.package_contents import PackageError
-from app.extensions.packages.package_installer import InstalledParts, resource_paths
+from app.extensions.packages.package_installer import InstalledParts, installed_parts
 from app.extensions.registrations import ExtensionSource
 from app.resources.paths import Paths
+from app.resources.plugin_folder import PluginFolder
 from app.resources.settings.settings import Settings
 
 
@@ -30,8 +32,8 @@ class ChosenExtensions(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[Path, ...] = ()
     themes: tuple[Path, ...] = ()
     """More folders, from settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
-    commands: tuple[tuple[str, Path], ...] = ()
-    """Folders of commands in packages, each with its package's name, for `find_prompts`."""
+    commands: tuple[tuple[PluginFolder, Path], ...] = ()
+    """Folders of commands in packages, each with its package, for `find_prompts`."""
     agents: tuple[Path, ...] = ()
     """Folders of helper kinds in packages."""
     problems: tuple[str, ...] = ()
@@ -49,7 +51,7 @@ def choose_sources(
     packages = InstalledParts()
     if not asked.is_safe:
         try:
-            packages = resource_paths(paths)
+            packages = installed_parts(paths)
         except PackageError as problem:
             problems.append(str(problem))
     mine = settings.resources
@@ -67,14 +69,14 @@ def choose_sources(
     )
     return ChosenExtensions(
         sources=found.sources,
-        skills=(*_places(paths, mine.skills), *packages.skills),
-        prompts=(*_places(paths, mine.prompts), *packages.prompts),
-        themes=(*_places(paths, mine.themes), *packages.themes),
+        skills=(*_resolved_paths(paths, mine.skills), *packages.skills),
+        prompts=(*_resolved_paths(paths, mine.prompts), *packages.prompts),
+        themes=(*_resolved_paths(paths, mine.themes), *packages.themes),
         commands=packages.commands,
         agents=packages.agents,
         problems=(*problems, *found.problems),
     )
 
 
-def _places(paths: Paths, words: Iterable[str]) -> tuple[Path, ...]:
+def _resolved_paths(paths: Paths, words: Iterable[str]) -> tuple[Path, ...]:
     return tuple(paths.home / word[2:] if word.startswith("~/") else paths.cwd / word for word in words)

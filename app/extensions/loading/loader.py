@@ -1,6 +1,6 @@
 """Finds extensions: bayou's own, the user's, the trusted project's, those of settings, flags and packages.
 
-Finding runs no extension code. It gives a list of `Source`s that `runner.Extensions.load` takes.
+Finding runs no extension code. It gives a list of `ExtensionSource`s that `Extensions.load` takes.
 """
 
 import json
@@ -15,7 +15,7 @@ import msgspec
 
 from app.extensions.registrations import Extension, ExtensionSource
 from app.resources.paths import Paths
-from tools.files.presence import is_dir, is_file
+from tools.files.existence import is_dir, is_file
 
 ExtensionOrigin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
 ENTRY_POINT_GROUP = "bayou.extensions"
@@ -62,7 +62,11 @@ def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
     if choice.is_safe:
         return FoundExtensions()
     problems: list[str] = []
-    sources = _named(paths, choice.named, problems) if choice.only_named else _all(paths, choice, problems)
+    sources = (
+        _named_sources(paths, choice.named, problems)
+        if choice.only_named
+        else _all_sources(paths, choice, problems)
+    )
     off = {word[1:] for word in choice.settings if word.startswith("-")} - {HOOKS_EXTENSION}
     seen: set[str] = set()
     kept: list[ExtensionSource] = []
@@ -79,25 +83,25 @@ def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
     return FoundExtensions(sources=tuple(kept), problems=tuple(problems))
 
 
-def _all(paths: Paths, choice: ExtensionChoice, problems: list[str]) -> list[ExtensionSource]:
+def _all_sources(paths: Paths, choice: ExtensionChoice, problems: list[str]) -> list[ExtensionSource]:
     sources = [builtin_source(name) for name in BUILTIN_EXTENSIONS]
     sources += extensions_in_folder(paths.agent_dir / "extensions", "user")
     if choice.is_trusted:
         sources += extensions_in_folder(paths.project_dir / "extensions", "project")
     for word in choice.settings:
         if not word.startswith("-"):
-            sources += _from_word(paths, word.removeprefix("+"), "settings", problems)
+            sources += _sources_from_argument(paths, word.removeprefix("+"), "settings", problems)
     for path in choice.packages:
-        sources += _at(path, "package") or extensions_in_folder(path, "package")
+        sources += _sources_at(path, "package") or extensions_in_folder(path, "package")
     sources += entry_point_sources(problems, choice.sites)
-    return sources + _named(paths, choice.named, problems)
+    return sources + _named_sources(paths, choice.named, problems)
 
 
-def _named(paths: Paths, words: Iterable[str], problems: list[str]) -> list[ExtensionSource]:
-    return [source for word in words for source in _from_word(paths, word, "flag", problems)]
+def _named_sources(paths: Paths, words: Iterable[str], problems: list[str]) -> list[ExtensionSource]:
+    return [source for word in words for source in _sources_from_argument(paths, word, "flag", problems)]
 
 
-def _from_word(
+def _sources_from_argument(
     paths: Paths, word: str, origin: ExtensionOrigin, problems: list[str]
 ) -> list[ExtensionSource]:
     if word in BUILTIN_EXTENSIONS:
@@ -106,7 +110,7 @@ def _from_word(
         problems.append(f"There is no {word}. There are: {', '.join(BUILTIN_EXTENSIONS)}.")
         return []
     path = paths.home / word[2:] if word.startswith("~/") else paths.cwd / word
-    found = _at(path, origin) or extensions_in_folder(path, origin)
+    found = _sources_at(path, origin) or extensions_in_folder(path, origin)
     if not found:
         problems.append(f"{path}: there is no extension; a .py file or a folder with __init__.py is needed")
     return found
@@ -120,28 +124,31 @@ def extensions_in_folder(folder: Path, origin: ExtensionOrigin) -> list[Extensio
     except OSError:
         return []
     return [
-        source for path in entries if not path.name.startswith((".", "_")) for source in _at(path, origin)
+        source
+        for path in entries
+        if not path.name.startswith((".", "_"))
+        for source in _sources_at(path, origin)
     ]
 
 
-def _at(path: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
+def _sources_at(path: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
     """Finds the extension or extensions at a path; returns none for any other file or folder."""
     if is_file(path):
         return [_file_source(path, path.stem, origin)] if path.suffix == ".py" else []
     manifest = path / MANIFEST_NAME
     if is_file(manifest):
-        return _from_manifest(path, manifest, origin)
+        return _sources_from_manifest(path, manifest, origin)
     init = path / "__init__.py"
     return [_file_source(init, path.name, origin)] if is_file(init) else []
 
 
-def _from_manifest(folder: Path, manifest: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
+def _sources_from_manifest(folder: Path, manifest: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
     try:
         data = json.loads(manifest.read_text(encoding="utf-8"))
         names = data.get("extensions", ["__init__.py"])
         assert isinstance(names, list) and all(isinstance(name, str) for name in names)
     except (OSError, ValueError, AttributeError, AssertionError):
-        return [_broken(manifest, folder.name, origin, 'it must hold {"extensions": ["FILE.py", …]}')]
+        return [_broken_source(manifest, folder.name, origin, 'it must hold {"extensions": ["FILE.py", …]}')]
     found: list[ExtensionSource] = []
     for name in names:
         file = folder / name
@@ -149,7 +156,9 @@ def _from_manifest(folder: Path, manifest: Path, origin: ExtensionOrigin) -> lis
             file = file / "__init__.py"
         title = folder.name if len(names) == 1 else f"{folder.name}/{Path(name).stem}"
         if not is_file(file) or not file.resolve().is_relative_to(folder.resolve()):
-            found.append(_broken(manifest, title, origin, f"it names {name}, which is not in its folder"))
+            found.append(
+                _broken_source(manifest, title, origin, f"it names {name}, which is not in its folder")
+            )
         else:
             found.append(_file_source(file, title, origin, str(data.get("api", ""))))
     return found
@@ -167,7 +176,7 @@ def _file_source(file: Path, name: str, origin: ExtensionOrigin, api: str = "") 
     return ExtensionSource(name=name, path=str(shown), origin=origin, load=load)
 
 
-def _broken(file: Path, name: str, origin: ExtensionOrigin, reason: str) -> ExtensionSource:
+def _broken_source(file: Path, name: str, origin: ExtensionOrigin, reason: str) -> ExtensionSource:
     def load(extension: Extension) -> Any:
         from app.extensions.loading.module_import import ExtensionLoadError  # noqa: PLC0415  (behind the first paint)
 
@@ -188,7 +197,7 @@ def builtin_source(name: str) -> ExtensionSource:
 def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list[ExtensionSource]:
     """Finds extensions that Python distributions offer in the group `bayou.extensions`, including those in
     bayou's own folder."""
-    if not sites and not _is_offered(sys.path):
+    if not sites and not _has_entry_points(sys.path):
         return []
     # Most users have none, and the module for reading them takes a large part of a start.
     from importlib.metadata import distributions, entry_points  # noqa: PLC0415
@@ -207,13 +216,13 @@ def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list
             name=point.name,
             path=f"{point.value} ({ENTRY_POINT_GROUP})",
             origin="entry-point",
-            load=lambda extension, point=point, site=site: _from_site(point, site),
+            load=lambda extension, point=point, site=site: _load_from_site(point, site),
         )
         for point, site in found
     ]
 
 
-def _is_offered(folders: Iterable[str]) -> bool:
+def _has_entry_points(folders: Iterable[str]) -> bool:
     """Whether any installed distribution names the group. A cheap check that spares most starts the full
     search."""
     wanted = f"[{ENTRY_POINT_GROUP}]".encode()
@@ -232,7 +241,7 @@ def _is_offered(folders: Iterable[str]) -> bool:
     return False
 
 
-def _from_site(point: Any, site: str) -> Any:
+def _load_from_site(point: Any, site: str) -> Any:
     """Loads an entry point of a package. The package's folder is last on the path, so that it cannot shadow
     bayou's modules."""
     if site and site not in sys.path:

@@ -19,10 +19,10 @@ from app.extensions.registrations import Extension
 from app.values.user_errors import UserError
 from tools.patterns import late
 
-_PREFIX = "bayou_extension_"
-FORMER_NAME = "app.extensions.public"
+_MODULE_PREFIX = "bayou_extension_"
+FORMER_API_MODULE = "app.extensions.public"
 """What extensions imported before there was a package `bayou`; it goes on working."""
-_DECLARED = late(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
+_DECLARED_API_RANGE = late(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
 
 
 class ExtensionLoadError(UserError):
@@ -52,7 +52,7 @@ class _ExtensionFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(_PREFIX) or path is None:
+        if not fullname.startswith(_MODULE_PREFIX) or path is None:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         loader = getattr(sys.modules.get(fullname.partition(".")[0]), "__loader__", None)
@@ -62,42 +62,42 @@ class _ExtensionFinder(MetaPathFinder):
         return spec
 
 
-_finder = _ExtensionFinder()
+_extension_finder = _ExtensionFinder()
 
 
 def load_function(file: Path, extension: Extension) -> Any:
     """Imports the file and returns its `extension` function. Raises `ExtensionLoadError`, or any exception of the
     code."""
-    require_version(declared_range(file))
-    extension.uses_former_name = _uses_former_name(file)
-    module = _import(file, extension)
+    require_version(declared_api_range(file))
+    extension.uses_former_name = _imports_former_module(file)
+    module = _import_module(file, extension)
     function = getattr(module, "extension", None)
     if not callable(function):
         raise ExtensionLoadError("it defines no function extension(api)")
     return function
 
 
-def declared_range(file: Path) -> str:
+def declared_api_range(file: Path) -> str:
     """`BAYOU_API = ">=1,<2"` of the file, read without running it."""
     try:
-        match = _DECLARED.search(file.read_text(encoding="utf-8", errors="replace"))
+        match = _DECLARED_API_RANGE.search(file.read_text(encoding="utf-8", errors="replace"))
     except OSError as problem:
         raise ExtensionLoadError(f"it cannot be read: {problem.strerror}") from None
     return match[1] if match else ""
 
 
-def _uses_former_name(file: Path) -> bool:
+def _imports_former_module(file: Path) -> bool:
     try:
-        return FORMER_NAME in file.read_text(encoding="utf-8", errors="replace")
+        return FORMER_API_MODULE in file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
 
 
-def _import(file: Path, extension: Extension) -> ModuleType:
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+def _import_module(file: Path, extension: Extension) -> ModuleType:
+    if _extension_finder not in sys.meta_path:
+        sys.meta_path.insert(0, _extension_finder)
     slug = re.sub(r"\W", "_", extension.name)
-    name = f"{_PREFIX}{extension.epoch}_{slug}"
+    name = f"{_MODULE_PREFIX}{extension.epoch}_{slug}"
     folder = [str(file.parent)] if file.name == "__init__.py" else None
     loader = _FreshLoader(name, str(file), extension.may_read)
     spec = importlib.util.spec_from_file_location(

@@ -15,24 +15,25 @@ from app.extensions.packages.package_contents import PackageError
 PipReport = Callable[[Sequence[str]], str]
 """Returns pip's report of the distributions that it would install for some requirements, without their
 dependencies."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MAX_ROUNDS = 30
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MAX_RESOLVE_ROUNDS = 30
 
 
 def require_index_names(source: str, first: str, tell: PipReport) -> None:
     """Raises `PackageError` when the distribution or a dependency would be fetched from an address."""
-    waiting, seen = [first], {_plain(first)}
-    for _ in range(_MAX_ROUNDS):
+    waiting, seen = [first], {_requirement_name(first)}
+    for _ in range(_MAX_RESOLVE_ROUNDS):
         if not waiting:
             return
-        found = [needed for item in _items(tell(waiting)) for needed in _needed(source, item)]
-        waiting = [needed for needed in dict.fromkeys(found) if _plain(needed) not in seen]
-        seen.update(map(_plain, waiting))
+        found = [needed for item in _report_items(tell(waiting)) for needed in _dependencies(source, item)]
+        waiting = [needed for needed in dict.fromkeys(found) if _requirement_name(needed) not in seen]
+        seen.update(map(_requirement_name, waiting))
     raise PackageError(f"{source} has more dependencies than bayou checks")
 
 
 def require_index_names_of_installed(source: str, place: Path) -> None:
-    """Checks the installed distributions in the same way: pip may have chosen other versions in the end."""
+    """Checks that the dependencies of installed distributions are names of the index, because pip may have chosen
+    other versions in the end. Raises `PackageError`."""
     for file in place.glob("*.dist-info/direct_url.json"):
         raise PackageError(
             f"{source} would install {file.parent.name.partition('-')[0]} from an address instead of "
@@ -40,21 +41,21 @@ def require_index_names_of_installed(source: str, place: Path) -> None:
         )
 
 
-def _items(report: str) -> list[dict[str, Any]]:
+def _report_items(report: str) -> list[dict[str, Any]]:
     try:
         return [item["metadata"] for item in json.loads(report)["install"]]
     except (ValueError, KeyError, TypeError):
         raise PackageError("pip did not report what it would install; update pip and try again") from None
 
 
-def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
+def _dependencies(source: str, metadata: dict[str, Any]) -> list[str]:
     """Returns the dependencies of a distribution, without those of extras."""
     needed: list[str] = []
     for requirement in metadata.get("requires_dist") or ():
         wanted, _, condition = str(requirement).partition(";")
         if re.search(r"\bextra\b", condition):
             continue
-        if "@" in wanted or not _NAME.match(wanted):
+        if "@" in wanted or not _NAME_PATTERN.match(wanted):
             raise PackageError(
                 f"{source}: {metadata.get('name')} depends on {wanted.strip()}, which is not a name on "
                 "the package index. Nothing was downloaded."
@@ -63,6 +64,6 @@ def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
     return needed
 
 
-def _plain(requirement: str) -> str:
-    match = _NAME.match(requirement)
+def _requirement_name(requirement: str) -> str:
+    match = _NAME_PATTERN.match(requirement)
     return re.sub(r"[-_.]+", "-", match[0]).lower() if match else requirement

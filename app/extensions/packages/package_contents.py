@@ -8,7 +8,7 @@ import msgspec
 
 from app.extensions.loading.loader import ENTRY_POINT_GROUP, MANIFEST_NAME
 from app.values.user_errors import UserError
-from tools.files.presence import exists, is_dir, is_file
+from tools.files.existence import exists, is_dir, is_file
 from tools.text import one_line
 
 
@@ -34,6 +34,12 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
     """Folders or files of commands in Claude Code's form."""
     agents: tuple[str, ...] = ()
     """Folders or files of helper kinds."""
+    hooks: tuple[str, ...] = ()
+    """Files with hooks in Claude Code's form."""
+    servers: tuple[str, ...] = ()
+    """Files with MCP servers."""
+    runs: tuple[str, ...] = ()
+    """The hooks and servers in words, for the user who is asked for approval."""
     unused: tuple[str, ...] = ()
     """What else it has, which bayou does not use."""
     entry_points: tuple[EntryPoint, ...] = ()
@@ -42,12 +48,13 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_empty(self) -> bool:
         parts = (self.extensions, self.skills, self.prompts, self.themes, self.commands, self.agents)
-        return not any((*parts, self.entry_points))
+        return not any((*parts, self.entry_points, self.hooks, self.servers))
 
-    def lines(self) -> tuple[str, ...]:
+    def describe_lines(self) -> tuple[str, ...]:
         """Describes the contents for the user who is asked for approval."""
         runs = [f"runs Python code: {name}" for name in self.extensions]
         runs += [f"runs Python code: {point.name} ({point.value})" for point in self.entry_points]
+        runs += self.runs
         more = [
             f"{kind}: {name}"
             for kind, names in (
@@ -67,14 +74,14 @@ def inspect_folder(folder: Path) -> PackageContents:
     """Returns the parts that the folder declares in `bayou.json`, or has in the usual places. Raises
     `PackageError`."""
     if is_file(folder / MANIFEST_NAME):
-        return _declared(folder)
+        return _declared_contents(folder)
     extensions = ["."] if is_file(folder / "__init__.py") else []
-    extensions += [_relative(folder, path) for path in _python(folder / "extensions")]
+    extensions += [_relative_path(folder, path) for path in _extension_files(folder / "extensions")]
     if not extensions:
         extensions = [path.name for path in sorted(folder.glob("*.py")) if _defines_extension(path)]
     return PackageContents(
         extensions=tuple(extensions),
-        skills=tuple(_relative(folder, path.parent) for path in _skills(folder)),
+        skills=tuple(_relative_path(folder, path.parent) for path in _skill_folders(folder)),
         prompts=("prompts",) if any((folder / "prompts").glob("*.md")) else (),
         themes=("themes",) if is_dir(folder / "themes") else (),
     )
@@ -93,7 +100,7 @@ def inspect_site_folder(site: Path) -> PackageContents:
     return PackageContents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
 
 
-def manifest_of(folder: Path) -> dict[str, Any]:
+def manifest_or_empty(folder: Path) -> dict[str, Any]:
     try:
         data = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -102,7 +109,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path, name: str) -> dict[str, Any]:
-    """Raises `PackageError` for a file that cannot be read."""
+    """Returns the manifest of a package. Raises `PackageError` for a file that cannot be read."""
     try:
         data = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
@@ -112,7 +119,7 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
     return data
 
 
-def _declared(folder: Path) -> PackageContents:
+def _declared_contents(folder: Path) -> PackageContents:
     data = read_manifest(folder, MANIFEST_NAME)
     fields: dict[str, tuple[str, ...]] = {}
     for kind in ("extensions", "skills", "prompts", "themes"):
@@ -127,7 +134,7 @@ def _declared(folder: Path) -> PackageContents:
     return PackageContents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
 
 
-def _python(folder: Path) -> list[Path]:
+def _extension_files(folder: Path) -> list[Path]:
     if not is_dir(folder):
         return []
     return [
@@ -141,11 +148,11 @@ def _defines_extension(path: Path) -> bool:
     return "def extension(" in path.read_text(encoding="utf-8", errors="replace")
 
 
-def _skills(folder: Path) -> list[Path]:
+def _skill_folders(folder: Path) -> list[Path]:
     if is_file(folder / "SKILL.md"):
         return [folder / "SKILL.md"]
     return sorted((folder / "skills").rglob("SKILL.md"))
 
 
-def _relative(folder: Path, path: Path) -> str:
+def _relative_path(folder: Path, path: Path) -> str:
     return path.relative_to(folder).as_posix() or "."

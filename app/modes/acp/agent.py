@@ -1,4 +1,4 @@
-"""The methods that a client calls, in one table, and the sessions that it has open."""
+"""Handles the methods that an ACP client calls, in one table, and holds the sessions that the client has open."""
 
 import asyncio
 import os
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.assembly.options import Options
-from app.modes.acp.blocks import words_of
-from app.modes.acp.client import Abilities, Client, answer_to_initialize
-from app.modes.acp.connection import Call, RequestId
-from app.modes.acp.faults import (
+from app.modes.acp.blocks import prompt_content
+from app.modes.acp.client import Client, ClientCapabilities, initialize_result
+from app.modes.acp.connection import ClientCall, RequestId
+from app.modes.acp.request_errors import (
     CANCELLED,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     RequestError,
-    failed,
-    fault,
-    invalid,
+    internal_error,
+    invalid_params_error,
+    request_error,
 )
 from app.modes.acp.requests import (
     Authenticate,
@@ -37,22 +37,23 @@ from app.modes.acp.requests import (
     SetOption,
     value_at,
 )
-from app.modes.acp.responses import Done, OpenedSession, PresentOptions, PromptEnd, SessionPage
+from app.modes.acp.responses import EmptyResult, OpenedSession, OptionsResult, PromptEnd, SessionPage
 from app.printing import print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionLocked
 from app.values.user_errors import UserError
+from app.values.wire import convert
 
 if TYPE_CHECKING:
-    from app.modes.acp.living import LivingSession
+    from app.modes.acp.acp_session import AcpSession
 
-Handler = Callable[[Any], Awaitable[Any]]
-_BEFORE_INITIALIZE = ("initialize", "$/cancel_request")
+MethodHandler = Callable[[Any], Awaitable[Any]]
+_METHODS_BEFORE_INITIALIZE = ("initialize", "$/cancel_request")
 
 
 class _RunningCall(msgspec.Struct, frozen=True):
     task: "asyncio.Task[Any] | None"
-    prompted: str
+    prompted_session_id: str
     """The session that a prompt is for; empty for any other call."""
 
 
@@ -64,47 +65,49 @@ class Agent:
         self._paths = paths
         self._client = client
         self._is_initialised = False
-        self._open: dict[str, LivingSession] = {}
+        self._open: dict[str, AcpSession] = {}
         self._opening = asyncio.Lock()
         self._running: dict[RequestId, _RunningCall] = {}
-        self._methods: Mapping[str, tuple[type[msgspec.Struct], Handler]] = {
+        self._methods: Mapping[str, tuple[type[msgspec.Struct], MethodHandler]] = {
             "initialize": (Initialize, self._initialize),
             "authenticate": (Authenticate, self._authenticate),
-            "session/new": (NewSession, self._new),
-            "session/load": (OpenSession, self._load),
-            "session/resume": (OpenSession, self._resume),
-            "session/fork": (OpenSession, self._fork),
-            "session/list": (ListSessions, self._list),
-            "session/close": (NamedSession, self._close),
-            "session/delete": (NamedSession, self._delete),
+            "session/new": (NewSession, self._new_session),
+            "session/load": (OpenSession, self._load_session),
+            "session/resume": (OpenSession, self._resume_session),
+            "session/fork": (OpenSession, self._fork_session),
+            "session/list": (ListSessions, self._list_sessions),
+            "session/close": (NamedSession, self._close_session),
+            "session/delete": (NamedSession, self._delete_session),
             "session/set_mode": (SetMode, self._set_mode),
             "session/set_config_option": (SetOption, self._set_option),
-            "session/prompt": (Prompt, self._prompt),
-            "session/cancel": (NamedSession, self._cancel),
+            "session/prompt": (Prompt, self._run_prompt),
+            "session/cancel": (NamedSession, self._cancel_prompt),
             "$/cancel_request": (CancelRequest, self._cancel_request),
         }
 
-    async def carry_out(self, call: Call) -> Any:
+    async def handle_call(self, call: ClientCall) -> Any:
         """Returns the result of a call. Raises only `RequestError`."""
         try:
-            return await self._carry_out(call)
+            return await self._run_method(call)
         except RequestError as problem:
             if call.is_notification:
                 print_problem(f"{call.method}: {problem}")
                 return None
             raise
 
-    async def _carry_out(self, call: Call) -> Any:
+    async def _run_method(self, call: ClientCall) -> Any:
         known = self._methods.get(call.method)
         if known is None:
-            raise fault(METHOD_NOT_FOUND, f"bayou has no method {call.method}")
-        if not self._is_initialised and call.method not in _BEFORE_INITIALIZE:
-            raise fault(INVALID_REQUEST, f"{call.method} came before initialize")
+            raise request_error(METHOD_NOT_FOUND, f"bayou has no method {call.method}")
+        if not self._is_initialised and call.method not in _METHODS_BEFORE_INITIALIZE:
+            raise request_error(INVALID_REQUEST, f"{call.method} was called before initialize")
         kind, handler = known
         try:
-            request = msgspec.convert(call.parameters if call.parameters is not None else {}, kind)
+            request = convert(call.parameters if call.parameters is not None else {}, kind)
         except msgspec.ValidationError as problem:
-            raise fault(INVALID_PARAMS, f"Invalid parameters of {call.method}", str(problem)) from None
+            raise request_error(
+                INVALID_PARAMS, f"Invalid parameters of {call.method}", str(problem)
+            ) from None
         prompted = request.session_id if isinstance(request, Prompt) else ""
         running = _RunningCall(asyncio.current_task(), prompted)
         if not call.is_notification:
@@ -113,16 +116,16 @@ class Agent:
             return await handler(request)
         except SessionLocked as problem:
             remedy = "Close it there first, or continue with a copy: session/fork."
-            raise failed(f"The session is open elsewhere: {problem.what}", remedy) from None
+            raise internal_error(f"The session is open elsewhere: {problem.what}", remedy) from None
         except UserError as problem:
-            raise failed(str(problem)) from None
+            raise internal_error(str(problem)) from None
         except asyncio.CancelledError:
-            raise fault(CANCELLED, "The request was cancelled") from None
+            raise request_error(CANCELLED, "The request was cancelled") from None
         except RequestError:
             raise
         except Exception as problem:  # noqa: BLE001  (a fault in one request must not end the connection)
             print_problem(f"{call.method}: {type(problem).__name__}: {problem}")
-            raise failed(f"{type(problem).__name__}: {problem}") from None
+            raise internal_error(f"{type(problem).__name__}: {problem}") from None
         finally:
             if self._running.get(call.id) is running:
                 del self._running[call.id]
@@ -131,93 +134,95 @@ class Agent:
 
     async def _initialize(self, request: Initialize) -> Any:
         if self._is_initialised:
-            raise fault(INVALID_REQUEST, "initialize came twice")
+            raise request_error(INVALID_REQUEST, "initialize was called twice")
         self._is_initialised = True
-        self._client.abilities = Abilities.declared(request.client_capabilities)
-        return answer_to_initialize(self._client.abilities)
+        self._client.abilities = ClientCapabilities.from_capabilities(request.client_capabilities)
+        return initialize_result(self._client.abilities)
 
-    async def _authenticate(self, request: Authenticate) -> Done:
+    async def _authenticate(self, request: Authenticate) -> EmptyResult:
         """Does nothing: keys are in the environment, or were stored by `bayou auth login`."""
-        return Done()
+        return EmptyResult()
 
     # Sessions
 
-    async def _new(self, request: NewSession) -> OpenedSession:
-        living = await self._begin(request, self._options)
-        living.introduce()
-        return _opened(living, session_id=living.id)
+    async def _new_session(self, request: NewSession) -> OpenedSession:
+        living = await self._begin_session(request, self._options)
+        living.send_first_updates()
+        return _opened_session(living, session_id=living.id)
 
-    async def _load(self, request: OpenSession) -> OpenedSession:
-        living = await self._reopen(request)
-        living.replay()
-        living.introduce()
-        return _opened(living)
+    async def _load_session(self, request: OpenSession) -> OpenedSession:
+        living = await self._reopen_session(request)
+        living.show_conversation()
+        living.send_first_updates()
+        return _opened_session(living)
 
-    async def _resume(self, request: OpenSession) -> OpenedSession:
-        living = await self._reopen(request)
-        living.introduce()
-        return _opened(living)
+    async def _resume_session(self, request: OpenSession) -> OpenedSession:
+        living = await self._reopen_session(request)
+        living.send_first_updates()
+        return _opened_session(living)
 
-    async def _fork(self, request: OpenSession) -> OpenedSession:
-        from app.modes.acp.listing import file_of  # noqa: PLC0415  (with the sessions' files)
+    async def _fork_session(self, request: OpenSession) -> OpenedSession:
+        from app.modes.acp.session_listing import session_file  # noqa: PLC0415  (with the sessions' files)
 
-        file = await asyncio.to_thread(file_of, self._options, self._paths, request.session_id)
+        file = await asyncio.to_thread(session_file, self._options, self._paths, request.session_id)
         options = msgspec.structs.replace(self._options, fork=str(file))
-        living = await self._begin(request, options)
-        living.introduce()
-        return _opened(living, session_id=living.id)
+        living = await self._begin_session(request, options)
+        living.send_first_updates()
+        return _opened_session(living, session_id=living.id)
 
-    async def _list(self, request: ListSessions) -> SessionPage:
-        from app.modes.acp.listing import listed  # noqa: PLC0415  (with its database, when it is asked for)
+    async def _list_sessions(self, request: ListSessions) -> SessionPage:
+        from app.modes.acp.session_listing import session_page  # noqa: PLC0415  (with its database, when it is asked for)
 
-        return await listed(self._options, self._paths, request)
+        return await session_page(self._options, self._paths, request)
 
-    async def _close(self, request: NamedSession) -> Done:
-        living = self._living(request.session_id)
+    async def _close_session(self, request: NamedSession) -> EmptyResult:
+        living = self._find_session(request.session_id)
         del self._open[living.id]
         await living.close()
-        return Done()
+        return EmptyResult()
 
-    async def _delete(self, request: NamedSession) -> Done:
-        from app.modes.acp.listing import delete  # noqa: PLC0415  (with the sessions' files)
+    async def _delete_session(self, request: NamedSession) -> EmptyResult:
+        from app.modes.acp.session_listing import delete_client_session  # noqa: PLC0415  (with the sessions' files)
 
         living = self._open.pop(request.session_id, None)
         if living is not None:
             await living.close()
-        await delete(self._options, self._paths, request.session_id)
-        return Done()
+        await delete_client_session(self._options, self._paths, request.session_id)
+        return EmptyResult()
 
-    async def _reopen(self, request: OpenSession) -> "LivingSession":
+    async def _reopen_session(self, request: OpenSession) -> "AcpSession":
         """Returns the session if it is open, or opens it."""
-        from app.modes.acp.listing import file_in, require_folder  # noqa: PLC0415  (with the sessions' files)
+        from app.modes.acp.session_listing import require_folder, session_file_in_folder  # noqa: PLC0415  (with the sessions' files)
 
-        folder = _folder(request.cwd)
+        folder = _check_folder(request.cwd)
         living = self._open.get(request.session_id)
         if living is not None:
             require_folder(living.id, str(living.cwd), folder)
-            living.bring(_entries_of(request))
+            living.add_servers(_server_entries(request))
             living.add_folders(request.additional_directories or ())
             return living
-        file = await asyncio.to_thread(file_in, self._options, self._paths, request.session_id, folder)
+        file = await asyncio.to_thread(
+            session_file_in_folder, self._options, self._paths, request.session_id, folder
+        )
         options = msgspec.structs.replace(self._options, session=str(file))
-        return await self._begin(request, options)
+        return await self._begin_session(request, options)
 
-    async def _begin(self, request: NewSession | OpenSession, options: Options) -> "LivingSession":
-        from app.modes.acp.living import LivingSession  # noqa: PLC0415  (the engine, with the first session)
+    async def _begin_session(self, request: NewSession | OpenSession, options: Options) -> "AcpSession":
+        from app.modes.acp.acp_session import AcpSession  # noqa: PLC0415  (the engine, with the first session)
 
-        folder = _folder(request.cwd)
+        folder = _check_folder(request.cwd)
         async with self._opening:
-            added = tuple(str(_folder(one)) for one in request.additional_directories or ())
+            added = tuple(str(_check_folder(one)) for one in request.additional_directories or ())
             options = msgspec.structs.replace(options, cwd=str(folder), add_dir=(*options.add_dir, *added))
             paths = Paths.from_env(os.environ, folder)
-            living = await LivingSession.begin(options, paths, self._client, _entries_of(request))
+            living = await AcpSession.open_session(options, paths, self._client, _server_entries(request))
             self._open[living.id] = living
         return living
 
-    def _living(self, session_id: str) -> "LivingSession":
+    def _find_session(self, session_id: str) -> "AcpSession":
         living = self._open.get(session_id)
         if living is None:
-            raise fault(
+            raise request_error(
                 RESOURCE_NOT_FOUND,
                 f"the session {session_id} is not open",
                 "Open it with session/load or session/resume.",
@@ -226,22 +231,22 @@ class Agent:
 
     # One session
 
-    async def _set_mode(self, request: SetMode) -> Done:
-        self._living(request.session_id).set_mode(request.mode_id)
-        return Done()
+    async def _set_mode(self, request: SetMode) -> EmptyResult:
+        self._find_session(request.session_id).set_mode(request.mode_id)
+        return EmptyResult()
 
-    async def _set_option(self, request: SetOption) -> PresentOptions:
-        living = self._living(request.session_id)
+    async def _set_option(self, request: SetOption) -> OptionsResult:
+        living = self._find_session(request.session_id)
         await living.set_option(request.config_id, request.value)
-        return PresentOptions(config_options=living.options())
+        return OptionsResult(config_options=living.options())
 
-    async def _prompt(self, request: Prompt) -> PromptEnd:
-        living = self._living(request.session_id)
-        await self._client.connection.room()
+    async def _run_prompt(self, request: Prompt) -> PromptEnd:
+        living = self._find_session(request.session_id)
+        await self._client.connection.wait_for_space()
         delivery = value_at(request.meta, "bayou", "delivery")
-        return await living.prompt(words_of(request.prompt), delivery)
+        return await living.run_prompt(prompt_content(request.prompt), delivery)
 
-    async def _cancel(self, request: NamedSession) -> None:
+    async def _cancel_prompt(self, request: NamedSession) -> None:
         living = self._open.get(request.session_id)
         if living is not None:
             await living.cancel()
@@ -250,13 +255,13 @@ class Agent:
         running = self._running.get(request.request_id)
         if running is None:
             return
-        living = self._open.get(running.prompted)
+        living = self._open.get(running.prompted_session_id)
         if living is not None:
             await living.cancel()
         elif running.task is not None:
             running.task.cancel()
 
-    async def end(self) -> None:
+    async def end_sessions(self) -> None:
         """Ends all sessions at once; each open prompt is answered."""
         sessions, self._open = list(self._open.values()), {}
         await asyncio.gather(*(living.close() for living in sessions))
@@ -265,38 +270,40 @@ class Agent:
             await asyncio.wait(running, timeout=0.5)
 
 
-def _opened(living: "LivingSession", session_id: str | None = None) -> OpenedSession:
+def _opened_session(living: "AcpSession", session_id: str | None = None) -> OpenedSession:
     return OpenedSession(session_id=session_id, modes=living.modes(), config_options=living.options())
 
 
-def _entries_of(request: NewSession | OpenSession) -> dict[str, dict[str, Any]]:
+def _server_entries(request: NewSession | OpenSession) -> dict[str, dict[str, Any]]:
     """Returns the client's MCP servers by name, as entries of a configuration file. Raises a `RequestError` for a
     kind that bayou does not offer."""
-    return {server.name: _entry_of(server) for server in request.mcp_servers or ()}
+    return {server.name: _server_entry(server) for server in request.mcp_servers or ()}
 
 
-def _entry_of(server: ProvidedServer) -> dict[str, Any]:
+def _server_entry(server: ProvidedServer) -> dict[str, Any]:
     if server.type == "acp":
-        raise invalid(f"the MCP server {server.name} is to be reached over ACP, which bayou does not do")
+        raise invalid_params_error(
+            f"the MCP server {server.name} uses the transport acp, which bayou does not support"
+        )
     if server.type == "stdio":
         if not server.command:
-            raise invalid(f"the MCP server {server.name} has no command")
+            raise invalid_params_error(f"the MCP server {server.name} has no command")
         env = {one.name: one.value for one in server.env}
         return {"command": server.command, "args": list(server.args), "env": env}
     if not server.url:
-        raise invalid(f"the MCP server {server.name} has no url")
+        raise invalid_params_error(f"the MCP server {server.name} has no url")
     headers = {one.name: one.value for one in server.headers}
     return {"type": server.type, "url": server.url, "headers": headers}
 
 
-def _folder(cwd: str) -> Path:
+def _check_folder(cwd: str) -> Path:
     folder = Path(cwd)
     if not folder.is_absolute():
-        raise invalid(f"cwd is not an absolute path: {cwd}")
+        raise invalid_params_error(f"cwd is not an absolute path: {cwd}")
     try:
         is_folder = folder.is_dir()
     except ValueError:
         is_folder = False
     if not is_folder:
-        raise invalid(f"cwd is no folder: {cwd}")
+        raise invalid_params_error(f"cwd is not a folder: {cwd}")
     return folder

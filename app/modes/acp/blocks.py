@@ -7,20 +7,20 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from app.modes.acp.faults import invalid
+from app.modes.acp.request_errors import invalid_params_error
 from app.modes.acp.requests import AudioBlock, ImageBlock, LinkBlock, PromptBlock, Resource, TextBlock
-from app.modes.acp.update_values import Block, ShownImage, ShownText
+from app.modes.acp.update_values import Block, ImageContent, TextContent
 from app.values.content import Image, Text, UserContent
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt as text and images."""
+class PromptContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of an ACP client's prompt: its text and its images."""
 
     text: str
     images: tuple[Image, ...] = ()
 
 
-def words_of(blocks: Sequence[PromptBlock]) -> Words:
+def prompt_content(blocks: Sequence[PromptBlock]) -> PromptContent:
     """Returns the text and images of a prompt. Raises a `RequestError` for content that cannot be sent."""
     pieces: list[str] = []
     images: list[Image] = []
@@ -28,45 +28,45 @@ def words_of(blocks: Sequence[PromptBlock]) -> Words:
         if isinstance(block, TextBlock):
             pieces.append(block.text)
         elif isinstance(block, ImageBlock):
-            images.append(_image(block.data, block.mime_type))
+            images.append(_decode_image(block.data, block.mime_type))
         elif isinstance(block, LinkBlock):
-            pieces.append(_mention(block.uri))
+            pieces.append(_mentioned_path(block.uri))
         elif isinstance(block, AudioBlock):
-            raise invalid("bayou takes no audio; it is not among its prompt capabilities")
+            raise invalid_params_error("audio is not supported (see promptCapabilities)")
         elif (block.resource.mime_type or "").startswith("image/") and block.resource.text is None:
-            images.append(_image(block.resource.blob, block.resource.mime_type or ""))
+            images.append(_decode_image(block.resource.blob, block.resource.mime_type or ""))
         else:
-            pieces.append(_file(_mention(block.resource.uri), _text_of(block.resource)))
+            pieces.append(_file_section(_mentioned_path(block.resource.uri), _resource_text(block.resource)))
     text = "".join(pieces)
     if not text.strip() and not images:
-        raise invalid("the prompt is empty")
-    return Words(text=text, images=tuple(images))
+        raise invalid_params_error("the prompt is empty")
+    return PromptContent(text=text, images=tuple(images))
 
 
-def shown_blocks(content: str | Sequence[UserContent]) -> list[Block]:
+def message_blocks(content: str | Sequence[UserContent]) -> list[Block]:
     """Returns the content of a message as the client shows it."""
     if isinstance(content, str):
-        return [ShownText(text=content)]
+        return [TextContent(text=content)]
     shown: list[Block] = []
     for part in content:
         if isinstance(part, Text) and part.text:
-            shown.append(ShownText(text=part.text))
+            shown.append(TextContent(text=part.text))
         elif isinstance(part, Image):
-            shown.append(ShownImage(data=part.data, mime_type=part.mime_type))
+            shown.append(ImageContent(data=part.data, mime_type=part.mime_type))
     return shown
 
 
-def _image(data: str, kind: str) -> Image:
+def _decode_image(data: str, kind: str) -> Image:
     if not kind.startswith("image/"):
-        raise invalid(f"an image has the type {kind or '(none)'}")
+        raise invalid_params_error(f"the type of an image must begin with image/, not {kind or '(none)'}")
     try:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        raise invalid("the data of an image is not Base64") from None
+        raise invalid_params_error("the data of an image is not Base64") from None
     return Image(data=data, mime_type=kind)
 
 
-def _mention(uri: str) -> str:
+def _mentioned_path(uri: str) -> str:
     """Returns the path of a file, as people write it; any other address as it is."""
     try:
         parts = urlsplit(uri)
@@ -78,18 +78,18 @@ def _mention(uri: str) -> str:
     return f"{path}#{parts.fragment}" if parts.fragment else path
 
 
-def _file(name: str, text: str) -> str:
+def _file_section(name: str, text: str) -> str:
     return f'\n<file name="{name}">\n{text}\n</file>\n'
 
 
-def _text_of(resource: Resource) -> str:
+def _resource_text(resource: Resource) -> str:
     if resource.text is not None:
         return resource.text
     try:
         data = base64.b64decode(resource.blob, validate=True)
     except (binascii.Error, ValueError):
-        raise invalid("the data of an embedded resource is not Base64") from None
+        raise invalid_params_error("the data of an embedded resource is not Base64") from None
     try:
         return data.decode()
     except UnicodeDecodeError:
-        return f"({len(data):,} bytes of {resource.mime_type or 'a file'}, which is no text)"
+        return f"({len(data):,} bytes of {resource.mime_type or 'a file'}, not text)"

@@ -1,4 +1,4 @@
-"""The client: its capabilities, what bayou offers it in return, and the updates that it is sent."""
+"""The ACP client: its capabilities, the answer to `initialize`, and the sending of updates."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,22 +7,22 @@ import msgspec
 
 from app.modes.acp.connection import Connection
 from app.modes.acp.requests import value_at
-from app.modes.acp.update_values import SessionNotice, Update
+from app.modes.acp.update_values import SessionUpdateParams, Update
 from app.version import VERSION
 
 PROTOCOL_VERSION = 1
-_KEYS = (
+_KEY_VARIABLES = (
     ("anthropic", "Anthropic", "ANTHROPIC_API_KEY"),
     ("openai", "OpenAI", "OPENAI_API_KEY"),
     ("google", "Google", "GEMINI_API_KEY"),
 )
 
 
-class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+class ClientCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The capabilities that the client has declared."""
 
-    has_forms: bool = False
-    has_pages: bool = False
+    has_form_elicitation: bool = False
+    has_url_elicitation: bool = False
     """Whether it can open the web page of a server's question."""
     has_terminals: bool = False
     """Whether it shows command output in a terminal."""
@@ -30,10 +30,10 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can run a sign-in in a terminal."""
 
     @classmethod
-    def declared(cls, capabilities: Any) -> "Abilities":
+    def from_capabilities(cls, capabilities: Any) -> "ClientCapabilities":
         return cls(
-            has_forms=value_at(capabilities, "elicitation", "form") is not None,
-            has_pages=value_at(capabilities, "elicitation", "url") is not None,
+            has_form_elicitation=value_at(capabilities, "elicitation", "form") is not None,
+            has_url_elicitation=value_at(capabilities, "elicitation", "url") is not None,
             has_terminals=value_at(capabilities, "_meta", "terminal_output") is True,
             has_login_terminal=value_at(capabilities, "auth", "terminal") is True,
         )
@@ -44,14 +44,16 @@ class Client:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.abilities = Abilities()
+        self.abilities = ClientCapabilities()
 
     def update(self, session_id: str, update: Update) -> None:
         """Sends an update of a session at once."""
-        self.connection.notify("session/update", SessionNotice(session_id=session_id, update=update))
+        self.connection.send_notification(
+            "session/update", SessionUpdateParams(session_id=session_id, update=update)
+        )
 
 
-def answer_to_initialize(abilities: Abilities) -> dict[str, Any]:
+def initialize_result(abilities: ClientCapabilities) -> dict[str, Any]:
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentInfo": {"name": "bayou", "title": "bayou", "version": VERSION},
@@ -63,11 +65,11 @@ def answer_to_initialize(abilities: Abilities) -> dict[str, Any]:
                 name: {} for name in ("list", "resume", "fork", "close", "delete", "additionalDirectories")
             },
         },
-        "authMethods": list(_ways_to_sign_in(abilities)),
+        "authMethods": list(_auth_methods(abilities)),
     }
 
 
-def _ways_to_sign_in(abilities: Abilities) -> Iterator[dict[str, Any]]:
+def _auth_methods(abilities: ClientCapabilities) -> Iterator[dict[str, Any]]:
     """Yields a sign-in in a terminal, if the client can open one, and the key variables of the environment."""
     if abilities.has_login_terminal:
         yield {
@@ -77,7 +79,7 @@ def _ways_to_sign_in(abilities: Abilities) -> Iterator[dict[str, Any]]:
             "description": "Choose a provider, and sign in with an account or a key",
             "args": ["--login"],
         }
-    for provider, name, variable in _KEYS:
+    for provider, name, variable in _KEY_VARIABLES:
         key = f"{name} API key"
         yield {
             "type": "env_var",

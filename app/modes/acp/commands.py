@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 
 from app.engine.goals.goal_commands import check_goal
-from app.engine.goals.goal_texts import continue_text, parse_goal, short_text, state_text
+from app.engine.goals.goal_texts import continue_prompt, goal_state_text, parse_goal, short_result_text
 from app.engine.session import Session
 from app.modes.acp.options import use_model
 from app.modes.acp.update_values import CommandInput, CommandOffer
 from app.values.models import thinking_level
 from app.values.user_errors import UserError
 
-_MAX_SHOWN = 60
+_MAX_SHOWN_MODELS = 60
 
 
 class OwnCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,43 +26,45 @@ class OwnCommand(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-async def _compact(session: Session, words: str) -> str:
-    result = await session.compaction.run(words or None)
+async def _run_compact(session: Session, words: str) -> str:
+    result = await session.compaction.compact(words or None)
     after = result.estimated_tokens_after
-    told = f"{result.tokens_before:,} tokens" + (f" became about {after:,}" if after is not None else "")
-    return f"The conversation was summarised: {told}."
+    told = f"{result.tokens_before:,} tokens" + (f", now about {after:,}" if after is not None else "")
+    return f"Compacted: {told}."
 
 
-async def _model(session: Session, words: str) -> str:
+async def _run_model(session: Session, words: str) -> str:
     if not words:
-        names = [model.key for model in session.models.choice.available()]
-        more = f"\n… and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+        names = [model.key for model in session.models.model_choice.available()]
+        more = f"\n… and {len(names) - _MAX_SHOWN_MODELS} more" if len(names) > _MAX_SHOWN_MODELS else ""
         now = session.model.key if session.model is not None else "none"
-        return f"Now: {now}. Available:\n" + "\n".join(f"- {name}" for name in names[:_MAX_SHOWN]) + more
+        return (
+            f"Now: {now}. Available:\n" + "\n".join(f"- {name}" for name in names[:_MAX_SHOWN_MODELS]) + more
+        )
     await use_model(session, words)
     assert session.model is not None
-    return f"{session.model.name} answers from the next request on."
+    return f"The next request uses {session.model.name}."
 
 
-async def _thinking(session: Session, words: str) -> str:
+async def _run_thinking(session: Session, words: str) -> str:
     levels = session.state.levels
     if not words:
         return f"Now: {session.state.thinking}. Levels: {', '.join(levels)}."
     level = thinking_level(words)
     if level is None or level not in levels:
         raise UserError(f"There is no thinking level {words}. Levels: {', '.join(levels)}.")
-    await session.models.use_thinking(level)
+    await session.models.use_thinking_level(level)
     return f"Thinking level: {level}."
 
 
-async def _name(session: Session, words: str) -> str:
+async def _run_name(session: Session, words: str) -> str:
     if not words:
         return f"Name: {session.state.name or '(none)'}. /name TEXT sets it."
-    await session.record.rename(words)
+    await session.notes.rename(words)
     return f"The session is named {words}."
 
 
-async def _session(session: Session, words: str) -> str:
+async def _run_session(session: Session, words: str) -> str:
     state, stats = session.state, session.stats
     usage = session.context_usage()
     window = f"{state.context_tokens:,} of {usage.context_window:,}" if usage is not None else "unknown"
@@ -77,7 +79,7 @@ async def _session(session: Session, words: str) -> str:
     )
 
 
-async def _export(session: Session, words: str) -> str:
+async def _run_export(session: Session, words: str) -> str:
     target = session.cwd / words if words else None
     try:
         written = await asyncio.to_thread(session.export, target)
@@ -86,17 +88,17 @@ async def _export(session: Session, words: str) -> str:
     return f"Written: {written}"
 
 
-async def _goal(session: Session, words: str) -> str:
+async def _run_goal(session: Session, words: str) -> str:
     if words == "clear":
         await session.goal.clear()
         return "The goal was removed."
     if words == "check":
         await check_goal(session)
         return ""
-    view = await session.goal.look()
+    view = await session.goal.check_staleness()
     if view is None:
         return "No goal is set. /goal TEXT check: COMMAND sets one."
-    return f"Goal {state_text(view)}.\n\n{short_text(view.goal)}"
+    return f"Goal {goal_state_text(view)}.\n\n{short_result_text(view.goal)}"
 
 
 async def begin_goal(session: Session, text: str) -> str | None:
@@ -107,51 +109,51 @@ async def begin_goal(session: Session, text: str) -> str | None:
     if name != "/goal" or words in ("", "check", "clear"):
         return None
     if words == "continue":
-        return continue_text(await session.goal.resume())
+        return continue_prompt(await session.goal.resume())
     aim, checks = parse_goal(words)
     await session.goal.set(aim, checks)
     return aim
 
 
-OWN: Mapping[str, OwnCommand] = {
-    "compact": OwnCommand(
-        description="Summarise the older part of the conversation", run=_compact, hint="what to keep"
-    ),
-    "model": OwnCommand(description="Show or switch the model", run=_model, hint="provider/model"),
+OWN_COMMANDS: Mapping[str, OwnCommand] = {
+    "compact": OwnCommand(description="Summarise older messages", run=_run_compact, hint="what to keep"),
+    "model": OwnCommand(description="Show or switch the model", run=_run_model, hint="provider/model"),
     "thinking": OwnCommand(
-        description="Show or set how hard the model thinks", run=_thinking, hint="thinking level"
+        description="Show or set how much the model thinks", run=_run_thinking, hint="thinking level"
     ),
     "goal": OwnCommand(
         description="Work until a check passes; show, check, continue or clear the goal",
-        run=_goal,
+        run=_run_goal,
         hint="TEXT check: COMMAND",
     ),
-    "name": OwnCommand(description="Show or set the session's name", run=_name, hint="name"),
-    "session": OwnCommand(description="File, counts, context and cost", run=_session),
+    "name": OwnCommand(description="Show or set the session's name", run=_run_name, hint="name"),
+    "session": OwnCommand(description="Session file, message count, context and cost", run=_run_session),
     "export": OwnCommand(
-        description="Write the session as HTML, Markdown or JSONL", run=_export, hint="file"
+        description="Write the session as HTML, Markdown or JSONL", run=_run_export, hint="file"
     ),
 }
 
 
-def own_command(text: str) -> tuple[OwnCommand, str] | None:
+def find_own_command(text: str) -> tuple[OwnCommand, str] | None:
     """Returns the command that a prompt names, with the words behind it."""
     name, _, words = text.strip().partition(" ")
-    command = OWN.get(name.removeprefix("/")) if name.startswith("/") else None
+    command = OWN_COMMANDS.get(name.removeprefix("/")) if name.startswith("/") else None
     return None if command is None else (command, words.strip())
 
 
-def available(session: Session) -> list[CommandOffer]:
+def offered_commands(session: Session) -> list[CommandOffer]:
     """Returns all commands; one of an extension takes the place of bayou's own."""
-    found = {name: _shown(name, one.description, one.hint) for name, one in OWN.items()}
-    found["mcp"] = _shown("mcp", "MCP servers: list, and what can be done with one", "list|…")
+    found = {name: _command_entry(name, one.description, one.hint) for name, one in OWN_COMMANDS.items()}
+    found["mcp"] = _command_entry("mcp", "List MCP servers or manage one", "list|…")
     for one in session.commands():
         data: Any = one
         name = str(data["name"])
-        found[name] = _shown(name, str(data.get("description") or name), str(data.get("argumentHint") or ""))
+        found[name] = _command_entry(
+            name, str(data.get("description") or name), str(data.get("argumentHint") or "")
+        )
     return list(found.values())
 
 
-def _shown(name: str, description: str, hint: str) -> CommandOffer:
+def _command_entry(name: str, description: str, hint: str) -> CommandOffer:
     taken = CommandInput(hint=hint) if hint else None
     return CommandOffer(name=name, description=description, input=taken)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.modes.acp.faults import INVALID_REQUEST, PARSE_ERROR, RequestError
-from app.modes.lines import TooLong, read_lines
+from app.modes.acp.request_errors import INVALID_REQUEST, PARSE_ERROR, RequestError
+from app.modes.line_reader import LineTooLong, read_lines
 from app.modes.stdout_writer import LineWriter
 from app.values.codec import decode_json, encode_json
 
@@ -20,7 +20,7 @@ LogLine = Callable[[Literal["<", ">"], bytes], None]
 """Notes a line of the client (`<`) or of bayou (`>`)."""
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class ClientCall(msgspec.Struct, frozen=True, kw_only=True):
     """A request of the client, or a notification, which is not answered."""
 
     method: str
@@ -29,7 +29,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     is_notification: bool
 
 
-CarryOut = Callable[[Call], Awaitable[Any]]
+CallHandler = Callable[[ClientCall], Awaitable[Any]]
 """Returns the result of a call. Raises only `RequestError`."""
 
 
@@ -46,65 +46,65 @@ class Connection:
         self._calls: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    async def serve(self, carry_out: CarryOut) -> None:
+    async def serve(self, carry_out: CallHandler) -> None:
         """Serves until the end of the input. Nothing is asked afterwards: each open question ends with a
         `ConnectionError`."""
         try:
-            async for message in self._messages():
+            async for message in self._read_messages():
                 if "method" in message:
-                    call = Call(
+                    call = ClientCall(
                         method=message["method"],
                         parameters=message.get("params"),
                         id=message.get("id"),
                         is_notification="id" not in message,
                     )
-                    task = asyncio.ensure_future(self._answer(call, carry_out))
+                    task = asyncio.ensure_future(self._run_and_respond(call, carry_out))
                     self._calls.add(task)
                     task.add_done_callback(self._calls.discard)
                 else:
-                    self._take_answer(message)
+                    self._accept_response(message)
         finally:
             self._is_closed = True
             for asked in self._asked.values():
                 if not asked.done():
-                    asked.set_exception(_has_gone())
+                    asked.set_exception(_disconnected_error())
 
-    async def end(self) -> None:
+    async def stop_calls(self) -> None:
         """Stops the calls that are still being carried out."""
         calls = tuple(self._calls)
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
-    async def ask(self, method: str, parameters: msgspec.Struct | Mapping[str, Any]) -> Any:
+    async def send_request(self, method: str, parameters: msgspec.Struct | Mapping[str, Any]) -> Any:
         """Sends a request and returns the result. Raises `ConnectionError` if the client is gone, and
         `RequestError` for a refusal; a cancelled request is withdrawn."""
         if self._is_closed:
-            raise _has_gone()
+            raise _disconnected_error()
         number = next(self._ids)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self._send({"id": number, "method": method, "params": parameters})
         try:
             return await answer
         except asyncio.CancelledError:
-            self.notify("$/cancel_request", {"requestId": number})
+            self.send_notification("$/cancel_request", {"requestId": number})
             raise
         finally:
             del self._asked[number]
 
-    def notify(self, method: str, parameters: Any) -> None:
+    def send_notification(self, method: str, parameters: Any) -> None:
         """Sends a notification at once, in order with everything else."""
         self._send({"method": method, "params": parameters})
 
-    async def room(self) -> None:
-        """Waits while the client has not read what was sent."""
-        await self._writer.room()
+    async def wait_for_space(self) -> None:
+        """Waits while the client has too much unread output."""
+        await self._writer.wait_for_space()
 
-    async def _messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Yields what has the form of a request, a notification or a response; answers other lines with an error."""
+    async def _read_messages(self) -> AsyncIterator[dict[str, Any]]:
+        """Yields the lines that are requests, notifications or responses; answers other lines with an error."""
         async for line in self._lines:
-            if isinstance(line, TooLong):
-                self._refuse(PARSE_ERROR, "Parse error", str(line))
+            if isinstance(line, LineTooLong):
+                self._send_error(PARSE_ERROR, "Parse error", str(line))
                 continue
             if self._log is not None:
                 self._log("<", line)
@@ -113,14 +113,14 @@ class Connection:
             try:
                 message = decode_json(line)
             except msgspec.DecodeError as problem:
-                self._refuse(PARSE_ERROR, "Parse error", str(problem))
+                self._send_error(PARSE_ERROR, "Parse error", str(problem))
                 continue
-            if wrong := _fault_of(message):
-                self._refuse(INVALID_REQUEST, "Invalid request", wrong)
+            if wrong := _message_fault(message):
+                self._send_error(INVALID_REQUEST, "Invalid request", wrong)
                 continue
             yield message
 
-    async def _answer(self, call: Call, carry_out: CarryOut) -> None:
+    async def _run_and_respond(self, call: ClientCall, carry_out: CallHandler) -> None:
         try:
             result = {"result": await carry_out(call)}
         except RequestError as problem:
@@ -128,30 +128,30 @@ class Connection:
         if not call.is_notification:
             self._send({"id": call.id, **result})
 
-    def _take_answer(self, message: dict[str, Any]) -> None:
+    def _accept_response(self, message: dict[str, Any]) -> None:
         asked = self._asked.get(message["id"])
         if asked is None or asked.done():
             return
         if "result" in message:
             asked.set_result(message["result"])
         else:
-            asked.set_exception(RequestError.of_object(message["error"]))
+            asked.set_exception(RequestError.from_error_object(message["error"]))
 
-    def _refuse(self, code: int, message: str, reason: str) -> None:
+    def _send_error(self, code: int, message: str, reason: str) -> None:
         self._send({"id": None, "error": RequestError(code, message, {"reason": reason}).as_object()})
 
     def _send(self, message: dict[str, Any]) -> None:
         line = encode_json({"jsonrpc": "2.0", **message})
         if self._log is not None:
             self._log(">", line)
-        self._writer.put(line)
+        self._writer.put_line(line)
 
 
-def _has_gone() -> ConnectionError:
+def _disconnected_error() -> ConnectionError:
     return ConnectionError("the client has closed the connection")
 
 
-def _fault_of(message: Any) -> str:
+def _message_fault(message: Any) -> str:
     """Returns why a message is neither a request nor a response; empty when it is one."""
     if not isinstance(message, dict):
         return "a message is a JSON object; batches are not part of the protocol"

@@ -7,7 +7,7 @@ from app.mcp.elicitation_forms import validate_field
 from app.values.forms import AskedForm, FormField
 from app.values.wire import new_id
 
-_FORMATS = ("email", "uri", "date", "date-time")
+_TEXT_FORMATS = ("email", "uri", "date", "date-time")
 
 
 def form_request(form: AskedForm, session_id: str) -> dict[str, Any]:
@@ -18,13 +18,13 @@ def form_request(form: AskedForm, session_id: str) -> dict[str, Any]:
         return {**asked, "mode": "url", "url": form.url, "elicitationId": new_id()}
     schema = {
         "type": "object",
-        "properties": dict(_properties(form)),
+        "properties": dict(_form_properties(form)),
         "required": [field.name for field in form.fields if field.is_required],
     }
     return {**asked, "mode": "form", "requestedSchema": schema}
 
 
-def answers_of(form: AskedForm, result: Any) -> Mapping[str, str] | str | None:
+def form_answers(form: AskedForm, result: Any) -> Mapping[str, str] | str | None:
     """Returns texts by field, `decline`, or None for any other answer."""
     if not isinstance(result, Mapping) or result.get("action") == "cancel":
         return None
@@ -37,7 +37,7 @@ def answers_of(form: AskedForm, result: Any) -> Mapping[str, str] | str | None:
         for field in form.fields
         if (
             texts := [
-                _text(given[key])
+                _answer_text(given[key])
                 for key in dict.fromkeys((field.name, _free_text_name(field)))
                 if given.get(key) not in (None, "")
             ]
@@ -50,15 +50,15 @@ def _free_text_name(field: FormField) -> str:
     return f"{field.name}_other" if field.takes_text else field.name
 
 
-def _properties(form: AskedForm) -> Iterator[tuple[str, dict[str, Any]]]:
+def _form_properties(form: AskedForm) -> Iterator[tuple[str, dict[str, Any]]]:
     for field in form.fields:
-        schema = {"title": field.title, "description": field.description or None, **_schema_of(field)}
+        schema = {"title": field.title, "description": field.description or None, **_field_schema(field)}
         yield field.name, {key: value for key, value in schema.items() if value is not None}
         if field.takes_text:
-            yield _free_text_name(field), {"type": "string", "title": f"{field.title}: in your own words"}
+            yield _free_text_name(field), {"type": "string", "title": f"{field.title}: other answer"}
 
 
-def _schema_of(field: FormField) -> dict[str, Any]:
+def _field_schema(field: FormField) -> dict[str, Any]:
     """Returns the JSON schema of a field's values; absent limits are None."""
     least = None if field.least is None else int(field.least)
     most = None if field.most is None else int(field.most)
@@ -73,7 +73,7 @@ def _schema_of(field: FormField) -> dict[str, Any]:
         case "several":
             return {
                 "type": "array",
-                "items": {"anyOf": _choices(field)},
+                "items": {"anyOf": _field_choices(field)},
                 "minItems": least,
                 "maxItems": most,
                 "default": field.default.split(", ") if field.default else None,
@@ -81,22 +81,22 @@ def _schema_of(field: FormField) -> dict[str, Any]:
         case "choice" | "text":
             return {
                 "type": "string",
-                "oneOf": _choices(field) or None,
+                "oneOf": _field_choices(field) or None,
                 "minLength": least,
                 "maxLength": most,
-                "format": field.format if field.format in _FORMATS else None,
+                "format": field.format if field.format in _TEXT_FORMATS else None,
                 "default": field.default or None,
             }
 
 
-def _choices(field: FormField) -> list[dict[str, str]]:
+def _field_choices(field: FormField) -> list[dict[str, str]]:
     return [
         {"const": choice.value, "title": ": ".join(filter(None, (choice.title, choice.detail)))}
         for choice in field.choices
     ]
 
 
-def _text(value: Any) -> str:
+def _answer_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

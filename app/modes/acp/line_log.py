@@ -16,16 +16,16 @@ class LineLog:
     """A file of lines, each with its time and direction; only its owner may read it."""
 
     def __init__(self, file: Path, paths: Paths) -> None:
-        """Raises `OSError` when the file cannot be written."""
+        """Opens the log file. Raises `OSError` when it cannot be written."""
         effective_settings = EffectiveSettings(paths)
         effective_settings.set("secrets.mask", True)
         sources = SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ)
         self._masking = SessionMask(sources, SessionOptions(effective_settings))
-        self._masking.known.look(paths.cwd, ())
+        self._masking.known_secrets.search_files(paths.cwd, ())
         file.touch(mode=0o600)
         self._file = file.open("a", encoding="utf-8", errors="replace", buffering=1)
 
-    def note(self, direction: Literal["<", ">"], line: bytes) -> None:
+    def log_line(self, direction: Literal["<", ">"], line: bytes) -> None:
         """Notes a line of the client (`<`) or of bayou (`>`)."""
-        text = self._masking.text(line.decode("utf-8", "replace"), "")
+        text = self._masking.masked_text(line.decode("utf-8", "replace"), "")
         self._file.write(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {direction} {text}\n")

@@ -5,61 +5,66 @@ from collections.abc import Sequence
 import msgspec
 
 from app.engine.session import Session
-from app.modes.acp.faults import invalid
-from app.modes.acp.responses import Mode, Modes
-from app.modes.acp.update_values import Choice, ChoiceGroup, Option
+from app.modes.acp.request_errors import invalid_params_error
+from app.modes.acp.responses import SessionMode, SessionModes
+from app.modes.acp.update_values import ChoiceGroup, ConfigOption, OptionChoice
 from app.permits.permission_decisions import PermissionMode
 from app.values.models import Model, thinking_level
+from app.values.wire import convert
 
 MODE, MODEL, THINKING = "mode", "model", "thinking"
-PLAN = "plan"
-_MOST_MODELS = 200
-_MODES: dict[str, tuple[str, str]] = {
-    "read-only": ("Read only", "Nothing changes: commands and edits are refused."),
+PLAN_MODE = "plan"
+_MAX_MODELS = 200
+_MODE_DESCRIPTIONS: dict[str, tuple[str, str]] = {
+    "read-only": ("Read only", "Runs read-only commands; refuses edits and everything else."),
     "ask": ("Ask", "Reads freely; asks before each command and change."),
-    "auto-edit": ("Auto edit", "Works in the project folder without asking; asks before what is dangerous."),
+    "auto-edit": ("Auto edit", "Works in the project folder without asking; asks before dangerous commands."),
     "full": ("Full access", "Works without asking; asks only before what is dangerous."),
-    PLAN: ("Plan", "Only reads, and proposes a plan for you to accept."),
+    PLAN_MODE: ("Plan", "Only reads, and proposes a plan for you to accept."),
 }
 
 
 def current_mode(session: Session) -> str:
-    return PLAN if session.state.is_planning else session.state.permission_mode
+    return PLAN_MODE if session.state.is_planning else session.state.permission_mode
 
 
-def modes_of(session: Session) -> Modes:
-    return Modes(
+def session_modes(session: Session) -> SessionModes:
+    return SessionModes(
         current_mode_id=current_mode(session),
-        available_modes=[Mode(id=mode, name=name, description=told) for mode, (name, told) in _MODES.items()],
+        available_modes=[
+            SessionMode(id=mode, name=name, description=told)
+            for mode, (name, told) in _MODE_DESCRIPTIONS.items()
+        ],
     )
 
 
-def options_of(session: Session) -> list[Option]:
+def session_options(session: Session) -> list[ConfigOption]:
     """Returns all options with their present values."""
     state = session.state
     found = [
-        Option(
+        ConfigOption(
             id=MODE,
             name="Permissions",
-            description="What runs without a question",
+            description="What runs without approval",
             category="mode",
             current_value=current_mode(session),
             options=[
-                Choice(value=mode, name=name, description=told) for mode, (name, told) in _MODES.items()
+                OptionChoice(value=mode, name=name, description=told)
+                for mode, (name, told) in _MODE_DESCRIPTIONS.items()
             ],
         )
     ]
     if state.model is not None:
-        found.append(_models(session, state.model))
+        found.append(_model_option(session, state.model))
         if len(state.levels) > 1:
             found.append(
-                Option(
+                ConfigOption(
                     id=THINKING,
                     name="Thinking",
-                    description="How hard the model thinks",
+                    description="How much the model thinks",
                     category="thought_level",
                     current_value=state.thinking,
-                    options=[Choice(value=level, name=level) for level in state.levels],
+                    options=[OptionChoice(value=level, name=level) for level in state.levels],
                 )
             )
     return found
@@ -68,7 +73,7 @@ def options_of(session: Session) -> list[Option]:
 async def set_option(session: Session, option: str, value: object) -> None:
     """Sets an option. Raises a `RequestError` or `UserError` with the reason."""
     if not isinstance(value, str):
-        raise invalid(f"the option {option} takes a text")
+        raise invalid_params_error(f"the value of option {option} must be a string")
     match option:
         case "mode":
             set_mode(session, value)
@@ -77,41 +82,43 @@ async def set_option(session: Session, option: str, value: object) -> None:
         case "thinking":
             level = thinking_level(value)
             if level is None or level not in session.state.levels:
-                raise invalid(
+                raise invalid_params_error(
                     f"there is no thinking level {value}; there are: {', '.join(session.state.levels)}"
                 )
-            await session.models.use_thinking(level)
+            await session.models.use_thinking_level(level)
         case _:
-            raise invalid(f"there is no option {option}; there are: {MODE}, {MODEL}, {THINKING}")
+            raise invalid_params_error(f"there is no option {option}; there are: {MODE}, {MODEL}, {THINKING}")
 
 
 def set_mode(session: Session, mode: str) -> None:
-    if mode == PLAN:
-        session.plan.switch(True)
+    if mode == PLAN_MODE:
+        session.plan.set_active(True)
         return
     try:
-        known = msgspec.convert(mode, PermissionMode)
+        known: PermissionMode = convert(mode, PermissionMode)
     except msgspec.ValidationError:
-        raise invalid(f"there is no mode {mode}; there are: {', '.join(_MODES)}") from None
-    session.plan.switch(False)
+        raise invalid_params_error(
+            f"there is no mode {mode}; there are: {', '.join(_MODE_DESCRIPTIONS)}"
+        ) from None
+    session.plan.set_active(False)
     session.permissions.rules.set_mode(known)
 
 
 async def use_model(session: Session, key: str) -> None:
     provider, _, model_id = key.partition("/")
-    session.models.reread()
-    await session.models.use(session.models.choice.find(provider, model_id))
+    session.models.reread_models_file()
+    await session.models.use_model(session.models.model_choice.find(provider, model_id))
 
 
-def _models(session: Session, current: Model) -> Option:
-    available = list(session.models.choice.available())
+def _model_option(session: Session, current: Model) -> ConfigOption:
+    available = list(session.models.model_choice.available())
     if all(model.key != current.key for model in available):
         available.insert(0, current)
     available.sort(key=lambda model: (model.provider != current.provider, model.provider))
-    shown = available[:_MOST_MODELS]
+    shown = available[:_MAX_MODELS]
     if all(model.key != current.key for model in shown):
         shown[-1] = current
-    return Option(
+    return ConfigOption(
         id=MODEL,
         name="Model",
         category="model",
@@ -121,13 +128,15 @@ def _models(session: Session, current: Model) -> Option:
                 group=provider,
                 name=provider,
                 options=[
-                    Choice(value=model.key, name=model.name) for model in shown if model.provider == provider
+                    OptionChoice(value=model.key, name=model.name)
+                    for model in shown
+                    if model.provider == provider
                 ],
             )
-            for provider in _providers(shown)
+            for provider in _provider_ids(shown)
         ],
     )
 
 
-def _providers(models: Sequence[Model]) -> list[str]:
+def _provider_ids(models: Sequence[Model]) -> list[str]:
     return list(dict.fromkeys(model.provider for model in models))

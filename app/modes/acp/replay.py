@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 from app.engine.session import Session
-from app.modes.acp.blocks import shown_blocks
-from app.modes.acp.calls import call_start, stored_call
+from app.modes.acp.blocks import message_blocks
+from app.modes.acp.calls import call_start, stored_call_start
 from app.modes.acp.update_values import Update
-from app.modes.acp.updates import is_shown, message_chunk, plan_of, thought_chunk, user_chunk
+from app.modes.acp.updates import is_shown_to_user, message_chunk, thought_chunk, todo_plan, user_chunk
 from app.undo.change_records import Change, files_of
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 
 
-def replayed(session: Session) -> Iterator[Update]:
+def replay_updates(session: Session) -> Iterator[Update]:
     """Yields the updates that rebuild the conversation; each call once, in its final state."""
     path = session.log.path_to()
     results: dict[str, ToolResultMessage] = {}
@@ -24,12 +24,12 @@ def replayed(session: Session) -> Iterator[Update]:
         elif (files := files_of(entry)) is not None:
             changes[files.call_id] = files.changes
     for entry in path:
-        yield from _updates_of(session, entry, results, changes)
+        yield from _entry_updates(session, entry, results, changes)
     if session.todos.phases:
-        yield plan_of(session.todos.phases)
+        yield todo_plan(session.todos.phases)
 
 
-def _updates_of(
+def _entry_updates(
     session: Session,
     entry: Entry,
     results: dict[str, ToolResultMessage],
@@ -39,10 +39,10 @@ def _updates_of(
         message = CustomMessage(
             custom_type=entry.custom_type, content=entry.content, display=entry.display, details=entry.details
         )
-        if is_shown(message) and (text := session.shown_text(message)):
+        if is_shown_to_user(message) and (text := session.shown_text(message)):
             yield message_chunk(text, entry.id)
     elif isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-        for block in shown_blocks(entry.message.content):
+        for block in message_blocks(entry.message.content):
             yield user_chunk(block, entry.id)
     elif isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
         answer = entry.message
@@ -56,6 +56,6 @@ def _updates_of(
                 if result is None:
                     yield call_start(session, part, "failed")
                 else:
-                    yield stored_call(session, part, result, changes.get(part.id, ()))
+                    yield stored_call_start(session, part, result, changes.get(part.id, ()))
         if answer.stop_reason == "error" and answer.error_message:
             yield thought_chunk(f"{answer.error_message}\n\n", entry.id)

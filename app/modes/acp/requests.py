@@ -1,6 +1,6 @@
-"""The parameters of what a client sends. Fields that bayou does not use are left out, so they may have any form.
-
-Capabilities and `_meta` may have any form too: the protocol wants a wrong one read as an absent one."""
+"""The parameters of an ACP client's requests and notifications. Fields that bayou does not use are left out, so
+they may have any form. Capabilities and `_meta` may have any form too: the protocol wants a wrong one read as an
+absent one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -8,27 +8,27 @@ from typing import Any, Literal
 import msgspec
 
 
-class _Received(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _RequestParameters(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pass
 
 
-class Initialize(_Received, frozen=True):
+class Initialize(_RequestParameters, frozen=True):
     protocol_version: int
     client_capabilities: Any = None
 
 
-class Authenticate(_Received, frozen=True):
+class Authenticate(_RequestParameters, frozen=True):
     method_id: str
 
 
-class NamedValue(_Received, frozen=True):
+class NamedValue(_RequestParameters, frozen=True):
     """A variable of a server's environment, or a header."""
 
     name: str
     value: str
 
 
-class ProvidedServer(_Received, frozen=True):
+class ProvidedServer(_RequestParameters, frozen=True):
     """An MCP server of the client: a program (`stdio`), or an address."""
 
     name: str
@@ -40,13 +40,13 @@ class ProvidedServer(_Received, frozen=True):
     headers: Sequence[NamedValue] = ()
 
 
-class NewSession(_Received, frozen=True):
+class NewSession(_RequestParameters, frozen=True):
     cwd: str
     mcp_servers: Sequence[ProvidedServer] | None = None
     additional_directories: Sequence[str] | None = None
 
 
-class OpenSession(_Received, frozen=True):
+class OpenSession(_RequestParameters, frozen=True):
     """The parameters of `session/load`, `session/resume` and `session/fork`."""
 
     session_id: str
@@ -55,50 +55,50 @@ class OpenSession(_Received, frozen=True):
     additional_directories: Sequence[str] | None = None
 
 
-class ListSessions(_Received, frozen=True):
+class ListSessions(_RequestParameters, frozen=True):
     cwd: str | None = None
     cursor: str | None = None
 
 
-class NamedSession(_Received, frozen=True):
+class NamedSession(_RequestParameters, frozen=True):
     """The parameters of `session/close`, `session/delete` and `session/cancel`."""
 
     session_id: str
 
 
-class SetMode(_Received, frozen=True):
+class SetMode(_RequestParameters, frozen=True):
     session_id: str
     mode_id: str
 
 
-class SetOption(_Received, frozen=True):
+class SetOption(_RequestParameters, frozen=True):
     session_id: str
     config_id: str
     value: Any
 
 
-class CancelRequest(_Received, frozen=True):
+class CancelRequest(_RequestParameters, frozen=True):
     request_id: str | int | None
 
 
-class TextBlock(_Received, frozen=True, tag_field="type", tag="text"):
+class TextBlock(_RequestParameters, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-class ImageBlock(_Received, frozen=True, tag_field="type", tag="image"):
+class ImageBlock(_RequestParameters, frozen=True, tag_field="type", tag="image"):
     data: str
     mime_type: str
 
 
-class AudioBlock(_Received, frozen=True, tag_field="type", tag="audio"):
+class AudioBlock(_RequestParameters, frozen=True, tag_field="type", tag="audio"):
     pass
 
 
-class LinkBlock(_Received, frozen=True, tag_field="type", tag="resource_link"):
+class LinkBlock(_RequestParameters, frozen=True, tag_field="type", tag="resource_link"):
     uri: str
 
 
-class Resource(_Received, frozen=True):
+class Resource(_RequestParameters, frozen=True):
     """A file with its content: a text, or data in Base64."""
 
     uri: str
@@ -107,14 +107,14 @@ class Resource(_Received, frozen=True):
     blob: str = ""
 
 
-class ResourceBlock(_Received, frozen=True, tag_field="type", tag="resource"):
+class ResourceBlock(_RequestParameters, frozen=True, tag_field="type", tag="resource"):
     resource: Resource
 
 
 PromptBlock = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
 
 
-class Prompt(_Received, frozen=True):
+class Prompt(_RequestParameters, frozen=True):
     session_id: str
     prompt: Sequence[PromptBlock]
     meta: Any = msgspec.field(name="_meta", default=None)

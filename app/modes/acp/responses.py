@@ -1,51 +1,51 @@
-"""The results of a client's requests, but for that of `initialize`."""
+"""The results of an ACP client's requests, except that of `initialize`."""
 
 from collections.abc import Sequence
 from typing import Literal
 
-from app.modes.acp.update_values import Option, Sent
+from app.modes.acp.update_values import ConfigOption, WireObject
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
 
-class Done(Sent, frozen=True):
-    """The result of a request that has nothing to tell."""
+class EmptyResult(WireObject, frozen=True):
+    """The empty result of a request."""
 
 
-class Mode(Sent, frozen=True):
+class SessionMode(WireObject, frozen=True):
     id: str
     name: str
     description: str
 
 
-class Modes(Sent, frozen=True):
+class SessionModes(WireObject, frozen=True):
     current_mode_id: str
-    available_modes: Sequence[Mode]
+    available_modes: Sequence[SessionMode]
 
 
-class OpenedSession(Sent, frozen=True):
-    """A session that is open now; its id where the client has not named it."""
+class OpenedSession(WireObject, frozen=True):
+    """The result of opening a session: its modes and options, and its id unless the client named the session."""
 
-    modes: Modes
-    config_options: Sequence[Option]
+    modes: SessionModes
+    config_options: Sequence[ConfigOption]
     session_id: str | None = None
 
 
-class PresentOptions(Sent, frozen=True):
-    config_options: Sequence[Option]
+class OptionsResult(WireObject, frozen=True):
+    config_options: Sequence[ConfigOption]
 
 
-class ListedSession(Sent, frozen=True):
+class ListedSession(WireObject, frozen=True):
     session_id: str
     cwd: str
     title: str
     updated_at: str
 
 
-class SessionPage(Sent, frozen=True):
+class SessionPage(WireObject, frozen=True):
     sessions: Sequence[ListedSession]
     next_cursor: str | None = None
 
 
-class PromptEnd(Sent, frozen=True):
+class PromptEnd(WireObject, frozen=True):
     stop_reason: StopReason

@@ -24,16 +24,16 @@ async def run_acp(
 ) -> int:
     """Serves until the input ends, the reader of the output has gone, or `stopped` is set."""
     descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
-    log = _log_into(log_file, paths) if log_file is not None else None
+    log = _open_line_log(log_file, paths) if log_file is not None else None
     connection = Connection(descriptor, writer, log)
     agent = Agent(options, paths, Client(connection))
-    serving = asyncio.ensure_future(writer.while_read(connection.serve(agent.carry_out)))
+    serving = asyncio.ensure_future(writer.await_while_read(connection.serve(agent.handle_call)))
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     is_stopped = stopped.done()
     serving.cancel()
-    await agent.end()
+    await agent.end_sessions()
     has_told = await writer.flush(SIGNALLED_READER_TIMEOUT if is_stopped else READER_TIMEOUT)
-    await connection.end()
+    await connection.stop_calls()
     if is_stopped:
         return 128 + stopped.result()
     if writer.failure:
@@ -42,7 +42,7 @@ async def run_acp(
     return 0 if has_told else FAILED
 
 
-def _log_into(file: Path, paths: Paths) -> LogLine:
+def _open_line_log(file: Path, paths: Paths) -> LogLine:
     from app.modes.acp.line_log import LineLog  # noqa: PLC0415  (only with --log: it knows secrets)
 
-    return LineLog(file, paths).note
+    return LineLog(file, paths).log_line

@@ -1,61 +1,61 @@
-"""What bayou sends of a session as it goes on: updates, and the question about a call. Tests check every line against
-the protocol's schema."""
+"""The ACP messages about a running session: updates, and permission requests for tool calls. Tests check every
+line against the protocol's schema."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from tools.base import ToolKind
+from tools.results import ToolKind
 
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 PlanStatus = Literal["pending", "in_progress", "completed"]
 PermissionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WireObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A part of a message; absent values are left out."""
 
 
-class ShownText(Sent, frozen=True, tag_field="type", tag="text"):
+class TextContent(WireObject, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-class ShownImage(Sent, frozen=True, tag_field="type", tag="image"):
+class ImageContent(WireObject, frozen=True, tag_field="type", tag="image"):
     data: str
     mime_type: str
 
 
-Block = ShownText | ShownImage
+Block = TextContent | ImageContent
 
 
-class ContentPart(Sent, frozen=True, tag_field="type", tag="content"):
+class ContentPart(WireObject, frozen=True, tag_field="type", tag="content"):
     """Text or an image that belongs to a call."""
 
     content: Block
 
 
-class DiffPart(Sent, frozen=True, tag_field="type", tag="diff"):
-    """A changed file, as whole texts."""
+class DiffPart(WireObject, frozen=True, tag_field="type", tag="diff"):
+    """A file that a tool call changed, with its whole old and new text."""
 
     path: str
     new_text: str
     old_text: str | None = None
 
 
-class TerminalPart(Sent, frozen=True, tag_field="type", tag="terminal"):
+class TerminalPart(WireObject, frozen=True, tag_field="type", tag="terminal"):
     terminal_id: str
 
 
-Content = ContentPart | DiffPart | TerminalPart
+CallContent = ContentPart | DiffPart | TerminalPart
 
 
-class Location(Sent, frozen=True):
+class Location(WireObject, frozen=True):
     path: str
     line: int | None = None
 
 
-class _Update(Sent, frozen=True, tag_field="sessionUpdate"):
+class _Update(WireObject, frozen=True, tag_field="sessionUpdate"):
     pass
 
 
@@ -79,7 +79,7 @@ class CallStart(_Update, frozen=True, tag="tool_call"):
     title: str
     kind: ToolKind
     status: CallStatus
-    content: Sequence[Content] | None = None
+    content: Sequence[CallContent] | None = None
     locations: Sequence[Location] | None = None
     raw_input: Any = None
     raw_output: Any = None
@@ -90,28 +90,28 @@ class CallProgress(_Update, frozen=True, tag="tool_call_update"):
     tool_call_id: str
     title: str | None = None
     status: CallStatus | None = None
-    content: Sequence[Content] | None = None
+    content: Sequence[CallContent] | None = None
     locations: Sequence[Location] | None = None
     raw_input: Any = None
     raw_output: Any = None
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class PlannedItem(Sent, frozen=True):
+class PlanEntry(WireObject, frozen=True):
     content: str
     priority: Literal["high", "medium", "low"]
     status: PlanStatus
 
 
 class PlanUpdate(_Update, frozen=True, tag="plan"):
-    entries: Sequence[PlannedItem]
+    entries: Sequence[PlanEntry]
 
 
-class CommandInput(Sent, frozen=True):
+class CommandInput(WireObject, frozen=True):
     hint: str
 
 
-class CommandOffer(Sent, frozen=True):
+class CommandOffer(WireObject, frozen=True):
     """A slash command that the client completes."""
 
     name: str
@@ -127,40 +127,40 @@ class ModeUpdate(_Update, frozen=True, tag="current_mode_update"):
     current_mode_id: str
 
 
-class Choice(Sent, frozen=True):
-    """A value of an option."""
+class OptionChoice(WireObject, frozen=True):
+    """A value that the user can choose for a session option."""
 
     value: str
     name: str
     description: str | None = None
 
 
-class ChoiceGroup(Sent, frozen=True):
+class ChoiceGroup(WireObject, frozen=True):
     group: str
     name: str
-    options: Sequence[Choice]
+    options: Sequence[OptionChoice]
 
 
-class Option(Sent, frozen=True, tag_field="type", tag="select"):
+class ConfigOption(WireObject, frozen=True, tag_field="type", tag="select"):
     """A setting of a session that the client shows."""
 
     id: str
     name: str
     category: Literal["mode", "model", "thought_level"]
     current_value: str
-    options: Sequence[Choice] | Sequence[ChoiceGroup]
+    options: Sequence[OptionChoice] | Sequence[ChoiceGroup]
     description: str | None = None
 
 
 class OptionsUpdate(_Update, frozen=True, tag="config_option_update"):
-    config_options: Sequence[Option]
+    config_options: Sequence[ConfigOption]
 
 
-class InfoUpdate(_Update, frozen=True, tag="session_info_update"):
+class SessionInfoUpdate(_Update, frozen=True, tag="session_info_update"):
     title: str | None = None
 
 
-class Spent(Sent, frozen=True):
+class SessionCost(WireObject, frozen=True):
     amount: float
     currency: str
 
@@ -168,7 +168,7 @@ class Spent(Sent, frozen=True):
 class UsageUpdate(_Update, frozen=True, tag="usage_update"):
     used: int
     size: int
-    cost: Spent | None = None
+    cost: SessionCost | None = None
 
 
 Update = (
@@ -181,39 +181,39 @@ Update = (
     | CommandsUpdate
     | ModeUpdate
     | OptionsUpdate
-    | InfoUpdate
+    | SessionInfoUpdate
     | UsageUpdate
 )
 
 
-class SessionNotice(Sent, frozen=True):
+class SessionUpdateParams(WireObject, frozen=True):
     """The parameters of `session/update`."""
 
     session_id: str
     update: Update
 
 
-class AskedCall(Sent, frozen=True):
-    """A call as a question shows it."""
+class PermissionToolCall(WireObject, frozen=True):
+    """A tool call as a permission request shows it."""
 
     tool_call_id: str
     title: str
     kind: ToolKind
     status: CallStatus
-    content: Sequence[Content]
+    content: Sequence[CallContent]
     locations: Sequence[Location] | None = None
     raw_input: Any = None
 
 
-class PermissionChoice(Sent, frozen=True):
+class PermissionOption(WireObject, frozen=True):
     option_id: str
     name: str
     kind: PermissionKind
 
 
-class PermissionQuestion(Sent, frozen=True):
+class PermissionRequestParams(WireObject, frozen=True):
     """The parameters of `session/request_permission`."""
 
     session_id: str
-    tool_call: AskedCall
-    options: Sequence[PermissionChoice]
+    tool_call: PermissionToolCall
+    options: Sequence[PermissionOption]

@@ -17,29 +17,29 @@ from app.engine.commands import response_data
 from app.engine.commands.session_command import Command
 from app.package.closure import Closure, Module
 
-ROOT = Path(__file__).resolve().parents[3]
-OUTPUT_FILE = "app/package/bayou/client_commands.py"
-VALUES = "app/package/bayou/values.py"
-_HEAD = '''"""A method for every command of a session, made from their table and not written.
+PROJECT_ROOT = Path(__file__).resolve().parents[3]
+COMMANDS_FILE = "app/package/bayou/client_commands.py"
+VALUES_FILE = "app/package/bayou/values.py"
+_COMMANDS_HEAD = '''"""Generated from the table of session commands: a client method for each command.
 
-python -m app.modes.rpc.reference          makes it anew
+python -m app.modes.rpc.reference          generates it again
 """
 '''
-_CLASS = '''
+_COMMANDS_CLASS = '''
 
 class ClientCommands:
-    """What a bayou at the other end can be told."""
+    """Sends every session command to a bayou process: one method for each command."""
 
     def __init__(self, ask: Callable[..., Awaitable[Any]]) -> None:
         """`ask` gets a command's name, the type and the field of its answer, and the command's fields."""
         self._ask = ask
 '''
-_VALUES_HEAD = '''"""Events, messages and all other values of the client, made from bayou's own and not written.
+_VALUES_HEAD = '''"""Generated from bayou's own definitions: the events, messages and all other values of the client.
 
-python -m app.modes.rpc.reference          makes it anew
+python -m app.modes.rpc.reference          generates it again
 """
 '''
-_ALWAYS = (
+_ALWAYS_INCLUDED = (
     ("app.values.events", "Event"),
     ("app.values.content", "text_of"),
     ("app.values.wire", "from_wire"),
@@ -49,8 +49,8 @@ _ALWAYS = (
 )
 """What the client itself uses, and its users need for content."""
 _IMPORT_MODULES = {"Awaitable": "collections.abc", "Callable": "collections.abc", "Any": "typing"}
-_STANDARD = ("collections.abc", "typing")
-_WIDTH = 110
+_STANDARD_MODULES = ("collections.abc", "typing")
+_LINE_WIDTH = 110
 
 
 def client_source(commands: Iterable[Command[Any, Any]]) -> str:
@@ -58,23 +58,28 @@ def client_source(commands: Iterable[Command[Any, Any]]) -> str:
     methods: list[str] = []
     imports = dict(_IMPORT_MODULES)
     for command in commands:
-        function, taken, returned = _read(command)
-        methods.append(_method(command, function, taken, returned))
-        known = _imported(command)
+        function, taken, returned = _read_signature(command)
+        methods.append(_method_source(command, function, taken, returned))
+        known = _names_to_import(command)
         for node in (*taken, returned):
-            for name in _names(node):
+            for name in _names_used(node):
                 if name in known:
-                    imports[name] = known[name] if known[name] in _STANDARD else "bayou.values"
-    return _HEAD + _imports(imports) + _CLASS + "".join(f"\n{method}" for method in methods)
+                    imports[name] = known[name] if known[name] in _STANDARD_MODULES else "bayou.values"
+    return (
+        _COMMANDS_HEAD
+        + _import_lines(imports)
+        + _COMMANDS_CLASS
+        + "".join(f"\n{method}" for method in methods)
+    )
 
 
-def values(commands: Iterable[Command[Any, Any]]) -> str:
+def values_source(commands: Iterable[Command[Any, Any]]) -> str:
     """Returns the complete text of `values`."""
-    closure = Closure(ROOT)
-    for module, name in _ALWAYS:
+    closure = Closure(PROJECT_ROOT)
+    for module, name in _ALWAYS_INCLUDED:
         closure.add(module, [name])
     for command in commands:
-        _, taken, returned = _read(command)
+        _, taken, returned = _read_signature(command)
         home = inspect.getmodule(command.function)
         assert home is not None
         for node in (*taken, returned):
@@ -82,7 +87,7 @@ def values(commands: Iterable[Command[Any, Any]]) -> str:
             for one in ast.walk(node):
                 if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
                     closure.add(f"app.engine.commands.{one.value.id}", [one.attr])
-    modules = [closure.module(name) for name in closure.ordered()]
+    modules = [closure.module(name) for name in closure.ordered_modules()]
     defined = [name for module in modules for name in closure.needed[module.name]]
     twice = {name for name in defined if defined.count(name) > 1}
     if twice:
@@ -118,7 +123,7 @@ def _foreign_imports(modules: Sequence[Module], closure: Closure) -> str:
         }
         for name in used & set(module.imports):
             origin, original = module.imports[name]
-            if closure.place(module, name) is not None:
+            if closure.defining_place(module, name) is not None:
                 continue
             if original:
                 names.setdefault(origin, set()).add(original)
@@ -129,38 +134,43 @@ def _foreign_imports(modules: Sequence[Module], closure: Closure) -> str:
     return "\n" + "".join(standard) + "\nimport msgspec\n"
 
 
-def _read(command: Command[Any, Any]) -> tuple[ast.AsyncFunctionDef, list[ast.arg], ast.expr]:
+def _read_signature(command: Command[Any, Any]) -> tuple[ast.AsyncFunctionDef, list[ast.arg], ast.expr]:
     """Returns a command's function, its parameters without the session and the request's own id, and its type."""
     [function] = ast.parse(inspect.getsource(command.function)).body
     assert isinstance(function, ast.AsyncFunctionDef) and function.returns is not None
     return function, [one for one in function.args.args[1:] if one.arg != "id"], function.returns
 
 
-def _method(
+def _method_source(
     command: Command[Any, Any], function: ast.AsyncFunctionDef, taken: Sequence[ast.arg], returned: ast.expr
 ) -> str:
     """Returns a method that sends its parameters under the command's field names."""
     given = function.args
     defaults = dict(zip((one.arg for one in reversed(given.args)), reversed(given.defaults), strict=False))
     written = [
-        f"{_text(one)} = {_text(defaults[one.arg])}" if one.arg in defaults else _text(one) for one in taken
+        f"{_node_source(one)} = {_node_source(defaults[one.arg])}"
+        if one.arg in defaults
+        else _node_source(one)
+        for one in taken
     ]
-    head = _format_list(4, f"async def {command.name}(", ["self", *written], f") -> {_text(returned)}:")
+    head = _format_list(
+        4, f"async def {command.name}(", ["self", *written], f") -> {_node_source(returned)}:"
+    )
     fields = {field.name: field.encode_name for field in structs.fields(command.fields)}
     passed = [
         f'"{command.name}"',
-        _text(returned),
+        _node_source(returned),
         f'"{command.answer}"',
         *(f"{fields[one.arg]}={one.arg}" for one in taken),
     ]
     return f'{head}        """{command.description}"""\n{_format_list(8, "return await self._ask(", passed, ")")}'
 
 
-def _names(node: ast.AST) -> Iterator[str]:
+def _names_used(node: ast.AST) -> Iterator[str]:
     return (one.id for one in ast.walk(_LocalNames().visit(node)) if isinstance(one, ast.Name))
 
 
-def _imported(command: Command[Any, Any]) -> dict[str, str]:
+def _names_to_import(command: Command[Any, Any]) -> dict[str, str]:
     """Returns the names to import, by the module from which the command's module has them."""
     module = inspect.getmodule(command.function)
     assert module is not None
@@ -173,26 +183,26 @@ def _imported(command: Command[Any, Any]) -> dict[str, str]:
     return {name: response_data.__name__ for name in vars(response_data) if not name.startswith("_")} | found
 
 
-def _imports(found: dict[str, str]) -> str:
+def _import_lines(found: dict[str, str]) -> str:
     by_module: dict[str, list[str]] = {}
     for name, module in found.items():
         by_module.setdefault(module, []).append(name)
     lines = {module: _import_line(module, names) for module, names in sorted(by_module.items())}
-    standard = "".join(line for module, line in lines.items() if module in _STANDARD)
-    own = "".join(line for module, line in lines.items() if module not in _STANDARD)
+    standard = "".join(line for module, line in lines.items() if module in _STANDARD_MODULES)
+    own = "".join(line for module, line in lines.items() if module not in _STANDARD_MODULES)
     return f"\n{standard}\n{own}"
 
 
 def _import_line(module: str, names: Iterable[str]) -> str:
     """Returns an import as the formatter sorts it: constants, classes, then the others."""
     ordered = sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name.lower()))
-    if len(line := f"from {module} import {', '.join(ordered)}\n") <= _WIDTH + 1:
+    if len(line := f"from {module} import {', '.join(ordered)}\n") <= _LINE_WIDTH + 1:
         return line
     return f"from {module} import (\n" + "".join(f"    {name},\n" for name in ordered) + ")\n"
 
 
-def _text(node: ast.AST) -> str:
-    """Returns a node's source; names of a module of results stand alone, since `values` has them all."""
+def _node_source(node: ast.AST) -> str:
+    """Returns the source of a type annotation, without the names of modules, since `values` defines all types."""
     return ast.unparse(_LocalNames().visit(node)).replace("'", '"')
 
 
@@ -206,8 +216,8 @@ class _LocalNames(ast.NodeTransformer):
 def _format_list(indent: int, begin: str, items: list[str], end: str) -> str:
     """Formats a list on one line, or its items on the next, or one item per line."""
     space, deeper, joined = " " * indent, " " * (indent + 4), ", ".join(items)
-    if len(line := f"{space}{begin}{joined}{end}\n") <= _WIDTH + 1:
+    if len(line := f"{space}{begin}{joined}{end}\n") <= _LINE_WIDTH + 1:
         return line
-    if len(line := f"{deeper}{joined}\n") <= _WIDTH + 1:
+    if len(line := f"{deeper}{joined}\n") <= _LINE_WIDTH + 1:
         return f"{space}{begin}\n{line}{space}{end}\n"
     return f"{space}{begin}\n" + "".join(f"{deeper}{item},\n" for item in items) + f"{space}{end}\n"

@@ -29,7 +29,7 @@ class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     "Give the model tools that the client carries out", "They replace the earlier set.", answer="toolNames"
 )
 async def set_host_tools(session: Session, tools: Sequence[HostTool]) -> Sequence[str]:
-    """Refuses the command where no client is connected; with a client, `HostTools.set` handles it."""
+    """Refuses the command where no client is connected; with a client, `HostTools.replace_tools` handles it."""
     raise UserError("Only a connected client can run host tools.")
 
 
@@ -43,7 +43,7 @@ class HostTools:
         self._open: dict[str, tuple[asyncio.Future[dict[str, Any]], ToolContext]] = {}
         self._is_closed = False
 
-    def set(self, tools: Sequence[HostTool]) -> list[str]:
+    def replace_tools(self, tools: Sequence[HostTool]) -> list[str]:
         """Replaces the earlier set of tools; returns their names."""
         names = [tool.name for tool in tools]
         for index, tool in enumerate(tools):
@@ -52,13 +52,13 @@ class HostTools:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise UserError(f"Two host tools have the same name: {', '.join(sorted(twice))}")
-        self.clear()
+        self.unregister_all()
         for declared in tools:
-            self._session.tools.register(self._tool(declared), owner=HOST_TOOLS_OWNER)
+            self._session.tools.register(self._make_tool(declared), owner=HOST_TOOLS_OWNER)
             self._names.append(declared.name)
         return names
 
-    def take(self, data: dict[str, Any]) -> None:
+    def handle_line(self, data: dict[str, Any]) -> None:
         """Handles a `host_tool_update` or `host_tool_result`; ignores one for a call that is not open."""
         call_id = data.get("id")
         known = self._open.get(call_id) if isinstance(call_id, str) else None
@@ -68,11 +68,11 @@ class HostTools:
         if data.get("type") == "host_tool_update":
             partial = data.get("partialResult")
             if isinstance(partial, dict):
-                context.progress(_result(partial))
+                context.progress(_convert_result(partial))
         elif not future.done():
             future.set_result(data)
 
-    def clear(self) -> None:
+    def unregister_all(self) -> None:
         for name in self._names:
             self._session.tools.unregister(name)
         self._names.clear()
@@ -83,9 +83,9 @@ class HostTools:
             if not future.done():
                 future.set_exception(ToolError(_CLIENT_DISCONNECTED))
 
-    def _tool(self, declared: HostTool) -> Tool:
+    def _make_tool(self, declared: HostTool) -> Tool:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-            return await self._call(declared.name, arguments, context)
+            return await self._call_client(declared.name, arguments, context)
 
         return Tool(
             name=declared.name,
@@ -96,7 +96,7 @@ class HostTools:
             run=run,
         )
 
-    async def _call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    async def _call_client(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self._is_closed:
             raise ToolError(_CLIENT_DISCONNECTED)
         call_id = f"host_{new_id()}"
@@ -118,13 +118,13 @@ class HostTools:
             raise
         finally:
             del self._open[call_id]
-        result = _result(data.get("result"))
+        result = _convert_result(data.get("result"))
         if data.get("isError") or result.is_error:
             raise ToolError(result.text or "Host tool execution failed", details=result.details)
         return result
 
 
-def _result(data: Any) -> ToolResult:
+def _convert_result(data: Any) -> ToolResult:
     """Converts the valid parts of the client's data to a tool result."""
     if not isinstance(data, dict):
         return ToolResult(content=(TextPart(text=str(data)),) if data is not None else ())

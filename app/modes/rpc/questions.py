@@ -10,7 +10,7 @@ _METHODS_WITH_ANSWER = ("select", "confirm", "input", "editor")
 
 
 class OpenQuestions:
-    """The open questions, by id."""
+    """The session's questions that the RPC client has not answered yet, by id."""
 
     def __init__(self, take_back: Callable[[str], None] = lambda question_id: None) -> None:
         """`take_back` tells the client that a question needs no answer any more."""
@@ -18,7 +18,7 @@ class OpenQuestions:
         self._open: dict[str, tuple[str, asyncio.Future[Any]]] = {}
         self._is_closed = False
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if not isinstance(event, QuestionAsked) or event.method not in _METHODS_WITH_ANSWER:
             return
         future = event.answer
@@ -26,12 +26,14 @@ class OpenQuestions:
             return
         self._open[event.id] = (event.method, future)
         if self._is_closed:
-            self._resolve(event.id, _cancelled(event.method))
+            self._resolve(event.id, _cancelled_answer(event.method))
             return
         loop = asyncio.get_running_loop()
         timer = None
         if event.timeout is not None:
-            timer = loop.call_later(event.timeout / 1000, self._time_out, event.id, _cancelled(event.method))
+            timer = loop.call_later(
+                event.timeout / 1000, self._time_out, event.id, _cancelled_answer(event.method)
+            )
 
         def forget(done: asyncio.Future[Any]) -> None:
             if self._open.pop(event.id, None) is not None and not self._is_closed:
@@ -43,7 +45,7 @@ class OpenQuestions:
 
         future.add_done_callback(forget)
 
-    def answer(self, data: dict[str, Any]) -> None:
+    def accept_answer(self, data: dict[str, Any]) -> None:
         """Settles a question with the client's answer; ignores an answer to a question that is not open."""
         question_id = data.get("id")
         known = self._open.get(question_id) if isinstance(question_id, str) else None
@@ -51,7 +53,7 @@ class OpenQuestions:
             return
         method, _ = known
         if data.get("cancelled"):
-            value = _cancelled(method)
+            value = _cancelled_answer(method)
         elif method == "confirm":
             value = data.get("confirmed") is True
         else:
@@ -66,12 +68,12 @@ class OpenQuestions:
     def close(self) -> None:
         """Gives all open and later questions their cancelled answer."""
         self._is_closed = True
-        self.dismiss()
+        self.cancel_all()
 
-    def dismiss(self) -> None:
+    def cancel_all(self) -> None:
         """Gives all open questions their cancelled answer."""
         for question_id, (method, _) in tuple(self._open.items()):
-            self._resolve(question_id, _cancelled(method))
+            self._resolve(question_id, _cancelled_answer(method))
             if not self._is_closed:
                 self._take_back(question_id)
 
@@ -81,5 +83,5 @@ class OpenQuestions:
             known[1].set_result(value)
 
 
-def _cancelled(method: str) -> bool | None:
+def _cancelled_answer(method: str) -> bool | None:
     return False if method == "confirm" else None

@@ -17,13 +17,13 @@ from app.modes.rpc import client_methods
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.text_files import write_text
 from app.values.events import Event
-from app.values.wire import PRIVATE
+from app.values.wire import PRIVATE_PREFIX
 
-PAGE = "docs/rpc.md"
-SCHEMA = "docs/rpc.schema.json"
+RPC_PAGE = "docs/rpc.md"
+SCHEMA_FILE = "docs/rpc.schema.json"
 BEGIN, END = "<!-- made by app.modes.rpc.reference: {name} -->", "<!-- end of {name} -->"
-_REF = "#/$defs/"
-COMMANDS_OF_PI = frozenset(
+_DEFINITION_PREFIX = "#/$defs/"
+PI_COMMANDS = frozenset(
     (
         "prompt",
         "steer",
@@ -63,23 +63,23 @@ COMMANDS_OF_PI = frozenset(
 """The commands that pi's own client sends."""
 
 
-def commands() -> list[Command[Any, Any]]:
+def documented_commands() -> list[Command[Any, Any]]:
     """Returns all commands in the order of the reference."""
     return [*COMMANDS.values(), set_host_tools]
 
 
-def schema() -> str:
+def schema_text() -> str:
     """Returns docs/rpc.schema.json: one definition for each kind of line."""
-    given = commands()
+    given = documented_commands()
     events = get_args(Event)
     kinds = [
         *(command.fields for command in given),
         *(command.data for command in given if command.data is not None),
         *events,
     ]
-    described, definitions = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    described, definitions = msgspec.json.schema_components(kinds, ref_template=_DEFINITION_PREFIX + "{name}")
     of_kind = list(zip(kinds, described, strict=True))
-    definitions = {name: _public(definition) for name, definition in definitions.items()}
+    definitions = {name: _published_schema(definition) for name, definition in definitions.items()}
     for command in given:
         own = definitions[command.fields.__name__]
         definitions[f"command:{command.name}"] = {
@@ -93,7 +93,9 @@ def schema() -> str:
             "required": ["type", *own.get("required", ())],
         }
         data = next((it for kind, it in of_kind if kind is command.data), None)
-        definitions[f"response:{command.name}"] = _response(command, definitions.pop(command.data_name, data))
+        definitions[f"response:{command.name}"] = _response_schema(
+            command, definitions.pop(command.data_name, data)
+        )
     for params in {command.fields.__name__ for command in given}:
         del definitions[params]
     return (
@@ -101,19 +103,19 @@ def schema() -> str:
             {
                 "$schema": "https://json-schema.org/draft/2020-12/schema",
                 "title": "bayou RPC, one JSON object a line",
-                "anyOf": [{"$ref": _REF + kind} for kind in _KINDS],
+                "anyOf": [{"$ref": _DEFINITION_PREFIX + kind} for kind in _LINE_KINDS],
                 "$defs": {
-                    "command": _any_of(f"command:{command.name}" for command in given),
+                    "command": _any_of_schema(f"command:{command.name}" for command in given),
                     "response": {
                         "anyOf": [
-                            *({"$ref": f"{_REF}response:{command.name}"} for command in given),
-                            {"$ref": _REF + "failure"},
+                            *({"$ref": f"{_DEFINITION_PREFIX}response:{command.name}"} for command in given),
+                            {"$ref": _DEFINITION_PREFIX + "failure"},
                         ]
                     },
-                    "event": _any_of(event.__name__ for event in events),
-                    "answer": {"anyOf": list(_RESPONSES_TEXT)},
-                    "frame": {"anyOf": list(_FRAMES)},
-                    "failure": _FAILURE,
+                    "event": _any_of_schema(event.__name__ for event in events),
+                    "answer": {"anyOf": list(_ANSWER_FRAMES)},
+                    "frame": {"anyOf": list(_OTHER_FRAMES)},
+                    "failure": _FAILURE_SCHEMA,
                     **dict(sorted(definitions.items())),
                 },
             },
@@ -124,7 +126,7 @@ def schema() -> str:
     )
 
 
-def _frame(name: str, *required: str, **fields: Any) -> dict[str, Any]:
+def _frame_schema(name: str, *required: str, **fields: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {"type": {"const": name}, **{key: {} for key in required}, **fields},
@@ -132,22 +134,22 @@ def _frame(name: str, *required: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-_RESPONSES_TEXT = (
-    _frame(
+_ANSWER_FRAMES = (
+    _frame_schema(
         "extension_ui_response", "id", value={}, confirmed={"type": "boolean"}, cancelled={"type": "boolean"}
     ),
-    _frame("host_tool_update", "id", "partialResult"),
-    _frame("host_tool_result", "id", "result", isError={"type": "boolean"}),
+    _frame_schema("host_tool_update", "id", "partialResult"),
+    _frame_schema("host_tool_result", "id", "result", isError={"type": "boolean"}),
 )
 """Input lines other than commands. They get no response."""
-_FRAMES = (
-    _frame("ready", "sessionId"),
-    _frame("host_tool_call", "id", "toolCallId", "toolName", "arguments"),
-    _frame("host_tool_cancel", "id", "targetId"),
+_OTHER_FRAMES = (
+    _frame_schema("ready", "sessionId"),
+    _frame_schema("host_tool_call", "id", "toolCallId", "toolName", "arguments"),
+    _frame_schema("host_tool_cancel", "id", "targetId"),
 )
 """Output lines other than responses and events."""
-_KINDS = ("command", "answer", "response", "event", "frame")
-_FAILURE = {
+_LINE_KINDS = ("command", "answer", "response", "event", "frame")
+_FAILURE_SCHEMA = {
     "type": "object",
     "properties": {
         "id": {},
@@ -160,11 +162,11 @@ _FAILURE = {
 }
 
 
-def _any_of(names: Any) -> dict[str, Any]:
-    return {"anyOf": [{"$ref": _REF + name} for name in names]}
+def _any_of_schema(names: Any) -> dict[str, Any]:
+    return {"anyOf": [{"$ref": _DEFINITION_PREFIX + name} for name in names]}
 
 
-def _response(command: Command[Any, Any], data: dict[str, Any] | None) -> dict[str, Any]:
+def _response_schema(command: Command[Any, Any], data: dict[str, Any] | None) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "id": {"type": "string"},
         "type": {"const": "response"},
@@ -178,32 +180,34 @@ def _response(command: Command[Any, Any], data: dict[str, Any] | None) -> dict[s
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _public(definition: dict[str, Any]) -> dict[str, Any]:
+def _published_schema(definition: dict[str, Any]) -> dict[str, Any]:
     """Removes fields that are never sent, and allows fields that later versions add."""
     if any(value.get("enum") == ["*unknown"] for value in definition.get("properties", {}).values()):
         return {"type": "object", "description": "Of a type that this version does not know; as it came."}
     shown = {key: value for key, value in definition.items() if key not in ("additionalProperties", "title")}
     if "properties" in shown:
         shown["properties"] = {
-            key: _optional(value) for key, value in shown["properties"].items() if not key.startswith(PRIVATE)
+            key: _without_defaults(value)
+            for key, value in shown["properties"].items()
+            if not key.startswith(PRIVATE_PREFIX)
         }
     if "description" in shown:  # the indentation of a docstring depends on the Python version
         shown["description"] = " ".join(shown["description"].split())
     if "required" in shown:
-        shown["required"] = [key for key in shown["required"] if not key.startswith(PRIVATE)]
+        shown["required"] = [key for key in shown["required"] if not key.startswith(PRIVATE_PREFIX)]
     return shown
 
 
-def _optional(value: Any) -> Any:
+def _without_defaults(value: Any) -> Any:
     """Removes the defaults of optional fields, since an absent field is sent as absent; tags are in the
     union's members."""
     if isinstance(value, dict):
         kept = {key: item for key, item in value.items() if key not in ("default", "discriminator")}
-        return {key: _optional(item) for key, item in kept.items()}
-    return [_optional(item) for item in value] if isinstance(value, list) else value
+        return {key: _without_defaults(item) for key, item in kept.items()}
+    return [_without_defaults(item) for item in value] if isinstance(value, list) else value
 
 
-def page(text: str) -> str:
+def updated_page(text: str) -> str:
     """Returns docs/rpc.md with new tables; the text around them is unchanged."""
     made = (
         ("commands", _commands_table()),
@@ -221,14 +225,17 @@ def page(text: str) -> str:
 def _commands_table() -> str:
     lines = ["| Command | Fields | Data | What it does |", "|---|---|---|---|"]
     lines += [
-        f"| `{command.name}` | {_fields(command.fields)} | {_data(command.data)} | {command.description} |"
-        for command in commands()
+        f"| `{command.name}` | {_field_names(command.fields)} "
+        f"| {_data_type_name(command.data)} | {command.description} |"
+        for command in documented_commands()
     ]
     return "\n".join(lines) + "\n"
 
 
 def _additions_to_pi() -> str:
-    names = ", ".join(f"`{command.name}`" for command in commands() if command.name not in COMMANDS_OF_PI)
+    names = ", ".join(
+        f"`{command.name}`" for command in documented_commands() if command.name not in PI_COMMANDS
+    )
     return fill(names, 120, break_on_hyphens=False) + "\n"
 
 
@@ -236,25 +243,25 @@ def _events_table() -> str:
     lines = ["| Event | Fields | What it tells |", "|---|---|---|"]
     for event in get_args(Event):
         about = " ".join((event.__doc__ or "").split()).replace("|", "\\|")
-        lines.append(f"| `{event.__struct_config__.tag}` | {_fields(event)} | {about} |")
+        lines.append(f"| `{event.__struct_config__.tag}` | {_field_names(event)} | {about} |")
     return "\n".join(lines) + "\n"
 
 
-def _fields(kind: type[msgspec.Struct]) -> str:
+def _field_names(kind: type[msgspec.Struct]) -> str:
     shown = [
         f"`{field.encode_name}{'' if field.required else '?'}`"
         for field in msgspec.structs.fields(kind)
-        if not field.encode_name.startswith(PRIVATE) and field.encode_name not in ("id", "type")
+        if not field.encode_name.startswith(PRIVATE_PREFIX) and field.encode_name not in ("id", "type")
     ]
     return ", ".join(shown)
 
 
-def _data(kind: Any) -> str:
+def _data_type_name(kind: Any) -> str:
     if kind is None:
         return ""
     members = get_args(kind)
     if type(None) in members:
-        return f"{_data(members[0])} or `null`"
+        return f"{_data_type_name(members[0])} or `null`"
     required = getattr(kind, "__required_keys__", None)
     if required is None:
         return f"`{kind.__name__}`"
@@ -264,10 +271,10 @@ def _data(kind: Any) -> str:
 
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
-    write_text(home / SCHEMA, schema())
-    write_text(home / client_methods.OUTPUT_FILE, client_methods.client_source(COMMANDS.values()))
-    write_text(home / client_methods.VALUES, client_methods.values(COMMANDS.values()))
-    write_text(home / PAGE, page((home / PAGE).read_text(encoding="utf-8")))
+    write_text(home / SCHEMA_FILE, schema_text())
+    write_text(home / client_methods.COMMANDS_FILE, client_methods.client_source(COMMANDS.values()))
+    write_text(home / client_methods.VALUES_FILE, client_methods.values_source(COMMANDS.values()))
+    write_text(home / RPC_PAGE, updated_page((home / RPC_PAGE).read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

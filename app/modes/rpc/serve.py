@@ -16,7 +16,7 @@ from app.engine.commands.command_table import COMMANDS
 from app.engine.commands.session_command import Command
 from app.engine.session import Session
 from app.modes.headless_runs import EndRequest, PrepareSession, print_failure
-from app.modes.lines import TooLong, read_lines
+from app.modes.line_reader import LineTooLong, read_lines
 from app.modes.rpc.host_tools import HostTools, set_host_tools
 from app.modes.rpc.questions import OpenQuestions
 from app.modes.stdout_writer import (
@@ -26,7 +26,7 @@ from app.modes.stdout_writer import (
     claim_stdin,
     claim_stdout,
 )
-from app.modes.wire_events import EventLines
+from app.modes.wire_events import EventLineWriter
 from app.values.codec import decode_json, encode_json
 from app.values.user_errors import UserError
 from app.values.wire import new_id
@@ -55,7 +55,7 @@ async def run_rpc(
     async def begin() -> None:
         await prepare()
         if says_ready:
-            writer.put(encode_json({"type": "ready", "sessionId": session.state.session_id}))
+            writer.put_line(encode_json({"type": "ready", "sessionId": session.state.session_id}))
 
     try:
         await server.serve(descriptor, ending or EndRequest(), begin)
@@ -63,7 +63,7 @@ async def run_rpc(
     except asyncio.CancelledError:
         # The session is being closed by other code; its last events are still sent.
         patience = SIGNALLED_READER_TIMEOUT
-        await server.settle(patience)
+        await server.answer_open_commands(patience)
         raise
     finally:
         server.close()
@@ -79,12 +79,12 @@ class RpcServer:
     def __init__(self, session: Session, writer: LineWriter, *, merge: bool = True) -> None:
         self._session = session
         self._writer = writer
-        self._events = EventLines(writer.put_pieces, merge=merge)
+        self._events = EventLineWriter(writer.put_pieces, merge=merge)
         self._questions = OpenQuestions(self._withdraw_question)
         self._host_tools = HostTools(session, self._write_frame)
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_prepared = asyncio.Event()
-        self._unsubscribe = session.subscribe(self._send_event, pace=writer.room)
+        self._unsubscribe = session.subscribe(self._send_event, pace=writer.wait_for_space)
         """Subscribes to all events, in order with all other output; a slow reader slows the session."""
 
     async def serve(
@@ -95,18 +95,18 @@ class RpcServer:
 
         async def read() -> None:
             async for line in read_lines(descriptor):
-                self.take(line)
+                self.start_command(line)
 
-        reading = asyncio.ensure_future(self._writer.while_read(read()))
+        reading = asyncio.ensure_future(self._writer.await_while_read(read()))
         preparing = asyncio.ensure_future(prepare())
         started: list[asyncio.Future[Any]] = [reading, preparing]
         try:
             await asyncio.wait({reading, preparing}, return_when=asyncio.FIRST_COMPLETED)
             if not preparing.done():
-                self._questions.close()  # nobody is left to answer
+                self._questions.close()  # the client is gone
             await preparing
             self._is_prepared.set()
-            started.append(end := asyncio.ensure_future(ending.due(self._session)))
+            started.append(end := asyncio.ensure_future(ending.wait_until_due(self._session)))
             await asyncio.wait({reading, end}, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 await reading
@@ -114,25 +114,25 @@ class RpcServer:
             for task in started:
                 task.cancel()
 
-    def take(self, line: bytes | TooLong) -> None:
-        """Starts the command of one line."""
-        if isinstance(line, TooLong):
-            self._answer_parse(str(line))
+    def start_command(self, line: bytes | LineTooLong) -> None:
+        """Starts the RPC command that a line of input contains."""
+        if isinstance(line, LineTooLong):
+            self._answer_parse_error(str(line))
             return
         try:
             data = decode_json(line)
         except msgspec.DecodeError as problem:
-            self._answer_parse(str(problem))
+            self._answer_parse_error(str(problem))
             return
         if not isinstance(data, dict):
             self._write_frame({"type": "response", "success": False, "error": "Unknown command: undefined"})
             return
         if data.get("type") == ANSWER_TYPE:
-            self._questions.answer(data)
+            self._questions.accept_answer(data)
         elif data.get("type") in HOST_TOOL_LINES:
-            self._host_tools.take(data)
+            self._host_tools.handle_line(data)
         else:
-            task = asyncio.get_running_loop().create_task(self._carry_out(data))
+            task = asyncio.get_running_loop().create_task(self._run_line(data))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -145,19 +145,19 @@ class RpcServer:
         await self._session.abort()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_FINAL_RESPONSES_TIMEOUT)
-        await self._answer_open()
+        await self._cancel_open_commands()
         stalled.cancel()
 
-    async def settle(self, patience: float) -> None:
+    async def answer_open_commands(self, patience: float) -> None:
         """Answers all open commands while other code closes the session."""
         stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
         self._questions.close()
         self._host_tools.close()
         await self._session.wait_until_idle()
-        await self._answer_open()
+        await self._cancel_open_commands()
         stalled.cancel()
 
-    async def _answer_open(self) -> None:
+    async def _cancel_open_commands(self) -> None:
         """Cancels commands that an abort does not end, such as a question or a long command of an
         extension."""
         for task in self._tasks:
@@ -174,15 +174,15 @@ class RpcServer:
             task.cancel()
 
     def _send_event(self, event: Any) -> None:
-        self._questions.note(event)
-        self._events.tell(event)
+        self._questions.handle_event(event)
+        self._events.handle_event(event)
 
-    async def _carry_out(self, data: dict[str, Any]) -> None:
+    async def _run_line(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
         if kind in _ABORT_COMMANDS:
             # an abort does not end an extension's command that waits for an answer, since it is no run
-            self._questions.dismiss()
+            self._questions.cancel_all()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
         response["type"] = "response"
         if kind is not None:
@@ -190,8 +190,8 @@ class RpcServer:
         try:
             await self._is_prepared.wait()
             if command is None or not command.stops:
-                await self._writer.room()
-            answer = {"success": True, **await self._answer(command, data)}
+                await self._writer.wait_for_space()
+            answer = {"success": True, **await self._response_data(command, data)}
         except UserError as problem:
             answer = {"success": False, "error": str(problem)}
         except msgspec.ValidationError as problem:
@@ -202,14 +202,16 @@ class RpcServer:
             answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
         self._write_frame(response | answer)
 
-    async def _answer(self, command: Command[Any, Any] | None, data: dict[str, Any]) -> dict[str, Any]:
+    async def _response_data(self, command: Command[Any, Any] | None, data: dict[str, Any]) -> dict[str, Any]:
         if command is not None:
-            return command.told(await command(self._session, **command.arguments(data)))
+            return command.response_data(await command(self._session, **command.arguments(data)))
         if (kind := data.get("type")) == set_host_tools.name:
-            return set_host_tools.told(self._host_tools.set(**set_host_tools.arguments(data)))
+            return set_host_tools.response_data(
+                self._host_tools.replace_tools(**set_host_tools.arguments(data))
+            )
         raise UserError(f"Unknown command: {'undefined' if kind is None else kind}")
 
-    def _answer_parse(self, problem: str) -> None:
+    def _answer_parse_error(self, problem: str) -> None:
         self._write_frame(
             {
                 "type": "response",
@@ -220,10 +222,10 @@ class RpcServer:
         )
 
     def _withdraw_question(self, question_id: str) -> None:
-        """Tells the client that a question needs no answer any more."""
+        """Tells the RPC client that an open question needs no answer any more."""
         cancel = {"type": "extension_ui_request", "id": new_id(), "method": "cancel", "targetId": question_id}
         self._write_frame(cancel)
 
     def _write_frame(self, frame: dict[str, Any]) -> None:
         self._events.flush()
-        self._writer.put(encode_json(frame))
+        self._writer.put_line(encode_json(frame))

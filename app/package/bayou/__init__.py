@@ -17,6 +17,10 @@ _MODULES = frozenset(("batch", "client", "extensions", "values"))
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from bayou.program import version  # noqa: PLC0415  (on the first use of a name)
+
+        return version()
     if name.startswith("_"):
         raise AttributeError(f"module 'bayou' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  (on the first use of a name)

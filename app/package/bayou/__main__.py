@@ -1,6 +1,6 @@
 """Starts bayou, as `python -m bayou`, by this file's path, or from the command `bayou`.
 
-People run bayou inside projects that have an `app/` or a `bayou.py` of their own and may have `PYTHONPATH=.`
+People run bayou inside projects that have their own `app/` or `bayou.py` and may have `PYTHONPATH=.`
 set, so the program's folder goes first on the path, and `bayou` is imported from where this file lies.
 """
 

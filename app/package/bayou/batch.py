@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -23,6 +23,9 @@ __all__ = ["BatchFailed", "BatchResult", "Outcome", "run"]
 Outcome = Literal["passed", "failed", "limit", "error", "timeout", "cancelled"]
 _LINE_LIMIT = 64 * 1024 * 1024
 _END_SECONDS = 15.0
+
+
+CommitHash = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")]
 
 
 class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -41,7 +44,9 @@ class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     label: str | None = None
     prompt: str = ""
     """A short hash of the prompt."""
-    commit: str | None = None
+    source: str = ""
+    """The repository or folder that it worked on a copy of."""
+    commit: CommitHash | None = None
     outcome: Outcome
     reason: str = ""
     """Why it did not pass."""
@@ -119,7 +124,7 @@ async def run(
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Interrupts the batch, whose runs are results all the same."""
+    """Interrupts the batch's process; the interrupted runs have results all the same."""
     try:
         os.kill(process.pid, signal.SIGINT)
     except ProcessLookupError:

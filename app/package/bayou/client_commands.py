@@ -1,6 +1,6 @@
-"""A method for every command of a session, made from their table and not written.
+"""Generated from the table of session commands: a client method for each command.
 
-python -m app.modes.rpc.reference          makes it anew
+python -m app.modes.rpc.reference          generates it again
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -53,7 +53,7 @@ from bayou.values import (
 
 
 class ClientCommands:
-    """What a bayou at the other end can be told."""
+    """Sends every session command to a bayou process: one method for each command."""
 
     def __init__(self, ask: Callable[..., Awaitable[Any]]) -> None:
         """`ask` gets a command's name, the type and the field of its answer, and the command's fields."""
@@ -78,11 +78,11 @@ class ClientCommands:
         )
 
     async def ask_beside(self, question: str) -> str:
-        """Ask beside the work, outside the conversation."""
+        """Ask a side question, outside the conversation."""
         return await self._ask("ask_beside", str, "text", question=question)
 
     async def draft_handoff(self, goal: str) -> str:
-        """Write the first prompt of a new session for a goal. Nothing is begun."""
+        """Draft the first prompt of a new session for a goal. Starts nothing."""
         return await self._ask("draft_handoff", str, "text", goal=goal)
 
     async def steer(self, message: str, images: Sequence[Image] = ()) -> PromptDisposition:
@@ -94,7 +94,7 @@ class ClientCommands:
         return await self._ask("follow_up", PromptDisposition, "disposition", message=message, images=images)
 
     async def abort(self) -> None:
-        """Stop the running work. Responds once it has settled."""
+        """Stop the running work. Responds when it has stopped."""
         return await self._ask("abort", None, "")
 
     async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> PromptDisposition:
@@ -104,7 +104,7 @@ class ClientCommands:
         )
 
     async def clear_queue(self) -> Removed:
-        """Take queued messages back."""
+        """Remove all queued messages."""
         return await self._ask("clear_queue", Removed, "")
 
     async def set_steering_mode(self, mode: QueueMode) -> None:
@@ -116,7 +116,7 @@ class ClientCommands:
         return await self._ask("set_follow_up_mode", None, "", mode=mode)
 
     async def set_interrupt_mode(self, mode: InterruptMode) -> None:
-        """Whether steering waits for running tools."""
+        """Whether steering messages wait for running tools."""
         return await self._ask("set_interrupt_mode", None, "", mode=mode)
 
     async def set_auto_retry(self, enabled: bool) -> None:
@@ -132,7 +132,7 @@ class ClientCommands:
         return await self._ask("retry_now", None, "")
 
     async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
-        """Summarise the older part. The file keeps what the summary stands for."""
+        """Summarise older messages. The session file keeps the originals."""
         return await self._ask("compact", CompactionResult, "", customInstructions=custom_instructions)
 
     async def set_auto_compaction(self, enabled: bool) -> None:
@@ -140,13 +140,13 @@ class ClientCommands:
         return await self._ask("set_auto_compaction", None, "", enabled=enabled)
 
     async def bash(self, command: str, exclude_from_context: bool = False) -> BashResult:
-        """Run a command as the person."""
+        """Run a command as the user."""
         return await self._ask(
             "bash", BashResult, "", command=command, excludeFromContext=exclude_from_context
         )
 
     async def abort_bash(self) -> None:
-        """Stop the person's command."""
+        """Stop the user's command."""
         return await self._ask("abort_bash", None, "")
 
     async def eval(
@@ -157,7 +157,7 @@ class ClientCommands:
         reset: bool = False,
         exclude_from_context: bool = False,
     ) -> CellResult:
-        """Run Python as the person. In the same kernel as the agent's cells; progress comes as events of tools."""
+        """Run Python as the user. In the kernel of the agent's cells; progress arrives as tool events."""
         return await self._ask(
             "eval",
             CellResult,
@@ -170,27 +170,27 @@ class ClientCommands:
         )
 
     async def run_notebook(self, path: str, cells: str = "") -> list[CellResult]:
-        """Run the code cells of a notebook. Until one fails. `cells`: 3, 2-5 or 4-."""
+        """Run the code cells of a notebook. Stops at the first that fails. `cells`: 3, 2-5 or 4-."""
         return await self._ask("run_notebook", list[CellResult], "cells", path=path, cells=cells)
 
     async def abort_eval(self) -> None:
-        """Stop the person's cell."""
+        """Stop the user's cell."""
         return await self._ask("abort_eval", None, "")
 
     async def restart_kernel(self) -> bool:
-        """Restart the kernel with no names. What cells defined is gone. False: none runs."""
+        """Restart the Python kernel. Forgets everything that cells defined. False: no kernel runs."""
         return await self._ask("restart_kernel", bool, "restarted")
 
     async def get_kernel(self) -> Kernel:
-        """Interpreter, memory and names of the kernel."""
+        """Interpreter, memory and variables of the kernel."""
         return await self._ask("get_kernel", Kernel, "")
 
     async def init_context(self) -> PromptDisposition:
-        """Draft an AGENTS.md, or bring it up to date."""
+        """Write or update AGENTS.md."""
         return await self._ask("init_context", PromptDisposition, "disposition")
 
     async def review(self, what: str = "") -> PromptDisposition:
-        """Review what is not committed, or a branch."""
+        """Review uncommitted changes or a branch."""
         return await self._ask("review", PromptDisposition, "disposition", what=what)
 
     async def get_state(self) -> State:
@@ -198,7 +198,7 @@ class ClientCommands:
         return await self._ask("get_state", State, "")
 
     async def set_model(self, provider: str, model_id: str) -> Model:
-        """Switch the model. It answers from the next request on."""
+        """Switch the model. The next request uses it."""
         return await self._ask("set_model", Model, "", provider=provider, modelId=model_id)
 
     async def cycle_model(self) -> CycledModel | None:
@@ -226,19 +226,19 @@ class ClientCommands:
         return await self._ask("set_session_name", None, "", name=name)
 
     async def get_session_stats(self) -> SessionStats:
-        """File, counts, tokens, cost. They are those of the whole file."""
+        """File, counts, tokens, cost. Of the whole file, all branches included."""
         return await self._ask("get_session_stats", SessionStats, "")
 
     async def set_todos(self, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
-        """Set the list of todos. Answers with the resulting list; the agent reads it with its next request."""
+        """Set the todo list. Answers with the resulting list; the agent reads it with its next request."""
         return await self._ask("set_todos", Sequence[TodoPhase], "todoPhases", phases=phases)
 
     async def get_context_usage(self) -> ContextUsage | None:
-        """How full the window is."""
+        """How full the context window is."""
         return await self._ask("get_context_usage", ContextUsage | None, "")
 
     async def get_messages(self) -> Sequence[Message]:
-        """The context's messages."""
+        """Messages in the context."""
         return await self._ask("get_messages", Sequence[Message], "messages")
 
     async def get_last_assistant_text(self) -> str | None:
@@ -254,23 +254,23 @@ class ClientCommands:
         return await self._ask("export_html", str, "path", outputPath=output_path)
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
-        """What runs without a question. One of read-only, ask, auto-edit and full, for this session."""
+        """Set what runs without approval. read-only, ask, auto-edit or full; for this session."""
         return await self._ask("set_permission_mode", None, "", mode=mode)
 
     async def set_plan_mode(self, is_on: bool = True) -> None:
-        """Plan mode: nothing changes until one is accepted. A plan is a question: `Accept`, or words."""
+        """Plan mode: no changes until you accept a plan. A plan is a question; answer `Accept` or a comment."""
         return await self._ask("set_plan_mode", None, "", isOn=is_on)
 
     async def set_approvals(self, answers: Literal["ask", "deny"]) -> None:
-        """Say whether this client answers questions. `ask`, or `deny`: what would be asked is refused at once."""
+        """Set whether this client answers approvals. `ask`: it does. `deny`: deny at once what needs approval."""
         return await self._ask("set_approvals", None, "", answers=answers)
 
     async def add_folder(self, path: str) -> Sequence[str]:
-        """Work in another folder too. Its files can be read and changed. Answers with all added folders."""
+        """Add a folder to the workspace. Its files can be read and changed. Responds with all added folders."""
         return await self._ask("add_folder", Sequence[str], "folders", path=path)
 
     async def remove_folder(self, path: str) -> Sequence[str]:
-        """Stop working in an added folder. Answers with the folders that are left."""
+        """Remove an added folder from the workspace. Responds with the remaining folders."""
         return await self._ask("remove_folder", Sequence[str], "folders", path=path)
 
     async def get_permissions(self) -> Permissions:
@@ -286,7 +286,7 @@ class ClientCommands:
         return await self._ask("get_secrets", Sequence[SecretMasked], "secrets")
 
     async def call_no_secret(self, digest: str) -> None:
-        """Mark a masked value as a false alarm. It is shown from now on; `digest` is the last part of its mark."""
+        """Mark a masked value as a false alarm. It is no longer masked. `digest` is the last part of its mark."""
         return await self._ask("call_no_secret", None, "", digest=digest)
 
     async def unmask(self) -> PromptDisposition:
@@ -302,43 +302,43 @@ class ClientCommands:
         return await self._ask("get_job", JobInfo, "", jobId=job_id)
 
     async def wait_for_job(self, job_id: str, timeout: float | None = None) -> JobInfo:
-        """Wait for a job. Answers when it has ended, or after so many seconds."""
+        """Wait for a job. Responds when it has ended, or after this many seconds."""
         return await self._ask("wait_for_job", JobInfo, "", jobId=job_id, timeout=timeout)
 
     async def kill_job(self, job_id: str) -> JobInfo:
-        """End a background job. The agent hears of it with the next prompt."""
+        """Stop a background job. The agent learns of it with the next prompt."""
         return await self._ask("kill_job", JobInfo, "", jobId=job_id)
 
     async def pin_job(self, job_id: str, pinned: bool = True) -> JobInfo:
-        """Let a job outlive this session, or not."""
+        """Keep a job running when the session closes, or not."""
         return await self._ask("pin_job", JobInfo, "", jobId=job_id, pinned=pinned)
 
     async def list_helpers(self) -> Sequence[HelperInfo]:
-        """Helper agents. Those of this session since it was opened, also ended ones."""
+        """Helper agents. All since the session was opened, ended ones included."""
         return await self._ask("list_helpers", Sequence[HelperInfo], "helpers")
 
     async def get_helper(self, helper_id: str) -> HelperInfo:
-        """One helper agent, with what it has done so far and its answer."""
+        """One helper agent with its calls and its answer."""
         return await self._ask("get_helper", HelperInfo, "", helperId=helper_id)
 
     async def steer_helper(self, helper_id: str, message: str) -> HelperInfo:
-        """Tell a helper something. It reads it while it works; one that has ended goes on in the background."""
+        """Send a message to a helper. An ended helper continues in the background."""
         return await self._ask("steer_helper", HelperInfo, "", helperId=helper_id, message=message)
 
     async def stop_helper(self, helper_id: str) -> HelperInfo:
-        """Stop a helper. Who waits for it gets what it has."""
+        """Stop a helper. The agent gets its unfinished result."""
         return await self._ask("stop_helper", HelperInfo, "", helperId=helper_id)
 
     async def new_session(self, parent_session: str | None = None) -> Moved:
-        """Begin a new session."""
+        """Start a new session."""
         return await self._ask("new_session", Moved, "", parentSession=parent_session)
 
     async def switch_session(self, session_path: str) -> Moved:
-        """Go on with another session."""
+        """Resume another session."""
         return await self._ask("switch_session", Moved, "", sessionPath=session_path)
 
     async def fork(self, entry_id: str) -> Forked:
-        """Go on from before a prompt, in a new file."""
+        """Fork from an earlier prompt, in a new file."""
         return await self._ask("fork", Forked, "", entryId=entry_id)
 
     async def branch(self, entry_id: str) -> Forked:
@@ -346,11 +346,11 @@ class ClientCommands:
         return await self._ask("branch", Forked, "", entryId=entry_id)
 
     async def clone(self) -> Moved:
-        """Go on in a copy of this branch."""
+        """Continue in a copy of this branch."""
         return await self._ask("clone", Moved, "")
 
     async def get_fork_messages(self) -> Sequence[ForkMessage]:
-        """All prompts of the file."""
+        """All prompts of the session file, to fork from."""
         return await self._ask("get_fork_messages", Sequence[ForkMessage], "messages")
 
     async def get_branch_messages(self) -> Sequence[ForkMessage]:
@@ -374,7 +374,7 @@ class ClientCommands:
         label: str | None = None,
         restore_files: bool = False,
     ) -> Navigated:
-        """Go to an entry. `summarize` takes a summary of the branch along, `restoreFiles` its files."""
+        """Go to an entry. `summarize`: summarise the branch that is left. `restoreFiles`: restore the entry's files."""
         return await self._ask(
             "navigate_tree",
             Navigated,
@@ -406,7 +406,7 @@ class ClientCommands:
         )
 
     async def undo_compaction(self) -> Navigated:
-        """Back to the full history. It is as it was before the last compaction."""
+        """Undo the last compaction. The context has the full history again."""
         return await self._ask("undo_compaction", Navigated, "")
 
     async def set_label(self, entry_id: str, label: str | None = None) -> None:
@@ -423,11 +423,11 @@ class ClientCommands:
         entry_id: str | None = None,
         patch: bool = True,
     ) -> FileDifferences:
-        """What changed in files. By this session, by a prompt (`entryId`, else the last), or since the last commit."""
+        """Show file changes. Of this session, of a prompt (`entryId`, else the last), or since the last commit."""
         return await self._ask("get_diff", FileDifferences, "", of=of, entryId=entry_id, patch=patch)
 
     async def preview_undo(self, count: int = 1, diffs: bool = False) -> RestorePreview:
-        """Preview an undo of file changes. Of the last prompts that changed any. Nothing is changed."""
+        """Preview an undo of file changes. Of the last prompts that changed files. Changes nothing."""
         return await self._ask("preview_undo", RestorePreview, "", count=count, diffs=diffs)
 
     async def preview_redo(self, diffs: bool = False) -> RestorePreview:
@@ -435,19 +435,19 @@ class ClientCommands:
         return await self._ask("preview_redo", RestorePreview, "", diffs=diffs)
 
     async def preview_restore(self, entry_id: str | None = None, diffs: bool = False) -> RestorePreview:
-        """Preview a restore of files. As they were at an entry; without one, before everything."""
+        """Preview a restore of files. To an entry, or to the beginning without one."""
         return await self._ask("preview_restore", RestorePreview, "", entryId=entry_id, diffs=diffs)
 
     async def undo_files(
         self, count: int = 1, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
     ) -> RestoredFiles:
-        """Undo what the last prompts did to files. `choices`: of single files; `digest`: only as it was previewed."""
+        """Undo file changes of the last prompts. `choices`: for single files. `digest`: of the preview."""
         return await self._ask("undo_files", RestoredFiles, "", count=count, choices=choices, digest=digest)
 
     async def redo_files(
         self, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
     ) -> RestoredFiles:
-        """Redo: take the last restore of files back."""
+        """Redo: reverse the last undo or restore of files."""
         return await self._ask("redo_files", RestoredFiles, "", choices=choices, digest=digest)
 
     async def restore_files(
@@ -456,21 +456,31 @@ class ClientCommands:
         choices: dict[str, RestoreChoice] | None = None,
         digest: str | None = None,
     ) -> RestoredFiles:
-        """Restore files to an entry. Without one, before everything."""
+        """Restore files to an entry. To the beginning without one."""
         return await self._ask(
             "restore_files", RestoredFiles, "", entryId=entry_id, choices=choices, digest=digest
         )
 
     async def list_pending(self) -> Sequence[PendingAction]:
-        """Changes that were staged and wait for an answer. The oldest first."""
+        """Staged changes to apply or discard. Oldest first."""
         return await self._ask("list_pending", Sequence[PendingAction], "actions")
 
     async def resolve_pending(
-        self, action: Literal["apply", "discard"], reason: str = "", pending_id: str | None = None
+        self,
+        action: Literal["apply", "discard"],
+        reason: str = "",
+        pending_id: str | None = None,
+        files: Sequence[str] = (),
     ) -> PendingResolved:
-        """Apply or discard staged changes. Without `pendingId` the only one. All or nothing; of helpers, by file."""
+        """Apply or discard staged changes. `pendingId`: optional for the only one. `files`: only these of a helper."""
         return await self._ask(
-            "resolve_pending", PendingResolved, "", action=action, reason=reason, pendingId=pending_id
+            "resolve_pending",
+            PendingResolved,
+            "",
+            action=action,
+            reason=reason,
+            pendingId=pending_id,
+            files=files,
         )
 
     async def review_changes(
@@ -479,7 +489,7 @@ class ClientCommands:
         entry_id: str | None = None,
         patch: bool = True,
     ) -> ReviewedChangesData:
-        """Changes by file and hunk. Of a prompt, the session, since the last commit, or since an entry."""
+        """Review changes by file and hunk. Of a prompt, the session, since the last commit, or since an entry."""
         return await self._ask(
             "review_changes", ReviewedChangesData, "", of=of, entryId=entry_id, patch=patch
         )
@@ -491,25 +501,25 @@ class ClientCommands:
         entry_id: str | None = None,
         put_back: bool = False,
     ) -> RestoredFiles:
-        """Take hunks of changes back. `hunks`: ids from `review_changes` with the same `of`."""
+        """Take back single hunks of changes. `hunks`: ids from `review_changes` with the same `of`."""
         return await self._ask(
             "take_back_hunks", RestoredFiles, "", hunks=hunks, of=of, entryId=entry_id, putBack=put_back
         )
 
     async def get_goal(self) -> GoalView | None:
-        """The goal, and whether its proof still holds. Looks whether files have changed."""
+        """The goal and whether its checks still pass. Detects files that changed since."""
         return await self._ask("get_goal", GoalView | None, "goal")
 
     async def set_goal(self, text: str, checks: Sequence[GoalCheck], start: bool = True) -> GoalView | None:
-        """Set a goal with a check. The agent goes on until it passes. The text is sent, unless `start` is false."""
+        """Set a goal with a check. The agent works until the check passes. Sends the text, unless `start` is false."""
         return await self._ask("set_goal", GoalView | None, "goal", text=text, checks=checks, start=start)
 
     async def check_goal(self) -> GoalView | None:
-        """Run the check of the goal now. It starts no agent. Answers when the check has ended."""
+        """Run the check of the goal now. Does not start the agent. Responds when the check has ended."""
         return await self._ask("check_goal", GoalView | None, "goal")
 
     async def continue_goal(self) -> GoalView | None:
-        """Let the agent go on with the goal. Failed checks are counted anew."""
+        """Continue work on the goal. Resets the count of failed checks."""
         return await self._ask("continue_goal", GoalView | None, "goal")
 
     async def clear_goal(self) -> None:
@@ -517,7 +527,7 @@ class ClientCommands:
         return await self._ask("clear_goal", None, "")
 
     async def get_mcp_servers(self) -> Sequence[ServerView]:
-        """MCP servers with their tools and states. As far as is known: none is contacted."""
+        """MCP servers with their tools and states. Connects to none of them."""
         return await self._ask("get_mcp_servers", Sequence[ServerView], "servers")
 
     async def mcp_test(self, name: str) -> ServerView:

@@ -118,7 +118,7 @@ class Connection:
         return response.get("data")
 
     async def send(self, data: Mapping[str, Any]) -> None:
-        """Writes one line."""
+        """Sends one line to bayou's input."""
         process = self._process
         if process is None or process.returncode is not None:
             raise RpcError(

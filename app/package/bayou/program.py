@@ -13,6 +13,13 @@ def program_folder() -> str:
     )
 
 
+def version() -> str:
+    """Returns the version of the program, of an installation as of a checkout."""
+    from runpy import run_path  # noqa: PLC0415  (only for those who ask)
+
+    return run_path(os.path.join(program_folder(), "app", "version.py"))["VERSION"]
+
+
 def command() -> tuple[str, ...]:
     """Returns the command that starts this installation from any folder."""
     start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")

@@ -1,6 +1,6 @@
-"""Events, messages and all other values of the client, made from bayou's own and not written.
+"""Generated from bayou's own definitions: the events, messages and all other values of the client.
 
-python -m app.modes.rpc.reference          makes it anew
+python -m app.modes.rpc.reference          generates it again
 """
 
 import json
@@ -28,29 +28,29 @@ from typing import (
 
 import msgspec
 
-Item = TypeVar("Item")
+T = TypeVar("T")
 
 
-class PrefixView(Sequence[Item]):
-    """The items that a list had when the view was made. The list may only be appended to."""
+class PrefixView(Sequence[T]):
+    """A view of the items that a list had when the view was made. The list may only be appended to."""
 
     __slots__ = ("_items", "_length")
 
-    def __init__(self, items: list[Item]) -> None:
+    def __init__(self, items: list[T]) -> None:
         self._items = items
         self._length = len(items)
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[T]:
         return islice(self._items, self._length)
 
     @overload
-    def __getitem__(self, at: int) -> Item: ...
+    def __getitem__(self, at: int) -> T: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[Item, ...]: ...
-    def __getitem__(self, at: int | slice) -> Item | tuple[Item, ...]:
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
         if isinstance(at, slice):
             begin, end, step = at.indices(self._length)
             if step == 1:
@@ -74,20 +74,20 @@ class PrefixView(Sequence[Item]):
 Json = dict[str, Any] | list[Any] | str | int | float | None
 """A decoded JSON value, for stored details, arguments and files."""
 
-PRIVATE = f"*{os.urandom(8).hex()}."
+PRIVATE_PREFIX = f"*{os.urandom(8).hex()}."
 """Prefix of encoded names of fields that are never written; random, so that no input can name such a
 field."""
 
-_RAW = "raw"
+_RAW_FIELD = "raw"
 """The field in which an `Unknown…` member keeps its original data."""
 
-_SCALARS = frozenset((str, int, float, bool, type(None)))
+_SCALAR_TYPES = frozenset((str, int, float, bool, type(None)))
 
 _random_bits = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
 
 _random_hex = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _random_bits))
 
-_ids = chain.from_iterable(map(str.split, _random_hex))
+_id_stream = chain.from_iterable(map(str.split, _random_hex))
 """An endless, thread-safe iterator of ids, which need not be secret. It makes many at a time without
 Python code for each, since reading a session makes thousands."""
 
@@ -109,15 +109,15 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
 
     Values form no reference cycles, so the garbage collector skips them: a large session has a million."""
 
-    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_EmptyFields())
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "extra", default=_EmptyFields())
     """Fields that a newer version or another program added; preserved when written."""
 
 
-W = TypeVar("W", bound=msgspec.Struct)
+WireStruct = TypeVar("WireStruct", bound=msgspec.Struct)
 
-Plain = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
+Encodable = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
 
-new_id: Callable[[], str] = _ids.__next__
+new_id: Callable[[], str] = _id_stream.__next__
 """Returns an id of eight hexadecimal digits for an entry or message. The caller that stores it checks
 for collisions."""
 
@@ -132,14 +132,14 @@ def now_iso() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def to_wire(value: Plain) -> Any:
+def to_wire(value: Encodable) -> Any:
     """Converts a value to plain JSON data (dicts, lists, scalars)."""
-    if type(value) in _SCALARS:
+    if type(value) in _SCALAR_TYPES:
         return value
     if isinstance(value, dict):
-        return {key: item if type(item) in _SCALARS else to_wire(item) for key, item in value.items()}
+        return {key: item if type(item) in _SCALAR_TYPES else to_wire(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [item if type(item) in _SCALARS else to_wire(item) for item in value]
+        return [item if type(item) in _SCALAR_TYPES else to_wire(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
     if isinstance(value, PrefixView):
@@ -147,18 +147,25 @@ def to_wire(value: Plain) -> Any:
     return value
 
 
-def from_wire(data: Json, kind: Any) -> Any:
-    """Converts plain JSON data to a value of `kind`, keeping unknown fields and unknown members of open
-    unions.
+def convert(data: Any, kind: Any) -> Any:
+    """Converts plain JSON data to a value of type `kind`. Raises `msgspec.ValidationError`, also for text with a
+    lone surrogate where there should be something else."""
+    try:
+        return msgspec.convert(data, kind)
+    except UnicodeEncodeError as problem:
+        raise msgspec.ValidationError(f"Text that is not valid Unicode: {problem.reason}") from None
 
-    Raises `msgspec.ValidationError` when the data does not fit."""
+
+def from_wire(data: Json, kind: Any) -> Any:
+    """Converts plain JSON data to a value of type `kind`, keeping unknown fields and unknown members of open
+    unions. Raises `msgspec.ValidationError` when the data does not fit."""
     try:
         return msgspec.convert(data, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key with a lone surrogate
         return _decode(data, kind)
 
 
-class _Field(msgspec.Struct, frozen=True):
+class _FieldPlan(msgspec.Struct, frozen=True):
     attribute: str
     key: str
     omit_none: bool
@@ -169,7 +176,7 @@ class _Field(msgspec.Struct, frozen=True):
 class _StructPlan(msgspec.Struct, frozen=True):
     tag_field: str | None
     tag: Any
-    fields: tuple[_Field, ...]
+    fields: tuple[_FieldPlan, ...]
     keys: frozenset[str]
     is_unknown: bool
 
@@ -177,7 +184,7 @@ class _StructPlan(msgspec.Struct, frozen=True):
 _struct_plans: dict[type, _StructPlan] = {}
 
 
-def _plan(cls: type[msgspec.Struct]) -> _StructPlan:
+def _plan_for(cls: type[msgspec.Struct]) -> _StructPlan:
     plan = _struct_plans.get(cls)
     if plan is None:
         plan = _struct_plans[cls] = _make_plan(cls)
@@ -187,7 +194,7 @@ def _plan(cls: type[msgspec.Struct]) -> _StructPlan:
 def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
     infos = msgspec.structs.fields(cls)
     fields = tuple(
-        _Field(
+        _FieldPlan(
             attribute=info.name,
             key=info.encode_name,
             omit_none=info.default is None,
@@ -196,7 +203,7 @@ def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
             or info.default_factory is not msgspec.NODEFAULT,
         )
         for info in infos
-        if not info.encode_name.startswith(PRIVATE)
+        if not info.encode_name.startswith(PRIVATE_PREFIX)
     )
     config = cls.__struct_config__
     keys = {field.key for field in fields}
@@ -207,14 +214,16 @@ def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
         tag=config.tag,
         fields=fields,
         keys=frozenset(keys),
-        is_unknown=any(info.name == _RAW and info.encode_name.startswith(PRIVATE) for info in infos),
+        is_unknown=any(
+            info.name == _RAW_FIELD and info.encode_name.startswith(PRIVATE_PREFIX) for info in infos
+        ),
     )
 
 
 def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
-    plan = _plan(type(value))
+    plan = _plan_for(type(value))
     if plan.is_unknown:
-        return dict(getattr(value, _RAW))
+        return dict(getattr(value, _RAW_FIELD))
     out: dict[str, Any] = {}
     if plan.tag_field:
         out[plan.tag_field] = plan.tag
@@ -222,7 +231,7 @@ def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
         item = getattr(value, field.attribute)
         if item is None and field.omit_none:
             continue
-        out[field.key] = item if type(item) in _SCALARS else to_wire(item)
+        out[field.key] = item if type(item) in _SCALAR_TYPES else to_wire(item)
     extra = getattr(value, "extra", None)
     if extra:
         out.update(extra)
@@ -238,38 +247,38 @@ def _decode(data: Json, kind: Any) -> Any:
     if origin in (tuple, list) and isinstance(data, list):
         items = [_decode(item, get_args(kind)[0]) for item in data]
         return tuple(items) if origin is tuple else items
-    return msgspec.convert(data, kind)
+    return convert(data, kind)
 
 
 def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
     if not isinstance(data, dict):
-        return _first_match(data, [m for m in members if not _is_struct(m)])
+        return _decode_first_match(data, [m for m in members if not _is_struct(m)])
     structs = [member for member in members if _is_struct(member)]
     for member in structs:
-        plan = _plan(member)
+        plan = _plan_for(member)
         if plan.tag_field and not plan.is_unknown and data.get(plan.tag_field) == plan.tag:
             return _decode_or_keep(data, member, structs)
     for member in structs:
-        plan = _plan(member)
+        plan = _plan_for(member)
         if plan.is_unknown:
             return member(raw=data)
     if len(structs) == 1:
         return _decode_struct(data, structs[0])
-    return _first_match(data, list(members))
+    return _decode_first_match(data, list(members))
 
 
 def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> Any:
-    """Decodes a known type; invalid data is kept as the union's unknown member, if it has one."""
+    """Decodes data of a known type; invalid data is kept as the union's unknown member, if it has one."""
     try:
         return _decode_struct(data, member)
     except msgspec.ValidationError:
         for other in structs:
-            if _plan(other).is_unknown:
+            if _plan_for(other).is_unknown:
                 return other(raw=data)
         raise
 
 
-def _first_match(data: Json, members: list[Any]) -> Any:
+def _decode_first_match(data: Json, members: list[Any]) -> Any:
     error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
     for member in members:
         try:
@@ -279,10 +288,10 @@ def _first_match(data: Json, members: list[Any]) -> Any:
     raise error
 
 
-def _decode_struct(data: Json, cls: type[W]) -> W:
+def _decode_struct(data: Json, cls: type[WireStruct]) -> WireStruct:
     if not isinstance(data, dict):
         raise msgspec.ValidationError(f"Expected an object for {cls.__name__}, got {type(data).__name__}")
-    plan = _plan(cls)
+    plan = _plan_for(cls)
     if plan.is_unknown:
         return cls(raw=data)
     values: dict[str, Any] = {}
@@ -291,9 +300,11 @@ def _decode_struct(data: Json, cls: type[W]) -> W:
             value = data[field.key]
             if value is None and field.has_default and not field.omit_none:
                 continue
-            values[field.attribute] = _decode(_empty_for(field.kind) if value is None else value, field.kind)
+            values[field.attribute] = _decode(
+                _empty_value(field.kind) if value is None else value, field.kind
+            )
         elif not field.has_default:
-            values[field.attribute] = _decode(_empty_for(field.kind), field.kind)
+            values[field.attribute] = _decode(_empty_value(field.kind), field.kind)
     unknown = {key: item for key, item in data.items() if key not in plan.keys}
     if unknown:
         if not issubclass(cls, Wire):
@@ -302,8 +313,8 @@ def _decode_struct(data: Json, cls: type[W]) -> W:
     return cls(**values)
 
 
-def _empty_for(kind: Any) -> Json:
-    """Returns the empty value for a missing or null `content`. Other missing fields remain errors."""
+def _empty_value(kind: Any) -> Json:
+    """Returns the empty value for a missing or null `content` field. Other missing fields remain errors."""
     accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
     if type(None) in accepts:
         return None
@@ -355,7 +366,7 @@ class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"
 class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
     """A block of a type that this version does not know; preserved when written."""
 
-    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "raw")
 
 
 Content = Text | Image | Thinking | ToolCall | UnknownContent
@@ -387,8 +398,8 @@ class Cost(Wire, frozen=True, kw_only=True):
 
 
 class Usage(Wire, frozen=True, kw_only=True):
-    """Token counts. `input` excludes cached tokens; `reasoning` is part of `output`, `cache_write1h` of
-    `cache_write`."""
+    """Token counts of a request. `input` excludes cached tokens; `reasoning` is part of `output`,
+    `cache_write1h` of `cache_write`."""
 
     input: int = 0
     output: int = 0
@@ -404,7 +415,7 @@ class Usage(Wire, frozen=True, kw_only=True):
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:
-    """Returns the sum of all usages."""
+    """Returns the sum of several token usages."""
     costs = [usage.cost for usage in usages]
     return Usage(
         input=sum([usage.input for usage in usages]),
@@ -429,7 +440,7 @@ BLOCKED_PREFIX = "BLOCKED:"
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
-    id: str = msgspec.field(name=PRIVATE + "id", default_factory=new_id)
+    id: str = msgspec.field(name=PRIVATE_PREFIX + "id", default_factory=new_id)
     timestamp: int | float = msgspec.field(default_factory=now_ms)
     """Unix time in milliseconds."""
 
@@ -444,7 +455,7 @@ class ToolDeclaration(Wire, frozen=True, kw_only=True):
 
 
 class ToolName(Wire, frozen=True, kw_only=True):
-    """The name of a tool that is no longer declared."""
+    """The name of a tool that is no longer declared to the model."""
 
     name: str
 
@@ -494,14 +505,14 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
 
     @property
     def asks_something(self) -> bool:
-        """Whether the last paragraph asks the user a question."""
+        """Whether the last paragraph of the model's answer asks the user a question."""
         paragraph = self.text.rstrip().rpartition("\n\n")[2]
         return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
 
     @property
     def blocked_on(self) -> str:
-        """What a blocked agent needs: the text of a last line that begins with `BLOCKED:`; empty when it is not
-        blocked."""
+        """What a blocked agent needs: the text of the answer's last line if it begins with `BLOCKED:`; empty
+        when the agent is not blocked."""
         last = self.text.rstrip().rsplit("\n", 1)[-1].strip(" *`")
         if not last.startswith(BLOCKED_PREFIX):
             return ""
@@ -566,7 +577,7 @@ class CompactionSummaryMessage(
 class UnknownMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="*unknown"):
     """A message with an unknown role; preserved in the file, never sent."""
 
-    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "raw")
 
 
 Message = (
@@ -587,7 +598,7 @@ InterruptMode = Literal["wait", "immediate"]
 
 
 class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
-    """One part of a call with its verdict in `letter`: `safe` only reads, `contained` runs in the sandbox
+    """One part of a tool call with its verdict in `letter`: `safe` only reads, `contained` runs in the sandbox
     or needs approval, `forbidden` needs a typed word."""
 
     text: str
@@ -596,7 +607,7 @@ class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
 
 
 class OfferedRule(Wire, frozen=True, kw_only=True, gc=True):
-    """A rule that would answer this question from now on."""
+    """A permission rule that would answer this approval question from now on."""
 
     text: str
     answers: int
@@ -641,15 +652,15 @@ class Diagnostic(Wire, frozen=True, kw_only=True):
 
 
 class DiagnosticsStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_start"):
-    """Programs begin to check files that the agent changed. Then: `diagnostics_end`."""
+    """Linters and type checkers begin to check files that the agent changed. Then: `diagnostics_end`."""
 
     programs: tuple[str, ...]
     files: int
 
 
 class DiagnosticsEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_end"):
-    """The checks have ended or were stopped. New problems reach the model in a message of the type
-    `diagnostics`."""
+    """The checks by linters and type checkers have ended or were stopped. New problems reach the model in a
+    message of the type `diagnostics`."""
 
     problems: tuple[Diagnostic, ...] = ()
     """New problems, worst first, as many as the model receives."""
@@ -760,10 +771,10 @@ class SessionInfoEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag=
 class UnknownEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
     """An entry of an unknown type, or a known one that cannot be decoded; preserved as it is."""
 
-    id: str = msgspec.field(name=PRIVATE + "id", default="")
-    parent_id: str | None = msgspec.field(name=PRIVATE + "parentId", default=None)
-    timestamp: str = msgspec.field(name=PRIVATE + "timestamp", default="")
-    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+    id: str = msgspec.field(name=PRIVATE_PREFIX + "id", default="")
+    parent_id: str | None = msgspec.field(name=PRIVATE_PREFIX + "parentId", default=None)
+    timestamp: str = msgspec.field(name=PRIVATE_PREFIX + "timestamp", default="")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE_PREFIX + "raw")
 
     def __post_init__(self) -> None:
         for attribute, key in (("id", "id"), ("parent_id", "parentId"), ("timestamp", "timestamp")):
@@ -866,7 +877,7 @@ class PriceTier(Wire, frozen=True, kw_only=True):
 
 
 class Prices(Wire, frozen=True, kw_only=True):
-    """US dollars per million tokens."""
+    """A model's prices in US dollars per million tokens."""
 
     input: float = 0.0
     output: float = 0.0
@@ -876,7 +887,7 @@ class Prices(Wire, frozen=True, kw_only=True):
 
 
 class Model(Wire, frozen=True, kw_only=True):
-    """A model of a provider."""
+    """The properties of one model of a provider."""
 
     id: str
     name: str
@@ -904,7 +915,7 @@ class Model(Wire, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """`provider/id`, the full name of the model."""
+        """The model's full name, `provider/id`."""
         return f"{self.provider}/{self.id}"
 
     @property
@@ -913,7 +924,7 @@ class Model(Wire, frozen=True, kw_only=True):
 
 
 class PendingFile(Wire, frozen=True, kw_only=True):
-    """One file of staged changes with its line counts."""
+    """One file of staged changes with its counts of added and removed lines."""
 
     path: str
     added: int = 0
@@ -921,7 +932,7 @@ class PendingFile(Wire, frozen=True, kw_only=True):
 
 
 class PendingAction(Wire, frozen=True, kw_only=True):
-    """Changes that are staged but not written."""
+    """One staged action: its changes wait to be applied or discarded, and are not in the files yet."""
 
     id: str
     label: str
@@ -941,7 +952,7 @@ class PendingOutcome(Wire, frozen=True, kw_only=True):
 
 
 class PendingChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="pending_changed"):
-    """The list of staged changes is different; carries the outcome of the one that was resolved."""
+    """The list of staged changes has changed; carries the outcome of the change that was resolved."""
 
     waiting: tuple[PendingAction, ...]
     resolved: PendingOutcome | None = None
@@ -956,13 +967,13 @@ class TextStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="t
 
 
 class TextDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_delta"):
-    """More text of a text block."""
+    """More text of a text block in the response."""
 
     delta: str
 
 
 class TextEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_end"):
-    """A text block is complete."""
+    """A text block of the response is complete."""
 
     content: str
 
@@ -972,13 +983,13 @@ class ThinkingStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class ThinkingDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_delta"):
-    """More text of a thinking block."""
+    """More text of a thinking block in the response."""
 
     delta: str
 
 
 class ThinkingEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_end"):
-    """A thinking block is complete."""
+    """A thinking block of the response is complete."""
 
     content: str
 
@@ -991,7 +1002,7 @@ class ToolCallStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class ToolCallDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_delta"):
-    """More text of a call's arguments."""
+    """More text of a tool call's arguments in the response."""
 
     delta: str
     """Raw JSON text of the arguments."""
@@ -1036,7 +1047,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):
-    """A named group of items."""
+    """A named group of todo items."""
 
     name: str
     tasks: tuple[TodoItem, ...] = ()
@@ -1055,7 +1066,7 @@ class GoalCheck(Wire, frozen=True, kw_only=True):
 
 
 class CheckResult(Wire, frozen=True, kw_only=True):
-    """How one command of a check ended."""
+    """The result of one command of a goal's check."""
 
     command: str
     name: str = ""
@@ -1072,7 +1083,7 @@ class CheckResult(Wire, frozen=True, kw_only=True):
 
 
 class GoalProof(Wire, frozen=True, kw_only=True):
-    """The last check of a goal."""
+    """The last check of a goal: its results, and the state of the files."""
 
     at: str
     """The time when the check ended."""
@@ -1088,7 +1099,7 @@ class GoalProof(Wire, frozen=True, kw_only=True):
 
     @property
     def at_clock(self) -> str:
-        """The local time of day."""
+        """The local time of day at which the check ended."""
         try:
             return datetime.fromisoformat(self.at).astimezone().strftime("%H:%M")
         except ValueError:
@@ -1100,7 +1111,7 @@ class GoalProof(Wire, frozen=True, kw_only=True):
 
 
 class Goal(Wire, frozen=True, kw_only=True):
-    """What the user wants, with its checks and their last result."""
+    """The user's goal, with its checks and their last result."""
 
     text: str
     checks: tuple[GoalCheck, ...]
@@ -1218,7 +1229,7 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     duration_ms: int | None = None
     """Absent when the tool never ran."""
     parent_tool_call_id: str | None = None
-    message: ToolResultMessage | None = msgspec.field(name=PRIVATE + "message", default=None)
+    message: ToolResultMessage | None = msgspec.field(name=PRIVATE_PREFIX + "message", default=None)
     """The result message for the model, recorded with this event."""
 
 
@@ -1530,9 +1541,9 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     """Set when the question is whether a call may run."""
     plan: PlanProposed | None = None
     """Set when the question is whether a plan is accepted."""
-    form: Any = msgspec.field(name=PRIVATE + "form", default=None)
+    form: Any = msgspec.field(name=PRIVATE_PREFIX + "form", default=None)
     """An `AskedForm`, for user interfaces that show all its fields at once; others ask field by field."""
-    answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
+    answer: Any = msgspec.field(name=PRIVATE_PREFIX + "answer", default=None)
     """An `asyncio.Future`, or None when no answer is awaited."""
 
 
@@ -1595,12 +1606,60 @@ Event = (
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
 
+_decoder = msgspec.json.Decoder()
+
+
+def encode_json(data: Any) -> bytes:
+    """Encodes plain JSON data as UTF-8 without white space. Lone surrogates are written as escapes."""
+    try:
+        return msgspec.json.encode(data)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=_encode_pieces).encode(
+            "ascii"
+        )
+
+
+def _encode_pieces(data: Any) -> Any:
+    """Passes through data that is encoded already, and returns the fields of a struct."""
+    if isinstance(data, msgspec.Raw):
+        return decode_json(bytes(data))
+    if isinstance(data, msgspec.Struct):
+        return msgspec.to_builtins(data)
+    raise TypeError(f"{type(data).__name__} has no JSON form")
+
+
+def decode_json(line: bytes | str) -> Any:
+    """Decodes one document to plain JSON data. Raises `msgspec.DecodeError` with the position of the
+    fault."""
+    try:
+        return _decoder.decode(line)
+    except msgspec.DecodeError as problem:
+        return _decode_leniently(line, problem)
+    except UnicodeEncodeError as problem:  # text with a lone surrogate
+        return _decode_leniently(line, msgspec.DecodeError(str(problem)))
+    except (UnicodeDecodeError, RecursionError) as problem:
+        raise msgspec.DecodeError(str(problem)) from problem
+
+
+def _decode_leniently(line: bytes | str, problem: msgspec.DecodeError) -> Any:
+    # The fast decoder refuses lone surrogates; other writers do put them into files.
+    try:
+        text = line if isinstance(line, str) else line.decode("utf-8")
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise problem from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
 RestoreChoice = Literal["restore", "merge", "keep"]
 """What a restore does with one file."""
 
 
 class Removed(TypedDict):
-    """The texts that were taken out of the queues."""
+    """The texts of messages that were removed from the queues."""
 
     steering: list[str]
     followUp: list[str]
@@ -1841,7 +1900,7 @@ class HelperInfo(TypedDict):
 
 
 class RestoreRow(TypedDict):
-    """One file of a restore, and what happens to it."""
+    """One file of a planned restore, and what happens to it."""
 
     path: str
     state: Literal["ready", "conflict", "same", "unheld", "refused"]
@@ -1886,17 +1945,17 @@ class RestoredFiles(TypedDict):
 class ChangedFile(TypedDict):
     path: str
     deed: str
-    """`new`, `removed`, `changed`, `mode 644 → 755`, `not held`."""
+    """`new`, `removed`, `changed`, `mode 644 → 755`, `unknown`."""
     added: int
     removed: int
     by: NotRequired[str]
     """The calls that changed the file."""
     why: NotRequired[str]
-    """A caveat: another program changed the file in between, or its content is not held."""
+    """A caveat: another program changed the file in between, or its content is not stored."""
 
 
 class ChangedHunk(TypedDict):
-    """A part of a file's change that is kept or taken back as a whole."""
+    """One hunk of a file's change, which is kept or taken back as a whole."""
 
     id: str
     """The same as long as the change is the same, wherever its lines are."""
@@ -1906,7 +1965,7 @@ class ChangedHunk(TypedDict):
     why: NotRequired[str]
     """Why it cannot be taken or put back."""
     first: int
-    """The first changed line; 0 if the hunk has no lines of its own."""
+    """The first changed line; 0 if the hunk has no lines."""
     last: int
     added: int
     removed: int
@@ -1950,48 +2009,3 @@ class FileDifferences(TypedDict):
 PromptDisposition = Literal["started", "queued", "handled"]
 
 PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
-
-_decoder = msgspec.json.Decoder()
-
-
-def encode_json(data: Any) -> bytes:
-    """Encodes plain JSON data as UTF-8 without white space. Lone surrogates are written as escapes."""
-    try:
-        return msgspec.json.encode(data)
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=_encode_pieces).encode(
-            "ascii"
-        )
-
-
-def _encode_pieces(data: Any) -> Any:
-    """Passes through data that is encoded already, and returns the fields of a struct."""
-    if isinstance(data, msgspec.Raw):
-        return decode_json(bytes(data))
-    if isinstance(data, msgspec.Struct):
-        return msgspec.to_builtins(data)
-    raise TypeError(f"{type(data).__name__} has no JSON form")
-
-
-def decode_json(line: bytes | str) -> Any:
-    """Decodes one document to plain JSON data. Raises `msgspec.DecodeError` with the position of the
-    fault."""
-    try:
-        return _decoder.decode(line)
-    except msgspec.DecodeError as problem:
-        return _decode_leniently(line, problem)
-    except (UnicodeDecodeError, RecursionError) as problem:
-        raise msgspec.DecodeError(str(problem)) from problem
-
-
-def _decode_leniently(line: bytes | str, problem: msgspec.DecodeError) -> Any:
-    # The fast decoder refuses lone surrogates; other writers do put them into files.
-    try:
-        text = line if isinstance(line, str) else line.decode("utf-8")
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise problem from None
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(name)

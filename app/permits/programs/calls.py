@@ -41,6 +41,8 @@ class ProgramCall:
         self.feed = feed
         self._run = run
         self._script = script
+        self.has_assignments = False
+        """Whether assignments stand among its words; they are judged separately."""
         self.has_inner = False
         """Whether the program runs other commands, which are judged as separate parts."""
         self.output: PipedInput | None = None
@@ -63,7 +65,9 @@ class ProgramCall:
         self.has_inner = True
         return self._run(words, feed)
 
-    def script(self, text: str, arguments: tuple[str, ...] | None = None, *, stays: bool = False) -> Risk:
+    def judge_script(
+        self, text: str, arguments: tuple[str, ...] | None = None, *, stays: bool = False
+    ) -> Risk:
         """Judges a script that this program passes to a shell; `stays`: the current shell evaluates it."""
         self.has_inner = True
         return self._script(text, arguments, stays)
@@ -71,6 +75,7 @@ class ProgramCall:
 
 JudgeProgram = Callable[[ProgramCall], "list[Finding]"]
 ProgramTable = dict[str, JudgeProgram]
+_ANY_NUMBER: Final = 10_000
 UNKNOWN_OPTION: Final = contained("has options that bayou does not know")
 
 
@@ -87,7 +92,10 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
     """unless one of these options is given."""
     deep: str = ""
     """Options with which folders are read recursively."""
-    max_operands: int = 10_000
+    reads_hidden: bool = True
+    """Whether a recursive read includes files and folders whose names start with a dot."""
+    max_operands: int = _ANY_NUMBER
+    """With more operands the program writes to one of them."""
     has_bundles: bool = True
     """Whether several letters may follow one dash, as in getopt."""
 
@@ -96,15 +104,23 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
         found = [SAFE, *read_options(call, taken)]
         operands = taken.operands
         if self.first and operands and not taken.has(*self.unless.split()):
-            is_text = not operands[0].may_be_option and self.first == "text"
+            first = operands[0]
+            is_text = self.first == "text" and not (first.may_be_option or first.may_be_several)
             operands = operands[1:] if is_text else operands
-        if len(operands) > self.max_operands:
+        if len(operands) > self.max_operands or (
+            self.max_operands < _ANY_NUMBER and any(word.may_be_several for word in operands)
+        ):
             found.append(contained("may write to its last argument"))
+            found += [call.ground.write(word) for word in operands[self.max_operands :]]
         deeply = self.operands == "tree" or taken.has(*self.deep.split())
         if deeply and not operands:
             operands = [Word(".", source=".")]
         if self.operands != "text":
-            found += [call.ground.read(word, deeply=deeply) for word in operands if word.text != "-"]
+            found += [
+                call.ground.read(word, deeply=deeply, with_hidden=self.reads_hidden)
+                for word in operands
+                if word.text != "-"
+            ]
         return found
 
 

@@ -102,7 +102,7 @@ def _container(call: ProgramCall) -> list[Finding]:
         found.append(forbidden("gives a container access to the machine"))
     for path in re.findall(r"(?:^| )(?:-v|--volume|--mount)[ =](?:\S*?(?:src|source)=)?([^\s:,]+)", joined):
         if path.startswith(("/", ".", "~")) and ("docker.sock" in path or call.ground.is_outside(Word(path))):
-            found.append(forbidden(f"gives a container access to {call.ground.shown(path)}"))
+            found.append(forbidden(f"gives a container access to {call.ground.display_path(path)}"))
     return found
 
 

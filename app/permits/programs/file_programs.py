@@ -9,7 +9,7 @@ from app.permits.programs.calls import PipedInput, ProgramCall, ProgramTable, pr
 from app.permits.programs.options import option_row, parse_options
 from app.permits.shell_words import UNKNOWN, Word
 
-_COPY: Final = option_row(
+_COPY_OPTIONS: Final = option_row(
     "t= target-directory= S= suffix= m= mode= o= g= owner= group= r R a recursive archive T d directory s symbolic"
 )
 
@@ -21,23 +21,25 @@ def _remove(call: ProgramCall) -> list[Finding]:
     )
     deeply = taken.has("r", "R", "recursive") or call.name == "rimraf"
     for word in taken.operands:
-        call.removals += call.ground.removal(word.text)
+        call.removals += call.ground.removed_files(word.text)
     return [*(call.ground.remove(word, deeply=deeply) for word in taken.operands), contained("removes files")]
 
 
 def _copy_or_move(call: ProgramCall) -> list[Finding]:
     """Judges `cp`, `mv`, `ln`, `install`: sources, and a target that is the last operand or the named folder."""
     call.is_read_whole = True
-    taken = parse_options(call.words, _COPY)
+    taken = parse_options(call.words, _COPY_OPTIONS)
     named, operands = taken.values("t", "target-directory"), taken.operands
-    sources, targets = (operands, named) if named else (operands[:-1], operands[-1:])
+    targets = named or operands[-1:]
+    sources = operands if named or any(word.may_be_several for word in targets) else operands[:-1]
     if call.name == "install" and taken.has("d", "directory"):
         sources, targets = [], operands
     found: list[Finding] = []
+    moves = call.name in ("mv", "gmv")
+    deeply = moves or taken.has("r", "R", "a", "recursive", "archive")
     for word in sources:
-        found.append(
-            call.ground.remove(word, moves=True) if call.name in ("mv", "gmv") else call.ground.secret(word)
-        )
+        found += [call.ground.remove(word, moves=True)] if moves else []
+        found.append(call.ground.judge_secret(word, deeply=deeply))
         if call.name in ("ln", "link") and not taken.has("s", "symbolic") and call.ground.is_outside(word):
             found.append(forbidden("creates a link to a file outside the workspace"))
     for target in targets:
@@ -82,7 +84,7 @@ def _dd(call: ProgramCall) -> list[Finding]:
         if name == "of":
             found.append(call.ground.write(Word(value)))
             if value.startswith("/dev/"):
-                found.append(call.ground.secret(Word(value)))
+                found.append(call.ground.judge_secret(Word(value)))
     return found
 
 

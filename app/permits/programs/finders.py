@@ -4,20 +4,20 @@ import re
 from typing import Final
 
 from app.permits.command_findings import Finding, contained, safe
-from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, program_table
+from app.permits.programs.calls import UNKNOWN_OPTION, PipedInput, ProgramCall, ProgramTable, program_table
 from app.permits.programs.options import option_row, parse_options
 from app.permits.shell_words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, Word, literal_text, word_set
 
-_FLAGS: Final = word_set(
+_FIND_FLAGS: Final = word_set(
     "-print -print0 -ls -prune -empty -readable -writable -executable -not ! -o -or -a -and ( ) , -depth -mount "
     "-xdev -follow -true -false -quit -nouser -nogroup -daystart -noleaf -H -L -P"
 )
 _NAMES: Final = word_set("-name -iname -path -ipath -wholename -iwholename")
-_TESTS: Final = word_set(
+_FIND_TESTS: Final = word_set(
     "-regex -iregex -type -xtype -size -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -user "
     "-group -uid -gid -perm -maxdepth -mindepth -fstype -links -inum -samefile -lname -ilname -printf -regextype -used"
 )
-_RUNS: Final = word_set("-exec -execdir -ok -okdir")
+_RUN_ACTIONS: Final = word_set("-exec -execdir -ok -okdir")
 
 
 def as_glob(text: str) -> str:
@@ -34,44 +34,45 @@ def _find(call: ProgramCall) -> list[Finding]:
     if any(word.may_be_option for word in roots):
         found.append(UNKNOWN_OPTION)
     patterns: list[str] = []
-    actions: list[list[Word]] = []
+    actions: list[tuple[list[Word], bool]] = []
     is_negated = False
     while words:
         word = words.pop(0)
-        if word.text in _FLAGS:
+        if word.text in _FIND_FLAGS:
             is_negated = is_negated or word.text in ("!", "-not", "-o", "-or", ",")
-        elif word.text in _NAMES or word.text in _TESTS:
+        elif word.text in _NAMES or word.text in _FIND_TESTS:
             value = words.pop(0) if words else Word("")
             if word.text in _NAMES:
                 patterns.append(as_glob(value.text.rsplit("/", 1)[-1]))
             found += [] if value.is_literal and not value.may_split else [UNKNOWN_OPTION]
-        elif word.text in _RUNS:
+        elif word.text in _RUN_ACTIONS:
             end = next((at for at, one in enumerate(words) if one.text in (";", "+")), len(words))
             action = words[:end]
             is_ended = action and words[end:] and (words[end].text == ";" or action[-1].text == "{}")
             is_plain = all(one.is_literal and not one.may_split for one in action)
             found += [] if word.text == "-exec" and is_ended and is_plain else [UNKNOWN_OPTION]
-            actions.append(action)
+            actions.append((action, words[end:] != [] and words[end].text == "+"))
             words = words[end + 1 :]
         elif word.text == "-delete":
-            actions.append([literal_text("rm"), literal_text("-r"), literal_text("{}")])
+            actions.append(([literal_text("rm"), literal_text("-r"), literal_text("{}")], False))
             found.append(contained("deletes the files that it finds"))
         else:
             found.append(UNKNOWN_OPTION)
     name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN not in one), "")
     below = f"{ANY_DEPTH}/{name}" if name and not is_negated else ANY_DEPTH
     places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal_text(".")]]
-    for action in actions:
-        call.run(_with_found_paths(action, places))
+    call.output = PipedInput(words=tuple(map(literal_text, places)))
+    for action, takes_several in actions:
+        call.run(_with_found_paths(action, places, takes_several))
     return found
 
 
-def _with_found_paths(words: list[Word], places: list[str]) -> list[Word]:
+def _with_found_paths(words: list[Word], places: list[str], takes_several: bool) -> list[Word]:
     """Replaces `{}` with the found paths; inside a longer word the result is unknown."""
     inner: list[Word] = []
     for word in words:
         if word.text == "{}":
-            inner += [Word(place, source="{}") for place in places]
+            inner += [Word(place, takes_several, "{}") for place in places]
         elif "{}" in word.text:
             inner.append(Word(word.text.replace("{}", UNKNOWN), True, word.source))
         else:
@@ -89,18 +90,25 @@ def _xargs(call: ProgramCall) -> list[Finding]:
     taken = parse_options(call.words, option_row(_XARGS_OPTIONS), stops_early=True)
     slot = next(reversed(taken.values("I")), None)
     fed = Word(UNKNOWN, may_split=slot is None, source="…")
-    inner: list[Word] = []
-    for word in taken.operands or [literal_text("echo")]:
-        if slot is not None and slot.text and slot.text in word.text:
-            inner.append(Word(word.text.replace(slot.text, UNKNOWN), word.may_split, word.source))
-        else:
-            inner.append(word)
-    call.run(inner if slot is not None else [*inner, fed])
+    inner = taken.operands or [literal_text("echo")]
+    call.run(_with_input(inner, slot, fed))
     named = call.feed.words if call.feed is not None else ()
-    is_plain = (
-        taken.is_certain and slot is None and all(call.ground.secret(word).risk == "safe" for word in named)
-    )
-    return [] if is_plain else [UNKNOWN_OPTION]
+    secrets = [word for word in named if call.ground.judge_secret(word).risk != "safe"]
+    for word in secrets:
+        call.run(_with_input(inner, slot, word))
+    return [] if taken.is_certain and slot is None and not secrets else [UNKNOWN_OPTION]
+
+
+def _with_input(words: list[Word], slot: Word | None, fed: Word) -> list[Word]:
+    """The command that xargs runs for one word of its input."""
+    if slot is None:
+        return [*words, fed]
+    return [
+        Word(word.text.replace(slot.text, fed.text), word.may_split, word.source)
+        if slot.text and slot.text in word.text
+        else word
+        for word in words
+    ]
 
 
 FINDERS: ProgramTable = program_table(("find gfind", _find), ("xargs gxargs", _xargs))

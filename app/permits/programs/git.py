@@ -10,7 +10,7 @@ from app.permits.programs.network_programs import host_of
 from app.permits.programs.options import OptionRow, ParsedOptions, option_row, parse_options
 from app.permits.shell_words import UNKNOWN, WILDCARD, Word, word_set
 
-_GLOBAL: Final = option_row("C= c= P p no-pager no-optional-locks literal-pathspecs")
+_GLOBAL_OPTIONS: Final = option_row("C= c= P p no-pager no-optional-locks literal-pathspecs")
 _HARMLESS_KEYS: Final = re.compile(
     r"user\.(name|email|signingkey)|color\..*|core\.(autocrlf|eol|filemode|ignorecase|quotepath|safecrlf|longpaths|abbrev|"
     r"precomposeunicode|symlinks)|commit\.(gpgsign|verbose)|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|"
@@ -19,40 +19,47 @@ _HARMLESS_KEYS: Final = re.compile(
     r"advice\..*|column\..*|format\.pretty|blame\..*|grep\..*|rerere\..*|tag\.sort|index\..*|safe\.directory|help\.autocorrect",
     re.IGNORECASE,
 )
-_DIFF: Final = (
-    "p u s patch no-patch U= unified= raw stat numstat shortstat dirstat summary name-only name-status color no-color "
+_DIFF_OPTIONS: Final = (
+    "p u s patch no-patch U= unified= raw stat numstat shortstat dirstat summary name-only name-status "
+    "color no-color "
     "color-words color-moved word-diff word-diff-regex= no-renames M C D R B find-renames "
     "find-copies diff-filter= S= G= "
-    "pickaxe-all pickaxe-regex a text b w ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines "
+    "pickaxe-all pickaxe-regex a text b w ignore-space-at-eol ignore-space-change ignore-all-space "
+    "ignore-blank-lines "
     "function-context W exit-code quiet q check full-index binary abbrev inter-hunk-context= "
     "patience histogram minimal "
     "diff-algorithm= z no-prefix relative src-prefix= dst-prefix= no-ext-diff no-textconv cached staged "
     "merge-base stat-width= compact-summary ignore-submodules t r m root no-commit-id pretty= format= v "
 )
-_LOG: Final = (
-    _DIFF
+_LOG_OPTIONS: Final = (
+    _DIFF_OPTIONS
     + "oneline graph decorate no-decorate decorate-refs= all branches tags remotes n= max-count= skip= since= "
-    "after= until= before= author= committer= grep= invert-grep E F P i all-match regexp-ignore-case extended-regexp "
-    "fixed-strings perl-regexp merges no-merges first-parent c cc reverse follow L= date= relative-date abbrev-commit "
-    "no-abbrev-commit parents children left-right cherry-pick cherry-mark left-only right-only boundary topo-order "
+    "after= until= before= author= committer= grep= invert-grep E F P i all-match regexp-ignore-case "
+    "extended-regexp "
+    "fixed-strings perl-regexp merges no-merges first-parent c cc reverse follow L= date= relative-date "
+    "abbrev-commit "
+    "no-abbrev-commit parents children left-right cherry-pick cherry-mark left-only right-only boundary "
+    "topo-order "
     "date-order author-date-order full-history simplify-merges simplify-by-decoration ancestry-path "
     "reflog walk-reflogs "
     "g notes show-notes source no-notes count objects not 0 1 2 3 4 5 6 7 8 9"
 )
-_LIST: Final = (
-    "a r v l list all remotes show-current contains= no-contains= merged= no-merged= points-at= sort= format= column "
+_LIST_OPTIONS: Final = (
+    "a r v l list all remotes show-current contains= no-contains= merged= no-merged= points-at= sort= "
+    "format= column "
     "color n ignore-case i"
 )
-_READS: Final[dict[str, OptionRow]] = {
+READING_VERBS: Final[dict[str, OptionRow]] = {
     verb: option_row(options)
     for verbs, options in (
-        ("log show", _LOG),
-        ("rev-list", _LOG),
-        ("diff", _DIFF + "no-index"),
-        ("diff-tree diff-index diff-files", _DIFF),
+        ("log show", _LOG_OPTIONS),
+        ("rev-list", _LOG_OPTIONS),
+        ("diff", _DIFF_OPTIONS + "no-index"),
+        ("diff-tree diff-index diff-files", _DIFF_OPTIONS),
         (
             "status",
-            "s short b branch porcelain long u untracked-files ignored v z ahead-behind no-ahead-behind renames "
+            "s short b branch porcelain long u untracked-files ignored v z ahead-behind no-ahead-behind "
+            "renames "
             "no-renames show-stash ignore-submodules",
         ),
         (
@@ -65,22 +72,34 @@ _READS: Final[dict[str, OptionRow]] = {
         ),
         ("cat-file", "p t s e batch batch-check"),
         (
-            "rev-parse describe merge-base name-rev ls-tree check-ignore check-attr show-ref cherry count-objects",
+            "rev-parse describe merge-base name-rev ls-tree check-ignore check-attr show-ref cherry "
+            "count-objects",
             "*",
         ),
         ("for-each-ref", "sort= format= count= contains= merged= points-at= s no-color"),
         ("ls-files", "* x= X=:read exclude= exclude-from=:read"),
         (
             "grep",
-            "n i l L c v w E F P G e= A= B= C= h H o q r p W I a line-number files-with-matches name-only count "
+            "n i l L c v w E F P G e= A= B= C= h H o q r p W I a line-number files-with-matches name-only "
+            "count "
             "word-regexp ignore-case cached untracked max-depth= and or not heading break function-context "
             "show-function color text f=:read threads= fixed-strings extended-regexp perl-regexp",
         ),
     )
     for verb in verbs.split()
 }
-_NETWORK: Final = word_set(
-    "clone fetch pull push submodule ls-remote fetch-pack send-pack svn p4 archive-remote"
+_PRINTING_VERBS: Final = word_set("diff diff-tree diff-index diff-files log show grep cat-file stash")
+_READ_FILES: Final = option_row("contents=:read")
+_READ_FILES_OF_CHANGES: Final = option_row(
+    "F=:read file=:read t=:read template=:read pathspec-from-file=:read add-file=:read m= b= c= C="
+)
+_READS_NO_OPERANDS: Final = word_set(
+    "add rm restore checkout switch reset commit stash clean update-index sparse-checkout worktree submodule lfs "
+    "branch tag merge rebase cherry-pick revert fetch pull push clone init remote config"
+)
+"""Verbs that change the index, files or references and show nothing of the files that they name."""
+_NETWORK_VERBS: Final = word_set(
+    "fetch pull push submodule ls-remote fetch-pack send-pack svn p4 archive-remote"
 )
 
 
@@ -88,7 +107,7 @@ class GitCall:
     """One git call: the repository it works in, its verb and the words behind it."""
 
     def __init__(self, call: ProgramCall) -> None:
-        taken = parse_options(call.words, _GLOBAL, stops_early=True)
+        taken = parse_options(call.words, _GLOBAL_OPTIONS, stops_early=True)
         self.call = call
         self.verb = taken.operands[0].text if taken.operands else ""
         self.words = taken.operands[1:]
@@ -96,7 +115,7 @@ class GitCall:
         self.findings = [] if taken.is_certain else [UNKNOWN_OPTION]
         for value in taken.values("c"):
             if not value.is_literal or not _HARMLESS_KEYS.fullmatch(value.text.partition("=")[0]):
-                self.findings.append(contained("its configuration may run other programs"))
+                self.findings.append(contained("its git configuration may run other programs"))
 
     def parse_options(self, options: str) -> ParsedOptions:
         return parse_options(self.words, option_row(options))
@@ -121,15 +140,24 @@ class GitCall:
         return True
 
     @property
-    def may_start_programs(self) -> bool:
-        """Whether the configuration of the call's own repository names programs."""
+    def may_lead_elsewhere(self) -> bool:
+        """Whether git's folder or configuration may make git start programs, reach hosts or read other files."""
+        return any(map(self.call.place.git_leads_elsewhere, self.call.ground.possible_roots))
+
+    @property
+    def may_print_secrets(self) -> bool:
+        """Whether git tracks secrets, and the sandbox does not know all secret files. Where there is none,
+        `app.permits.plain_commands` judges that."""
         place = self.call.place
-        roots = {place.root_of(folder) or place.workspace for folder in self.call.scope.folders}
-        return any(map(place.git_runs_programs, roots or {place.workspace}))
+        return (
+            place.has_sandbox
+            and not place.hides_secrets
+            and any(map(place.tracks_secrets, self.call.ground.possible_roots))
+        )
 
     def record_lost_files(self, paths: Sequence[Word], *, takes_ignored: bool = False) -> None:
         for word in paths or [Word(".")]:
-            self.call.removals += self.call.ground.removal(word.text, takes_ignored=takes_ignored)
+            self.call.removals += self.call.ground.removed_files(word.text, takes_ignored=takes_ignored)
 
 
 def _git(call: ProgramCall) -> list[Finding]:
@@ -142,35 +170,56 @@ def _git(call: ProgramCall) -> list[Finding]:
     before = call.scope.folders
     try:
         for folder in git.folders:
-            call.scope.folders = call.ground.enter(folder)
-        found = [*git.findings, *_judged(git)]
+            call.scope.folders = call.ground.folders_after_cd(folder)
+        found = [*git.findings, *_judge_git(git)]
         if not git.is_own_repository:
             found.append(contained("works in another repository"))
-        elif not call.place.hides_secrets and git.may_start_programs:
-            found.append(contained("this repository's git configuration names programs that git may start"))
+        elif not call.place.hides_secrets and git.may_lead_elsewhere:
+            found.append(contained("this repository can make git start programs or read other files"))
+        elif git.verb in _PRINTING_VERBS and git.may_print_secrets:
+            found.append(contained("may print a file with secrets that git tracks"))
     finally:
         call.scope.folders = before
     return found
 
 
-def _judged(git: GitCall) -> list[Finding]:
-    known = _READS.get(git.verb)
+def _judge_git(git: GitCall) -> list[Finding]:
+    known = READING_VERBS.get(git.verb)
     if known is not None:
-        return _reads(git, known)
-    judge = _VERBS.get(git.verb)
+        return [*_judge_reading(git, known), *_read_files(git, _READ_FILES)]
+    return [*_judge_changing(git), *_read_files(git, _READ_FILES_OF_CHANGES)]
+
+
+def _read_files(git: GitCall, options: OptionRow) -> list[Finding]:
+    """Judges the files outside of the repository's data that a verb reads."""
+    taken = parse_options(git.words, options)
+    named = [option.value for option in taken.options if option.role == "read" and option.value is not None]
+    if git.verb not in READING_VERBS and git.verb not in _READS_NO_OPERANDS:
+        named += [Word(word.text.rpartition(":")[2], word.may_split) for word in taken.operands]
+    if git.call.feed is not None and any(word.text.startswith(("--stdin", "--batch")) for word in git.words):
+        named += git.call.feed.words
+    return [git.call.ground.judge_secret(word) for word in named]
+
+
+def _judge_changing(git: GitCall) -> list[Finding]:
+    judge = _JUDGES_BY_VERB.get(git.verb)
     if judge is not None:
         return judge(git)
-    if git.verb in _NETWORK:
+    if git.verb == "clone":
+        return _clone(git)
+    if git.verb in _NETWORK_VERBS:
         return _contacts_remote(git)
     return [contained(f"runs git {git.verb}")]
 
 
-def _reads(git: GitCall, known: OptionRow) -> list[Finding]:
+def _judge_reading(git: GitCall, known: OptionRow) -> list[Finding]:
     taken = parse_options(git.words, known)
     found = [SAFE, *read_options(git.call, taken)]
-    operands = taken.operands[1:] if git.verb == "grep" and not taken.has("e") else taken.operands
-    for word in operands:
-        found.append(git.call.ground.secret(Word(word.text.rpartition(":")[2], word.may_split)))
+    operands = taken.operands
+    if git.verb == "grep" and not taken.has("e") and not any(word.may_be_several for word in operands[:1]):
+        operands = operands[1:]
+    for word in (*operands, *taken.values("L")):
+        found.append(git.call.ground.judge_secret(Word(word.text.rpartition(":")[2], word.may_split)))
     if taken.has("no-index", "untracked"):
         found += [git.call.ground.read(word, deeply=True) for word in operands or [Word(".")]]
     return found
@@ -178,7 +227,8 @@ def _reads(git: GitCall, known: OptionRow) -> list[Finding]:
 
 def _push(git: GitCall) -> list[Finding]:
     taken = git.parse_options(
-        "f force force-with-lease force-if-includes d delete mirror prune o= push-option= receive-pack= exec= repo= u "
+        "f force force-with-lease force-if-includes d delete mirror prune o= push-option= receive-pack= "
+        "exec= repo= u "
         "set-upstream tags all n dry-run"
     )
     found = _contacts_remote(git)
@@ -202,23 +252,40 @@ def _contacts_remote(git: GitCall) -> list[Finding]:
     return [network(f"git {git.verb} connects to a remote")]
 
 
+def _clone(git: GitCall) -> list[Finding]:
+    taken = git.parse_options(
+        "b= branch= o= origin= u= upload-pack= c= config= depth= j= jobs= reference= template="
+    )
+    found = _contacts_remote(git)
+    if not taken.operands:
+        return found
+    named = re.split("[:/]", taken.operands[0].text.rstrip("/"))[-1].removesuffix(".git")
+    folder = taken.operands[1] if len(taken.operands) > 1 else Word(named)
+    written = git.call.ground.write(folder)
+    why = git.call.ground.content_run_reason(folder)
+    if why is not None:
+        return [*found, written, contained(f"clones to {folder.text}: {why}")]
+    is_inside = written.risk == "contained" and not (folder.is_unknown or git.call.ground.is_outside(folder))
+    return [*found, network(written.why) if is_inside else written]
+
+
 def _branch(git: GitCall) -> list[Finding]:
     taken = git.parse_options(
-        _LIST + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream"
+        _LIST_OPTIONS + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream"
     )
     if taken.has("D") or (taken.has("d", "delete") and taken.has("f", "force")):
         return [forbidden("deletes a branch and its unmerged commits")]
-    return _lists(git)
+    return _only_lists(git)
 
 
 def _tag(git: GitCall) -> list[Finding]:
-    if git.parse_options(_LIST + " d delete f force").has("d", "delete", "f", "force"):
+    if git.parse_options(_LIST_OPTIONS + " d delete f force").has("d", "delete", "f", "force"):
         return [forbidden("deletes or moves a tag")]
-    return _lists(git)
+    return _only_lists(git)
 
 
-def _lists(git: GitCall) -> list[Finding]:
-    taken = git.parse_options(_LIST)
+def _only_lists(git: GitCall) -> list[Finding]:
+    taken = git.parse_options(_LIST_OPTIONS)
     names_one = taken.operands and not taken.has("list", *("l",) * (git.verb == "tag"))
     return (
         [SAFE]
@@ -232,7 +299,7 @@ def _stash(git: GitCall) -> list[Finding]:
     if verb in ("drop", "clear"):
         return [forbidden("deletes stashed changes")]
     if verb in ("list", "show"):
-        taken = parse_options(git.words[1:], option_row(_LOG))
+        taken = parse_options(git.words[1:], option_row(_LOG_OPTIONS))
         return [SAFE] if taken.is_certain else [UNKNOWN_OPTION]
     return [contained("stashes or restores changes")]
 
@@ -253,7 +320,8 @@ def _config(git: GitCall) -> list[Finding]:
     words = taken.operands
     verb = words[0].text if words else ""
     reads = verb in ("list", "get") or taken.has("get", "get-all", "get-regexp", "l", "list")
-    if taken.is_certain and (reads or (len(words) == 1 and verb not in ("edit", "set", "unset"))):
+    is_one = len(words) == 1 and not words[0].may_be_several
+    if taken.is_certain and (reads or (is_one and verb not in ("edit", "set", "unset"))):
         return [SAFE]
     every = git.parse_options("f= file= e edit global system unset unset-all add replace-all")
     key = next((word.text for word in words if word.text not in ("set", "unset", "add")), "")
@@ -293,7 +361,7 @@ def _reflog(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else ""
     if verb in ("expire", "delete", "drop"):
         return [forbidden("deletes history that cannot be restored")]
-    return _reads(git, option_row(_LOG))
+    return _judge_reading(git, option_row(_LOG_OPTIONS))
 
 
 def _gc(git: GitCall) -> list[Finding]:
@@ -308,11 +376,11 @@ def _update_ref(git: GitCall) -> list[Finding]:
     return [contained("moves a branch")]
 
 
-def _always(found: Finding) -> Callable[[GitCall], list[Finding]]:
+def _always_judge(found: Finding) -> Callable[[GitCall], list[Finding]]:
     return lambda git: [found]
 
 
-_VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
+_JUDGES_BY_VERB: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
     verb: judge
     for verbs, judge in (
         ("push", _push),
@@ -327,9 +395,9 @@ _VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
         ("reflog", _reflog),
         ("gc prune", _gc),
         ("update-ref", _update_ref),
-        ("filter-branch filter-repo", _always(forbidden("rewrites history"))),
-        ("credential credential-store credential-cache", _always(forbidden("prints passwords"))),
-        ("send-email imap-send", _always(forbidden("sends a message to other people"))),
+        ("filter-branch filter-repo", _always_judge(forbidden("rewrites history"))),
+        ("credential credential-store credential-cache", _always_judge(forbidden("prints passwords"))),
+        ("send-email imap-send", _always_judge(forbidden("sends a message to other people"))),
     )
     for verb in verbs.split()
 }

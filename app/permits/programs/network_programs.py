@@ -1,44 +1,55 @@
 """Network commands: that they reach another machine, and which hosts their words name."""
 
+import itertools
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained, network
+from app.permits.command_findings import SAFE, Finding, contained, network
+from app.permits.path_effects import file_name
 from app.permits.programs.calls import JudgeProgram, ProgramCall, ProgramTable, judge_by_verb, program_table
 from app.permits.programs.options import option_row, parse_options
+from app.permits.programs.plain_requests import downloaded_names
 from app.permits.shell_words import UNKNOWN, Word
 
-_PORTS: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
+_PORT_BY_SCHEME: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
 
 
 def host_of(text: str) -> str | None:
-    """Extracts `host:port` from a URL or an address."""
+    """Extracts `host:port` from a URL or an address; the user ends before the path, as in RFC 3986."""
     found = re.match(
-        r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/@]*@)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d+))?", text, re.IGNORECASE
+        r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/?#\\@]*@)*(\[[0-9a-f:.]+\]|[^/:?#\\]+)(?::(\d+))?",
+        text,
+        re.IGNORECASE,
     )
     if not found or UNKNOWN in found[2]:
         return None
-    port = found[3] or ("80" if found[1] is None else _PORTS.get(found[1].casefold(), "443"))
+    port = found[3] or ("80" if found[1] is None else _PORT_BY_SCHEME.get(found[1].casefold(), "443"))
     return f"{found[2].casefold()}:{port}"
 
 
-_FETCH: Final = (
+_CURL_OPTIONS: Final = (
     "o= output= d= data= data-binary= data-raw= data-urlencode= json= F= form= b= cookie= c= cookie-jar= D= "
     "dump-header= H= header= X= request= u= user= A= user-agent= e= referer= m= max-time= "
     "connect-timeout= x= proxy= E= "
     "cert= key= cacert= resolve= retry= w= write-out= url= r= range= K= config= T= upload-file= retry-delay= "
-    "max-redirs= limit-rate= unix-socket= O="
+    "max-redirs= limit-rate= unix-socket= output-dir= data-ascii= stderr= trace= trace-ascii="
 )
-_WGET: Final = (
+_WGET_OPTIONS: Final = (
     "O= output-document= o= output-file= a= P= directory-prefix= i= input-file= post-file= post-data= method= header= "
-    "user= password= U= user-agent= t= tries= T= timeout= w= wait= Q= l= level= A= R= D= B= e="
+    "append-output= user= password= U= user-agent= t= tries= T= timeout= w= wait= Q= l= level= A= R= D= B= e="
 )
+_WRITTEN: Final = (
+    *("o", "output", "O", "output-document", "c", "cookie-jar", "D", "dump-header", "a", "append-output"),
+    *("output-file", "stderr", "trace", "trace-ascii"),
+)
+"""Options whose value is a file that is written."""
 
 
 def _fetch_url(call: ProgramCall) -> list[Finding]:
-    options = _WGET if call.name.startswith("wget") else _FETCH.removesuffix(" O=")
+    options = _WGET_OPTIONS if call.name.startswith("wget") else _CURL_OPTIONS
     taken = parse_options(call.words, option_row(options))
     found = [network(f"{call.name} uses the network")]
+    found += [_download(call, Word(name)) for name in downloaded_names(call, taken)]
     for word in [*taken.operands, *taken.values("url")]:
         if word.text.casefold().startswith("file:"):
             found.append(
@@ -47,10 +58,38 @@ def _fetch_url(call: ProgramCall) -> list[Finding]:
             continue
         host = host_of(word.text)
         call.hosts += [host] if host else []
-    for value in taken.values("F", "form"):
-        found += [call.ground.secret(Word(one)) for one in re.findall(r"[@<]([^;,]+)", value.text)]
-    for value in taken.values("o", "output", "O", "output-document", "c", "cookie-jar", "D", "dump-header"):
-        found.append(call.ground.write(value))
+    for value in taken.values("F", "form", "data-urlencode"):
+        found += [call.ground.judge_secret(Word(one)) for one in re.findall(r"[@<]([^;,]+)", value.text)]
+    for value in taken.values(*_WRITTEN):
+        found.append(_download(call, value))
+    for folder in taken.values("output-dir"):
+        for value in taken.values("o", "output"):
+            found.append(
+                _download(call, Word(f"{folder.text}/{value.text}", folder.may_split or value.may_split))
+            )
+    return [*found, *_files_that_run_later(call, options)]
+
+
+def _files_that_run_later(call: ProgramCall, known: str = "") -> list[Finding]:
+    """Judges the values of other options as files that are written, where these would run later."""
+    row, found = option_row(known), list[Finding]()
+    for before, word in itertools.pairwise((Word(call.name), *call.words)):
+        given = re.fullmatch(r"--([\w-]+)=(.*)|-(\w)(.+)", word.text, re.DOTALL)
+        apart = re.fullmatch(r"--([\w-]+)|-\w*(\w)", before.text)
+        if given and (given[1] or given[3]) not in (*row.long, *row.short):
+            found.append(call.ground.write(Word(given[2] or given[4] or "")))
+        elif apart and (apart[1] or apart[2]) not in (*row.long, *row.short):
+            found.append(call.ground.write(word))
+    return [one for one in found if one.risk == "forbidden"]
+
+
+def _download(call: ProgramCall, file: Word) -> Finding:
+    """Judges writing what was fetched; in the workspace it is part of the network command."""
+    if file.text == "-":
+        return SAFE
+    found = call.ground.write(file)
+    if found.risk == "contained" and not (file.is_unknown or call.ground.is_outside(file)):
+        return network(found.why)
     return found
 
 
@@ -67,19 +106,30 @@ def _ssh(call: ProgramCall) -> list[Finding]:
     return [network("ssh connects to another machine")]
 
 
-_REMOTE: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
+_REMOTE_ADDRESS: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
 
 
-def _copies(call: ProgramCall) -> list[Finding]:
+def _judge_copy(call: ProgramCall) -> list[Finding]:
     """Judges `scp`, `rsync`: a path on another machine uses the network."""
-    operands = parse_options(
-        call.words, option_row("P= i= F= S= c= l= o= J= D= e= rsh= exclude= include= port=")
-    ).operands
-    remote = [found for word in operands if (found := _REMOTE.match(word.text))]
-    call.hosts += [f"{found[1].casefold()}:22" for found in remote if found[1]]
+    shared = "i= F= S= c= l= o= J= D= e= rsh= exclude= include= port="
+    taken = parse_options(call.words, option_row(f"P= {shared}" if call.name == "scp" else shared))
+    operands = taken.operands
+    remote = [found for word in operands if (found := _REMOTE_ADDRESS.match(word.text))]
+    ports = taken.values("P") if call.name == "scp" else []
+    call.hosts += [f"{found[1].casefold()}:{ports[0].text if ports else 22}" for found in remote if found[1]]
     if call.name == "rsync" and not remote and not any(word.is_unknown for word in operands):
         return [contained("copies files")]
-    return [network("copies from or to another machine")]
+    found = [network("copies from or to another machine")]
+    if operands and not _REMOTE_ADDRESS.match(operands[-1].text):
+        names = [file_name(word.text.rpartition(":")[2]) for word in operands[:-1]]
+        target = operands[-1]
+        found += [_download(call, target)]
+        found += [
+            _download(call, Word(f"{target.text.rstrip('/')}/{name}", target.may_split))
+            for name in names
+            if name
+        ]
+    return found
 
 
 def _names_hosts(call: ProgramCall) -> list[Finding]:
@@ -91,7 +141,17 @@ def _names_hosts(call: ProgramCall) -> list[Finding]:
         ):
             host = host_of(word.text)
             call.hosts += [host if "://" in word.text else f"{word.text.casefold()}:0"] if host else []
-    return [network(f"{call.name} uses the network")]
+    return [network(f"{call.name} uses the network"), *_files_that_run_later(call)]
+
+
+_PIP_READS: Final = "r= requirement= c= constraint= e= editable= python= find-links= f= cert= client-cert="
+
+
+def _pip(call: ProgramCall) -> list[Finding]:
+    return [
+        *_package_manager("install download wheel search index")(call),
+        *_files_that_run_later(call, _PIP_READS),
+    ]
 
 
 def _package_manager(verbs: str, *, bare: bool = False) -> JudgeProgram:
@@ -116,10 +176,10 @@ _JS: Final = (
 NETWORK_PROGRAMS: ProgramTable = program_table(
     ("curl wget wget2", _fetch_url),
     ("ssh mosh autossh sftp", _ssh),
-    ("scp rsync", _copies),
+    ("scp rsync", _judge_copy),
     ("nc ncat netcat socat telnet ftp lftp ping ping6 dig nslookup host traceroute whois", _names_hosts),
     ("http https xh aria2c yt-dlp", _names_hosts),
-    ("pip pip3", _package_manager("install download wheel search index")),
+    ("pip pip3", _pip),
     ("pipx", _package_manager("install upgrade upgrade-all run inject")),
     ("uv", _package_manager("sync add lock pip-install pip-sync pip-compile tool python-install publish")),
     ("uvx npx pnpx bunx", _names_hosts),

@@ -85,6 +85,8 @@ def parse_options(
             used, is_known = _parse_short_options(word, known, words[index : index + 1], options)
         # A value that looks like an option may be one, because some options may leave out their value.
         is_certain = is_certain and is_known and not (used and re.match("-.", words[index].text))
+        if used and words[index].may_be_several and not stops_early:
+            operands.append(words[index])
         index += used
     values = (option.value for option in options if option.value is not None)
     is_certain = is_certain and not any(value.may_be_several for value in values)

@@ -33,18 +33,39 @@ def _echo(call: ProgramCall) -> list[Finding]:
     return [safe("prints text")]
 
 
-_PRINTED: Final = re.compile(r"(?:[^%\\]|\\.|%%|%[-+ #0]*\d*(?:\.\d+)?[sdiuxXofeEgGcqb])*", re.DOTALL)
+_HARMLESS_PRINTF_FORMAT: Final = re.compile(
+    r"(?:[^%\\]|\\.|%%|%[-+ #0]*\d*(?:\.\d+)?[sdiuxXofeEgGcqb])*", re.DOTALL
+)
 
 
 def _printf(call: ProgramCall) -> list[Finding]:
     """Judges `printf`: `-v`, `%n` and unlisted conversions may set a variable."""
     form = call.words[0] if call.words else Word("")
-    is_certain = not form.may_split and not form.text.startswith("-") and _PRINTED.fullmatch(form.text)
+    is_certain = (
+        not form.may_split and not form.text.startswith("-") and _HARMLESS_PRINTF_FORMAT.fullmatch(form.text)
+    )
+    if all(word.is_literal for word in call.words):
+        call.output = PipedInput(text=_printed([word.text for word in call.words]))
     return [safe("prints text") if is_certain and form.is_literal else UNKNOWN_OPTION]
 
 
-_UNARY: Final = re.compile("-[bcdefghknprstuwxzLNOSG]")
-_BINARY: Final = re.compile("==?|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
+def _printed(words: list[str]) -> str | None:
+    """The output of `printf`; None if its format has more than `%s` and line feeds."""
+    form, *values = words or [""]
+    first, *others = form.replace("\\n", "\n").split("%s")
+    if "\\" in "".join((first, *others)) or "%" in "".join((first, *others)):
+        return None
+    if not others:
+        return first
+    values += [""] * (-len(values) % len(others) if values else len(others))
+    printed = zip(values, others * (len(values) // len(others)), strict=True)
+    return "".join(
+        f"{'' if at % len(others) else first}{value}{other}" for at, (value, other) in enumerate(printed)
+    )
+
+
+_UNARY_TESTS: Final = re.compile("-[bcdefghknprstuwxzLNOSG]")
+_BINARY_TESTS: Final = re.compile("==?|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
 
 
 def _test(call: ProgramCall) -> list[Finding]:
@@ -54,21 +75,22 @@ def _test(call: ProgramCall) -> list[Finding]:
         texts.pop(0)
     is_plain = (
         len(texts) < 2
-        or (len(texts) == 2 and _UNARY.fullmatch(texts[0]))
-        or (len(texts) == 3 and _BINARY.fullmatch(texts[1]))
+        or (len(texts) == 2 and _UNARY_TESTS.fullmatch(texts[0]))
+        or (len(texts) == 3 and _BINARY_TESTS.fullmatch(texts[1]))
     )
-    if not is_plain or any(word.may_split for word in call.words):
+    if not is_plain or any(word.may_be_several for word in call.words):
         return [contained("the test expression may run code")]
     return [safe("only reads")]
 
 
 def _variables(call: ProgramCall, words: list[Word]) -> list[Finding]:
     """Marks these variables as unknown until run time."""
+    is_exported = call.name == "export"
     found = [safe("only sets a variable")]
     for word in words:
-        if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text)):
+        if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text, is_exported=is_exported)):
             found.append(contained("sets a variable that may change how programs behave"))
-        call.scope.assign(word.text, UNKNOWN)
+        call.scope.set_variable(word.text, UNKNOWN)
     return found
 
 
@@ -83,7 +105,10 @@ def _read(call: ProgramCall) -> list[Finding]:
 def _declare(call: ProgramCall) -> list[Finding]:
     """Judges `export`, `declare` and similar builtins; assignments among their words are judged separately."""
     taken = parse_options(call.words, option_row("" if call.name == "export" else "r g"))
-    return [*([] if taken.is_certain else [UNKNOWN_OPTION]), *_variables(call, taken.operands)]
+    found = [] if taken.is_certain else [UNKNOWN_OPTION]
+    if not taken.operands and not call.has_assignments:
+        return [*found, *_environment(call)]
+    return [*found, *_variables(call, taken.operands)]
 
 
 def _unset(call: ProgramCall) -> list[Finding]:
@@ -109,10 +134,14 @@ def _environment(call: ProgramCall) -> list[Finding]:
 def _change_folder(call: ProgramCall) -> list[Finding]:
     scope = call.scope
     words = [word for word in call.words if word.text not in ("-L", "-P", "-e", "--")]
-    target = words[0] if words else Word(scope.variables.get("HOME", call.place.home))
+    target = words[0] if words else Word(scope.known_value("HOME") or call.place.home)
     is_known = call.name == "cd" and target.text != "-" and not target.may_split and not target.is_unknown
-    scope.change_folder(call.ground.enter(target) if is_known else (UNKNOWN,))
-    return [safe("changes the current folder") if call.name == "cd" and len(words) < 2 else UNKNOWN_OPTION]
+    scope.change_folder(call.ground.folders_after_cd(target) if is_known else (UNKNOWN,))
+    return [
+        safe("changes only the folder of the commands after it")
+        if call.name == "cd" and len(words) < 2
+        else UNKNOWN_OPTION
+    ]
 
 
 def _judge_which(call: ProgramCall) -> list[Finding]:
@@ -145,7 +174,7 @@ def _date(call: ProgramCall) -> list[Finding]:
     ]
 
 
-_RG: Final = (
+_RG_OPTIONS: Final = (
     "i n l L c v w x o s S F P U H N h q a 0 b p u A= B= C= e= g= t= T= m= j= r= M= f=:read "
     "files hidden no-ignore no-ignore-vcs glob= iglob= type= type-not= json stats count count-matches "
     "max-count= max-depth= sort= sortr= no-heading heading line-number no-line-number column vimgrep color= "
@@ -160,22 +189,36 @@ def _rg(call: ProgramCall) -> list[Finding]:
     lists = any(word.text in ("--files", "--type-list") for word in call.words)
     first = "" if lists else "text"
     operands = "text" if lists else "tree"
-    if not lists and call.feed is not None and len(parse_options(call.words, option_row(_RG)).operands) < 2:
+    if (
+        not lists
+        and call.feed is not None
+        and len(parse_options(call.words, option_row(_RG_OPTIONS)).operands) < 2
+    ):
         operands = "read"
-    return ReadingProgram(options=_RG, operands=operands, first=first, unless="e f regexp")(call)
+    return ReadingProgram(
+        options=_RG_OPTIONS,
+        operands=operands,
+        first=first,
+        unless="e f regexp",
+        reads_hidden=any(re.match(r"-\w*[u.]|--hid|--unr", word.text) for word in call.words),
+    )(call)
 
 
-_GREP: Final = (
+_GREP_OPTIONS: Final = (
     "* e= f=:read regexp= file=:read m= A= B= C= max-count= include= exclude= exclude-dir= context= after-context= "
     "before-context= color= colour= label= D= d= binary-files= exclude-from=:read r R recursive dereference-recursive"
 )
 
 
 def _grep(call: ProgramCall) -> list[Finding]:
-    known = parse_options(call.words, option_row(_GREP))
+    known = parse_options(call.words, option_row(_GREP_OPTIONS))
     reads_input = call.feed is not None and len(known.operands) < 2
     deep = "" if reads_input else "r R recursive dereference-recursive"
-    return ReadingProgram(options=_GREP, first="text", unless="e f regexp file", deep=deep)(call)
+    recurses = any(re.match(r"-\w*d|--d", word.text) for word in call.words)  # `-d recurse`, also shortened
+    operands = "tree" if recurses and not reads_input else "read"
+    return ReadingProgram(
+        options=_GREP_OPTIONS, operands=operands, first="text", unless="e f regexp file", deep=deep
+    )(call)
 
 
 SAFE_PROGRAMS: ProgramTable = program_table(
@@ -231,7 +274,7 @@ SAFE_PROGRAMS: ProgramTable = program_table(
             "side-by-side ignore-all-space ignore-space-change ignore-blank-lines new-file exclude= "
             "exclude-from=:read strip-trailing-cr label= width= suppress-common-lines from-file=:read to-file=:read "
             "text minimal no-dereference report-identical-files",
-            deep="r recursive",
+            operands="tree",  # of two folders it compares the files in them
         ),
     ),
     (

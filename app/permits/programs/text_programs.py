@@ -22,9 +22,12 @@ def _sed(call: ProgramCall) -> list[Finding]:
     for script in scripts:
         if not script.is_literal or script.may_split or not reads_only(script.text):
             found.append(contained("this sed script cannot be analysed"))
+            found += [call.ground.write(Word(name)) for name in _SED_WRITES.findall(script.text)]
     return [*found, *(call.ground.read(word) for word in operands)]
 
 
+_SED_WRITES: Final = re.compile(r"[wW]\s+([^\s;}]+)")
+"""Its command `w`, and that flag of `s`, with the file that they write."""
 _PLACE: Final = r"(?:\d+(?:~\d+)?|\$|/(?:\\.|[^/\\\n])*/I?)"
 _BODY: Final = r"(?:\\.|(?!(?P=d))[^\\\n])*"
 _COMMAND: Final = (

@@ -10,7 +10,6 @@ from app.permits.programs.calls import (
     JudgeProgram,
     ProgramCall,
     ProgramTable,
-    always_finding,
     program_table,
 )
 from app.permits.programs.options import option_row, parse_options
@@ -25,8 +24,10 @@ def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) ->
         taken = parse_options(call.words, option_row(options), stops_early=True)
         own = [*([also] if also is not None else []), *([] if taken.is_certain else [UNKNOWN_OPTION])]
         rest = taken.operands[operands:]
+        if not rest or any(word.may_be_several for word in taken.operands[:operands]):
+            own.append(_UNKNOWN_COMMAND)
         if not rest:
-            return [*own, _UNKNOWN_COMMAND]
+            return own
         call.run(rest, call.feed)
         return own
 
@@ -38,7 +39,7 @@ def _env(call: ProgramCall) -> list[Finding]:
     found = [] if taken.is_certain else [UNKNOWN_OPTION]
     rest = taken.operands
     while rest and (named := re.match(r"([A-Za-z_]\w*)=", rest[0].text)):
-        found += judge_variable(named[1])
+        found += judge_variable(named[1], rest[0].text[named.end() :], is_exported=True)
         rest = rest[1:]
     if rest:
         call.run(rest, call.feed)
@@ -63,8 +64,8 @@ def _sudo(call: ProgramCall) -> list[Finding]:
         return [contained("lists your sudo rights")]
     risk = call.run(taken.operands, call.feed)
     if risk == "safe" and taken.is_certain:
-        return [contained("only reads, but with more rights")]
-    return [forbidden("runs with more rights")]
+        return [contained("only reads, but with elevated rights")]
+    return [forbidden("runs with elevated rights")]
 
 
 def _shell(call: ProgramCall) -> list[Finding]:
@@ -79,12 +80,18 @@ def _shell(call: ProgramCall) -> list[Finding]:
             return [_UNKNOWN_COMMAND]
         is_known = not any(word.is_unknown or word.may_split for word in operands[1:])
         arguments = tuple(word.text for word in operands[1:]) or (call.name,)
-        call.script(operands[0].text, arguments if is_known else None)
-        is_plain = all(option.name in "ceu" for option in taken.options)
-        return [] if is_plain and taken.is_certain else [UNKNOWN_OPTION]
+        risk = call.judge_script(operands[0].text, arguments if is_known else None)
+        found = [contained(f"a script for {call.name}, which bayou reads as bash would")]
+        if call.name == "bash":
+            is_plain = all(option.name in "ceu" for option in taken.options)
+            found = [] if is_plain and taken.is_certain else [UNKNOWN_OPTION]
+        if found or risk != "safe":
+            call.is_read_whole = True
+            found += [call.ground.judge_secret(word) for word in operands[1:]]
+        return found
     if not operands and call.feed is not None and call.feed.text is not None:
-        call.script(call.feed.text, None)
-    return [contained(f"runs a script of {call.name}")]
+        call.judge_script(call.feed.text, None)
+    return [contained(f"runs a {call.name} script")]
 
 
 def _eval(call: ProgramCall) -> list[Finding]:
@@ -92,14 +99,16 @@ def _eval(call: ProgramCall) -> list[Finding]:
     words = words[:1] if call.name == "trap" else words
     if any(not word.is_literal or word.may_split for word in words):
         return [contained("computes the command that eval runs")]
-    call.script(" ".join(word.text for word in words), call.scope.arguments, stays=True)
+    call.judge_script(" ".join(word.text for word in words), call.scope.arguments, stays=True)
     return [contained("evaluates its arguments as a command")]
 
 
+def _evaluates(call: ProgramCall) -> list[Finding]:
+    call.scope.arguments = None
+    return [contained("a shell builtin that may run its arguments or redefine commands")]
+
+
 _RUNS_COMMAND_SPECIALLY: Final = contained("runs a command in an unusual way")
-_EVALUATES: Final = always_finding(
-    contained("a shell builtin that may run its arguments or redefine commands")
-)
 WRAPPERS: ProgramTable = program_table(
     ("env genv", _env),
     ("nice", _wrapper("n= adjustment=")),
@@ -109,7 +118,7 @@ WRAPPERS: ProgramTable = program_table(
     ("command", _command),
     ("builtin", _wrapper("")),
     ("sudo doas", _sudo),
-    ("bash sh dash", _shell),
+    ("bash sh dash ash zsh ksh ksh93 mksh yash fish csh tcsh", _shell),
     ("exec coproc nohup setsid caffeinate unbuffer catchsegv", _wrapper("a=", also=_RUNS_COMMAND_SPECIALLY)),
     ("ionice", _wrapper("c= n= class= classdata= t", also=_RUNS_COMMAND_SPECIALLY)),
     ("flock", _wrapper("w= E= timeout= n s x", operands=1, also=_RUNS_COMMAND_SPECIALLY)),
@@ -119,8 +128,9 @@ WRAPPERS: ProgramTable = program_table(
     ("watch", _wrapper("n= interval= d differences x exec t", also=_RUNS_COMMAND_SPECIALLY)),
     ("eval trap", _eval),
     (
-        "source . mapfile readarray alias unalias let enable hash shopt bind complete compgen history fc getopts "
+        "source . mapfile readarray alias unalias let enable hash shopt bind complete compgen history fc "
+        "getopts "
         "shift suspend disown bg fg logout times caller help compopt",
-        _EVALUATES,
+        _evaluates,
     ),
 )

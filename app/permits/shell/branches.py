@@ -32,7 +32,7 @@ class ControlFlow:
     def __init__(self, statements: "Statements") -> None:
         self._statements = statements
 
-    def branch(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def judge_if(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges an `if`: each condition runs after the earlier ones, each branch after its own condition."""
         has_else = False
         ends: list[ShellScope] = []
@@ -50,16 +50,16 @@ class ControlFlow:
             elif kind == "elif":
                 current = scope
             elif kind not in SKIPPED:
-                self._statements.statement(child, current, feed)
+                self._statements.judge_statement(child, current, feed)
                 current.include_pending()
         if ends:
             first = ends[0]
             for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
-                first.join(other)
+                first.merge(other)
             scope.replace_with(first)
         return None
 
-    def case(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def judge_case(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges a `case`: every clause may run, or none."""
         value = node.child_by_field_name("value")
         if value is not None:
@@ -74,17 +74,17 @@ class ControlFlow:
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
                 self._statements.expansions.word(pattern, scope)
-            self._statements.sequence(
+            self._statements.judge_sequence(
                 [one for one in child.children if one not in patterns and one.type != "|"], own, feed
             )
-            end.join(own)
+            end.merge(own)
         scope.replace_with(end)
         return None
 
-    def loop(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def judge_loop(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges a loop body twice, the second time from what the first turn left; a loop may also run zero times."""
         if node.type == "c_style_for_statement":
-            self._statements.calculated(node)
+            self._statements.judge_arithmetic(node)
         body = [
             child
             for child in node.children
@@ -93,39 +93,41 @@ class ControlFlow:
         for child in node.children:
             if child not in body and child.child_count:
                 self._statements.expansions.judge_all(child, scope)
-        return self._turns(lambda own: self._statements.sequence(body, own, feed), scope)
+        return self._judge_turns(lambda own: self._statements.judge_sequence(body, own, feed), scope)
 
-    def _turns(self, turn: Callable[[ShellScope], PipedInput | None], scope: ShellScope) -> PipedInput | None:
+    def _judge_turns(
+        self, turn: Callable[[ShellScope], PipedInput | None], scope: ShellScope
+    ) -> PipedInput | None:
         own = scope.copy()
         said = turn(own)
         if own.variables != scope.variables or own.folders != scope.folders:
-            own.join(scope.copy())
+            own.merge(scope.copy())
             turn(own)
-        own.join(scope.copy())
+        own.merge(scope.copy())
         scope.replace_with(own)
         return said
 
-    def each(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def judge_for(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges a `for` or `select`, whose variable takes the listed words."""
         variable = node.child_by_field_name("variable")
         body = node.child_by_field_name("body")
         name = self._statements.text(variable) if variable is not None else "_"
         words = self._statements.expansions.words(node.children_by_field_name("value"), scope)
-        is_known = bool(words) and not any(word.may_split or word.is_unknown for word in words)
+        is_known = bool(words) and not any(word.is_unknown for word in words)
         if node.children[0].type == "select" or len(words) > _MAX_TURNS:
             is_known = False
         if body is None:
             return None
-        if not is_harmless(name) or node.children[0].type != "for":
+        if not is_harmless(name, is_exported=False) or node.children[0].type != "for":
             self._statements.add_doubtful(node, f"{name} may change how programs behave")
         said: PipedInput | None = None
         end = scope.copy()
         for value in [word.text for word in words] if is_known else [UNKNOWN]:
             own = end.copy()
             own.variables[name] = value
-            said = self._statements.statement(body, own, feed) or said
+            said = self._statements.judge_statement(body, own, feed) or said
             if not is_known or own.folders != end.folders:
-                self._statements.statement(body, own, feed)
-            end.join(own)
+                self._statements.judge_statement(body, own, feed)
+            end.merge(own)
         scope.replace_with(end)
         return said

@@ -12,12 +12,13 @@ from tree_sitter import Node, Parser
 from app.permits.command_findings import Finding, contained, worst_finding
 from app.permits.command_place import CommandPlace
 from app.permits.path_effects import PathEffects
+from app.permits.plain_commands import unplain_line_reason
 from app.permits.programs.calls import PipedInput
 from app.permits.shell.expansions import Expansions
 from app.permits.shell.simple_command import SimpleCommand, judge_simple_command
 from app.permits.shell.statements import Statements
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import Word
+from app.permits.shell_words import UNKNOWN, Word
 from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
 
 MAX_BYTES = 200_000
@@ -48,7 +49,9 @@ def judge_command(text: str, place: CommandPlace) -> Judgement:
         return reading.judge_script(text)
     except RecursionError:
         reading.add_doubtful(text, "is nested too deeply")
-        return verdict_of(reading.parts.values())
+    except Exception as problem:  # noqa: BLE001  (a bug in judging one command must not end the gate)
+        reading.add_doubtful(text, f"cannot be judged ({type(problem).__name__})")
+    return verdict_of(reading.parts)
 
 
 def _is_nested_deeply(text: str) -> bool:
@@ -67,6 +70,9 @@ _READS = re.compile(
     rb"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?"
     rb"(?:(?::?[-+?]|%|#|/|\^|,)(?:[\w ./:@%+,=*?#^-]|\$\w+)*|:\s?-?\d+(?::-?\d+)?)?)\}"
 )
+_JOINED_LINES = re.compile(rb"(?:\A|[^ \t]|\\[ \t])\\\n")
+"""A line continuation in the middle of a word: bash joins the lines before it looks for expansions and comments."""
+_STARTS_WORD = re.compile(rb"(?:\A|(?<!\\)[ \t\n])\Z")
 _HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
 
 
@@ -84,7 +90,7 @@ def _is_read_as_bash_does(root: Node, source: bytes) -> bool:
                 waiting += children
             continue
         if node.type == "comment":
-            if node.start_byte and source[node.start_byte - 1] not in b" \t\n;&|()":
+            if not _STARTS_WORD.search(source, 0, node.start_byte):
                 return False
         elif (
             node.is_named
@@ -105,16 +111,24 @@ class ShellAnalysis:
 
     def __init__(self, place: CommandPlace) -> None:
         self.place = place
-        self.parts: dict[tuple[str, str, str], CallPart] = {}
+        self.parts: dict[CallPart, None] = {}
         self.steps = MAX_STEPS
         self.unwrapped = 0
         self.depth = 0
         self._strictest_risks: list[Risk] = ["safe"]
+        self._unplain: str | None = None
 
     def judge_script(self, text: str) -> Judgement:
-        """Judges a whole command line."""
+        """Judges a whole command line. In the sandbox a command that seems to read runs in its read-only form, whatever
+        another shell makes of it."""
+        if self.place.shell != "bash" and not self.place.hides_secrets:
+            self.add_doubtful(text, f"runs in {self.place.shell}, and bayou reads it as bash would")
+        if self.place.folder == UNKNOWN:  # a shell that lasts
+            self.add_doubtful(text, "an earlier command in this shell may have changed what it runs")
+        if not self.place.has_sandbox:
+            self._unplain = unplain_line_reason(text)
         self.read(text, ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases)))
-        return verdict_of(self.parts.values())
+        return verdict_of(self.parts)
 
     def read(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Adds the parts of a script."""
@@ -127,17 +141,22 @@ class ShellAnalysis:
             source = source[:MAX_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
             self.add_doubtful(text, "is nested too deeply")
+        if _JOINED_LINES.search(source):
+            self.add_doubtful(text, "cannot be parsed reliably")
         root = _parser().parse(source).root_node
         if root.has_error:
             self.add_doubtful(text, "is not valid bash")
+            if b"<>" in source:  # the parser does not know this redirection, which writes
+                source = source.replace(b"<>", b">")
+                root = _parser().parse(source).root_node
         # A backslash has another meaning within backticks.
         if b"`" in source and b"\\" in source:
-            self.add_doubtful(text, "not parsed reliably")
+            self.add_doubtful(text, "cannot be parsed reliably")
         if any(
             one in source for one in (b"#", b"`", b"$(", b"$[", b"${", b"<(", b">(")
         ) and not _is_read_as_bash_does(root, source):
-            self.add_doubtful(text, "not parsed reliably")
-        Statements(self, source).sequence(root.children, scope, feed)
+            self.add_doubtful(text, "cannot be parsed reliably")
+        Statements(self, source).judge_sequence(root.children, scope, feed)
 
     def spend_step(self) -> bool:
         """Uses one step of the work budget; False when it is used up."""
@@ -155,26 +174,29 @@ class ShellAnalysis:
         removals: Sequence[Removal] = (),
         *,
         is_plain: bool = True,
+        is_plain_request: bool = False,
     ) -> None:
         """Adds a part with its strictest finding."""
         found = worst_finding(findings)
+        if found.risk == "safe" and self._unplain is not None:
+            found = contained(self._unplain)
         if SEVERITY[found.risk] > SEVERITY[self._strictest_risks[-1]]:
             self._strictest_risks[-1] = found.risk
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
-        key = (text, found.risk, found.why)
-        if key not in self.parts:
-            self.parts[key] = CallPart(
-                text=text,
-                risk=found.risk,
-                why=found.why,
-                words=plain,
-                hosts=tuple(hosts),
-                network=any(one.network for one in findings),
-                removals=tuple(removals),
-                is_plain=is_plain,
-            )
+        part = CallPart(
+            text=text,
+            risk=found.risk,
+            why=found.why,
+            words=plain,
+            hosts=tuple(hosts),
+            network=any(one.network for one in findings),
+            removals=tuple(removals),
+            is_plain=is_plain,
+            is_plain_request=is_plain_request,
+        )
+        self.parts[part] = None
 
     @contextmanager
     def strictest_risk(self) -> Iterator[Callable[[], Risk]]:
@@ -193,7 +215,9 @@ class ShellAnalysis:
         shown = text if len(text) <= 200 else text[:200] + "…"
         self.add(shown, [contained(why)], None)
 
-    def inner(self, words: Sequence[Word], scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def judge_inner_command(
+        self, words: Sequence[Word], scope: ShellScope, feed: PipedInput | None
+    ) -> PipedInput | None:
         """Judges a command that another program starts."""
         text = " ".join(word.source or word.text for word in words)
         if self.unwrapped >= MAX_WRAPPER_DEPTH + 1:
@@ -224,6 +248,6 @@ class ShellAnalysis:
             source,
             self.place.home,
             self.place.user,
-            statements.substituted,
+            statements.judge_substitution,
             lambda why: self.add_doubtful(source[:200].decode("utf-8", "ignore"), why),
         )

@@ -16,6 +16,7 @@ from app.permits.shell_words import (
     OPEN_BRACE,
     OPEN_BRACKET,
     UNKNOWN,
+    WILDCARD,
     Word,
     expand_braces,
     word_set,
@@ -26,8 +27,11 @@ _SIMPLE = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
 _NOT_A_WORD = re.compile(r"(?<!\\)[$`;|&<>\n()]")
 _QUOTED = {"$", "`", '"', "\\"}
 _BRACKETS = re.compile(f"{OPEN_BRACKET}[!^]?\\]?[^/\\]]*\\]")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 _USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
-_SPLITTING = re.compile(rf"[\s*?\[{UNKNOWN}]")
+_SPLITTING = re.compile(rf"[\s*?\[{UNKNOWN}{ANY_NAME}{ANY_CHARACTER}]")
+_PATTERN = re.compile(f"[{ANY_NAME}{ANY_CHARACTER}{OPEN_BRACKET}]")
+_MANY_BY_BRACES = re.compile(rf"{OPEN_BRACE}.*(?:\.\.|{COMMA})", re.DOTALL)
 _COUNTER_VARIABLES = frozenset("?#$!")
 _ARITHMETIC_NODES = word_set("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
@@ -45,7 +49,16 @@ class Expansions(msgspec.Struct, frozen=True):
     add_doubtful: Callable[[str], None]
 
     def text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode()
+        return self._between(node.start_byte, node.end_byte)
+
+    def _between(self, start: int, end: int) -> str:
+        """The source between two bytes; the parser can cut it in the middle of a character."""
+        piece = self.source[start:end]
+        try:
+            return piece.decode()
+        except UnicodeDecodeError:
+            self.add_doubtful("cannot be parsed reliably")
+            return piece.decode("utf-8", "replace")
 
     def words(self, nodes: Iterable[Node], scope: ShellScope) -> list[Word]:
         return [word for node in nodes for word in self.word(node, scope)]
@@ -58,10 +71,12 @@ class Expansions(msgspec.Struct, frozen=True):
         if node.type == "process_substitution":
             self.inner(node)
             return [Word("/dev/fd/63", source=source, is_pipe=True)]
-        text, splits = self._piece(node, scope)
+        text, splits = self._expand_piece(node, scope)
         found: list[Word] = []
+        splits = splits or _MANY_BY_BRACES.search(text) is not None
         for one in expand_braces(text):
-            found.append(Word(self._with_marks(one, scope), splits, source))
+            one = self._with_marks(one, scope)
+            found.append(Word(one, splits and WILDCARD.search(one) is not None, source))
         return found
 
     def value(self, node: Node, scope: ShellScope) -> str:
@@ -72,7 +87,7 @@ class Expansions(msgspec.Struct, frozen=True):
                 if self.text(child).startswith("["):
                     self.add_doubtful("an array index may run code")
             return UNKNOWN
-        text, _ = self._piece(node, scope)
+        text, _ = self._expand_piece(node, scope)
         text = (
             text.replace(OPEN_BRACE, "{")
             .replace(COMMA, ",")
@@ -85,16 +100,16 @@ class Expansions(msgspec.Struct, frozen=True):
                 if self.text(node).find("$") < 0
                 else text
             )
-            text = self._tilde(text, scope)
+            text = self._expand_tilde(text, scope)
             text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self.home, text)
         return text
 
     def _with_marks(self, text: str, scope: ShellScope) -> str:
         if OPEN_BRACKET in text:
             text = _BRACKETS.sub(ANY_CHARACTER, text).replace(OPEN_BRACKET, "[")
-        return self._tilde(text, scope)
+        return self._expand_tilde(text, scope)
 
-    def _tilde(self, text: str, scope: ShellScope) -> str:
+    def _expand_tilde(self, text: str, scope: ShellScope) -> str:
         """Expands an unquoted `~` at the start of a word; a quoted one carries a mark."""
         if text.startswith("\ue014"):
             return text.replace("\ue014", "")
@@ -103,33 +118,38 @@ class Expansions(msgspec.Struct, frozen=True):
                 self.add_doubtful("the folder cannot be determined")
             found = _USER.match(text)
             if found and (found[1] is None or found[1] == self.user):
-                return scope.variables.get("HOME", self.home) + text[found.end() :]
+                return (scope.known_value("HOME", self.home) or self.home) + text[found.end() :]
             if found and found[1] == "root":
                 return "/root" + text[found.end() :]
             if found:
                 return f"/home/{found[1]}" + text[found.end() :]
+        # bash also expands it in arguments that look like assignments, such as `dd if=~/x`.
+        assigned = _ASSIGNED.match(text)
+        if assigned and "~" in text:
+            home = scope.known_value("HOME", self.home) or self.home
+            text = assigned[0] + re.sub(r"(?:^|(?<=:))~(?=/|:|$)", lambda _: home, text[assigned.end() :])
         return text.replace("\ue014", "")
 
     # Pieces of a word
 
-    def _piece(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
+    def _expand_piece(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         """Returns the text of one piece of a word, with marks, and whether the shell may split it."""
         kind = node.type
         if kind in ("word", "number", "variable_name", "regex", "extglob_pattern", "file_descriptor"):
-            return self._unquoted_text(self.text(node)), False
+            return self._unquoted_piece(self.text(node))
         if kind == "raw_string":
             return "\ue014" + self.text(node)[1:-1], False
         if kind == "string":
             text, splits = self._quoted_text(node, scope)
             return "\ue014" + text, splits
         if kind == "ansi_c_string":
-            return "\ue014" + _ansi(self.text(node)[2:-1]), False
+            return "\ue014" + _unescape_ansi(self.text(node)[2:-1]), False
         if kind == "concatenation":
-            return self._concatenated(node, scope)
+            return self._expand_concatenation(node, scope)
         if kind == "command_name":
-            return self._concatenated(node, scope)
+            return self._expand_concatenation(node, scope)
         if kind in ("simple_expansion", "expansion"):
-            return self._variable(node, scope, is_quoted=False)
+            return self._expand_variable(node, scope, is_quoted=False)
         if kind == "$":
             return UNKNOWN, True  # of `$A:$B` the parser takes the second name for a separate word
         if kind == "command_substitution":
@@ -139,7 +159,7 @@ class Expansions(msgspec.Struct, frozen=True):
             self._judge_arithmetic(node, scope)
             return ANY_NAME, False
         if kind == "brace_expression":
-            return ANY_NAME, False
+            return ANY_NAME, True
         if kind == "process_substitution":
             self.inner(node)
             return UNKNOWN, False
@@ -147,21 +167,30 @@ class Expansions(msgspec.Struct, frozen=True):
         self.add_doubtful(f"a word could not be parsed: {kind.lower()}")
         return UNKNOWN, True
 
-    def _concatenated(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
+    def _expand_concatenation(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         texts: list[str] = []
         splits, at = False, node.start_byte
         for child in node.children:
             if child.start_byte > at:
-                texts.append(self._unquoted_text(self.source[at : child.start_byte].decode()))
-            text, may_split = self._piece(child, scope)
+                text, may_split = self._unquoted_piece(self._between(at, child.start_byte))
+                texts.append(text)
+                splits = splits or may_split
+            text, may_split = self._expand_piece(child, scope)
             if texts and text.startswith("\ue014"):
                 text = text[1:]
             texts.append(text)
             splits = splits or may_split
             at = child.end_byte
         if at < node.end_byte:
-            texts.append(self._unquoted_text(self.source[at : node.end_byte].decode()))
+            text, may_split = self._unquoted_piece(self._between(at, node.end_byte))
+            texts.append(text)
+            splits = splits or may_split
         return "".join(texts), splits
+
+    def _unquoted_piece(self, text: str) -> tuple[str, bool]:
+        """Returns unquoted text with marks for its patterns, and whether it has any."""
+        text = self._unquoted_text(text)
+        return text, _PATTERN.search(text) is not None
 
     def _unquoted_text(self, text: str) -> str:
         """Returns unquoted text with its escapes removed."""
@@ -196,10 +225,10 @@ class Expansions(msgspec.Struct, frozen=True):
         for child in node.children:
             if child.type in ("string_content", '"') or child.start_byte < at:
                 continue
-            texts.append(_unescaped(self.source[at : child.start_byte].decode()))
+            texts.append(_unescape(self._between(at, child.start_byte)))
             at = child.end_byte
             if child.type in ("simple_expansion", "expansion"):
-                text, may_split = self._variable(child, scope, is_quoted=True)
+                text, may_split = self._expand_variable(child, scope, is_quoted=True)
                 texts.append(text)
                 splits = splits or may_split
             elif child.type == "command_substitution":
@@ -209,10 +238,10 @@ class Expansions(msgspec.Struct, frozen=True):
                 texts.append(ANY_NAME)
             else:
                 texts.append(self.text(child))
-        texts.append(_unescaped(self.source[at:end].decode()))
+        texts.append(_unescape(self._between(at, end)))
         return "".join(texts), splits
 
-    def _variable(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> tuple[str, bool]:
+    def _expand_variable(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> tuple[str, bool]:
         text = self.text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
@@ -234,7 +263,7 @@ class Expansions(msgspec.Struct, frozen=True):
         self.judge_all(node, scope)
         assigned = re.match(r"\$\{(\w+):?=", self.text(node))
         if assigned:
-            scope.assign(assigned[1], UNKNOWN)
+            scope.set_variable(assigned[1], UNKNOWN)
 
     def _judge_arithmetic(self, node: Node, scope: ShellScope) -> None:
         """Judges `$(( … ))`: bash evaluates a variable in it as an expression, which may run code."""
@@ -254,13 +283,14 @@ class Expansions(msgspec.Struct, frozen=True):
             return
 
     def _known_value(self, name: str, scope: ShellScope) -> str | None:
-        value = scope.variables.get(name)
+        otherwise = None
+        if name == "HOME":
+            otherwise = self.home
+        elif name == "PWD" and len(scope.folders) == 1:
+            otherwise = scope.folders[0]
+        value = scope.known_value(name, otherwise)
         if value is not None:
             return value
-        if name == "HOME":
-            return self.home
-        if name == "PWD":
-            return scope.folders[0] if len(scope.folders) == 1 else None
         if name.isdigit() and scope.arguments is not None:
             at = int(name)
             return scope.arguments[at] if at < len(scope.arguments) else ""
@@ -284,7 +314,7 @@ class Expansions(msgspec.Struct, frozen=True):
             if child.type in ("command_substitution", "process_substitution"):
                 self.inner(child)
             elif scope is not None and child.type == "expansion":
-                self._variable(child, scope, is_quoted=True)
+                self._expand_variable(child, scope, is_quoted=True)
             elif scope is not None and child.type == "arithmetic_expansion":
                 self._judge_arithmetic(child, scope)
             elif scope is not None and child.type == "subscript" and "$" in self.text(child):
@@ -295,7 +325,7 @@ class Expansions(msgspec.Struct, frozen=True):
                 waiting += reversed(child.children)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Removes the escapes of text in double quotes."""
     if "\\" not in text:
         return text
@@ -303,6 +333,6 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\([$`\"\\])", r"\1", text)
 
 
-def _ansi(text: str) -> str:
+def _unescape_ansi(text: str) -> str:
     """Removes the escapes of `$'…'`."""
     return UNKNOWN if "\\" in text else text

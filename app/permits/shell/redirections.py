@@ -40,13 +40,13 @@ class Redirections:
         while waiting:
             node = waiting.pop(0)
             if node.type == "file_redirect":
-                found, writes = self._file(node, scope)
+                found, writes = self._judge_file(node, scope)
                 findings += found
                 feed = feed if writes else PipedInput()
             elif node.type == "herestring_redirect":
                 feed = self.here_string(node, scope)
             elif node.type == "heredoc_redirect":
-                feed = PipedInput(text=self._document(node, scope))
+                feed = PipedInput(text=self._document_text(node, scope))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
                 if node.children_by_field_name("argument"):
                     findings.append(contained("it has words after the start of a here-document"))
@@ -57,7 +57,7 @@ class Redirections:
                 self._expansions.judge_within(node)
         return findings, feed
 
-    def _file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
+    def _judge_file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
         """Judges a redirection to or from a file; returns the findings, and whether the file is written."""
         expansions = self._expansions
         operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
@@ -90,7 +90,7 @@ class Redirections:
         text = " ".join(texts)
         return PipedInput(None if UNKNOWN in text else text, (Word(text),))
 
-    def _document(self, node: Node, scope: ShellScope) -> str | None:
+    def _document_text(self, node: Node, scope: ShellScope) -> str | None:
         """The text of a here-document; None if part of it is only known at run time."""
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
@@ -132,6 +132,8 @@ class Redirections:
                 if child.type == "pipeline":
                     for stage in child.children:
                         if stage.type not in ("|", "|&"):
-                            self._statements.statement(stage, scope.without_pending(), said or PipedInput())
+                            self._statements.judge_statement(
+                                stage, scope.without_pending(), said or PipedInput()
+                            )
                 elif child.type in STATEMENTS:
-                    self._statements.statement(child, scope, None)
+                    self._statements.judge_statement(child, scope, None)

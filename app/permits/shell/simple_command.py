@@ -2,17 +2,20 @@
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.command_findings import SAFE, Finding, contained, safe, worst_finding
 from app.permits.environment_variables import judge_variable
+from app.permits.path_effects import file_name
+from app.permits.plain_commands import unplain_command_reason
 from app.permits.programs.calls import VERSION_FINDING, PipedInput, ProgramCall, is_help_request
 from app.permits.programs.dangerous_programs import DANGEROUS_PROGRAMS
 from app.permits.programs.file_programs import FILE_PROGRAMS
 from app.permits.programs.finders import FINDERS
-from app.permits.programs.git import GIT
+from app.permits.programs.git import GIT, READING_VERBS, GitCall
 from app.permits.programs.network_programs import NETWORK_PROGRAMS
+from app.permits.programs.plain_requests import is_plain_request
 from app.permits.programs.safe_programs import SAFE_PROGRAMS, VERSION_SAFE_PROGRAMS
 from app.permits.programs.text_programs import TEXT_PROGRAMS
 from app.permits.programs.wrapper_programs import WRAPPERS
@@ -23,13 +26,21 @@ from app.permits.verdicts import Risk
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
 
-_PROGRAMS = {**SAFE_PROGRAMS, **TEXT_PROGRAMS, **FINDERS, **GIT, **FILE_PROGRAMS, **WRAPPERS}
+PROGRAMS = {**SAFE_PROGRAMS, **TEXT_PROGRAMS, **FINDERS, **GIT, **FILE_PROGRAMS, **WRAPPERS}
+"""The judges of the programs that are not always contained."""
 _MAX_WORDS = 50
 _NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
 _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
 _DECLARING_BUILTINS = word_set("export declare typeset local readonly")
+_READS_FOLDERS = word_set("tar bsdtar zip 7z 7za rsync scp restic borg cpio pax")
+"""Programs that read all of a folder that they are given."""
 _HANDLES_SECRETS_ITSELF = word_set("git rg fd")
 """Programs whose own judges deal with secret files, or that only list names."""
+_WRITES_OPERANDS = word_set("unzip split csplit patch")
+_OUTPUT = re.compile(r"-[A-Za-z]*[oOCd]|-f(?:print|ls).*|--(?:o|(?:ou|dir|dest|target|log|save|write).*)")
+"""Options whose value is, for most programs that have them, a file or folder of output."""
+_KEEPS_FILES = word_set("add commit reset stash push fetch pull tag branch update-index")
+"""Verbs of git that change only what is in git's folder, or the files of a commit."""
 
 
 class SimpleCommand(NamedTuple):
@@ -51,17 +62,18 @@ def judge_simple_command(reading: "ShellAnalysis", simple: SimpleCommand) -> Pip
         return None
     findings = [*simple.redirected]
     is_kept = not simple.words or simple.words[0].text in _DECLARING_BUILTINS
+    is_exported = not is_kept or (bool(simple.words) and simple.words[0].text == "export")
     for name, value in simple.assigned:
         is_split = name == "IFS" and not is_kept and simple.words[0].text == "read"
-        findings += [] if is_split else judge_variable(name)
+        findings += [] if is_split else judge_variable(name, value, is_exported=is_exported)
         if is_kept:
-            simple.scope.assign(name, value)
+            simple.scope.set_variable(name, value)
     if not simple.words:
         if findings or simple.assigned:
             reading.add(simple.text, [*findings, safe("only sets a variable")], [])
         return None
     found = _alias_or_function(reading, simple, findings)
-    return found if found is not None else _program(reading, simple, findings)
+    return found if found is not None else _judge_program(reading, simple, findings)
 
 
 def _alias_or_function(
@@ -81,11 +93,13 @@ def _alias_or_function(
         reading.add(simple.text, [*findings, contained(f"runs {name.text}, a function of your shell")], None)
     else:
         return None
-    is_program = simple.is_wrapped or name.source != name.text or _short_name(name.text) in _PROGRAMS
+    is_program = simple.is_wrapped or name.source != name.text or _short_name(name.text) in PROGRAMS
     return None if is_program else PipedInput()
 
 
-def _program(reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]) -> PipedInput | None:
+def _judge_program(
+    reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]
+) -> PipedInput | None:
     name, *rest = simple.words
     if not name.is_literal or name.may_split or _NAME.fullmatch(name.text) is None:
         why = "computes the program that it runs"
@@ -100,57 +114,115 @@ def _program(reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Fin
         folders == (place.workspace,) if is_relative else is_inside
     )
     call = _call(reading, simple, short or name.text, rest)
-    findings += _judged(call, short)
-    if (
-        worst_finding([SAFE, *findings]).risk == "contained"
-        and call.name not in _HANDLES_SECRETS_ITSELF
-        and not call.is_read_whole
-    ):
-        findings += _named_secrets(call)
+    call.has_assignments = bool(simple.assigned) and simple.text.startswith(name.text)
+    findings += _judge_call(call, short)
+    is_request = all(one.risk == "safe" or one.network for one in findings) and is_plain_request(call)
+    if worst_finding([SAFE, *findings]).risk == "contained" and not call.is_read_whole:
+        findings += _named_files(call)
     words = simple.words if short is None else [literal_text(short), *rest]
     if findings or not call.has_inner:
-        reading.add(simple.text, findings or [SAFE], words, call.hosts, call.removals, is_plain=is_plain)
+        findings = findings or [SAFE]
+        if not place.has_sandbox and worst_finding(findings).risk == "safe":
+            findings += _unplain(reading, simple)
+        reading.add(
+            simple.text,
+            findings,
+            words,
+            call.hosts,
+            call.removals,
+            is_plain=is_plain,
+            is_plain_request=is_request,
+        )
     before = call.feed.words if call.feed is not None else ()
-    return PipedInput(
-        call.output.text if call.output is not None else None, (*before, *call.words)[:_MAX_WORDS]
-    )
+    output = call.output or PipedInput()
+    return PipedInput(output.text, (*before, *output.words, *call.words)[:_MAX_WORDS])
 
 
-def _judged(call: ProgramCall, short: str | None) -> list[Finding]:
+def _unplain(reading: "ShellAnalysis", simple: SimpleCommand) -> list[Finding]:
+    """Finds what makes a command that seems to read unsafe without a sandbox."""
+    if reading.unwrapped:
+        return [contained("another command starts it, and there is no sandbox")]
+    why = unplain_command_reason(simple.words, reading.ground(simple.scope))
+    return [] if why is None else [contained(why)]
+
+
+def _judge_call(call: ProgramCall, short: str | None) -> list[Finding]:
     if short is None:
         return [contained(f"runs {call.name}")]
-    found_first = [call.ground.absolute(f"{folder}/{short}") for folder in call.place.search_folders]
+    found_first = [call.ground.possible_paths(f"{folder}/{short}") for folder in call.place.search_folders]
     if any(path == UNKNOWN or call.place.exists(path) for paths in found_first for path in paths):
         return [contained(f"runs {short}, which may be a file of the workspace")]
     if short in VERSION_SAFE_PROGRAMS and is_help_request(call):
         return [VERSION_FINDING]
-    judge = _PROGRAMS.get(short)
-    found = judge(call) if judge is not None else [contained(f"runs {short}")]
+    judge = PROGRAMS.get(short)
+    found = judge(call) if judge is not None else []
     for other in (DANGEROUS_PROGRAMS.get(short), NETWORK_PROGRAMS.get(short)):
         if other is not None and not is_help_request(call):
             found += other(call)
-    return found
+    return found or ([] if call.has_inner else [contained(f"runs {short}")])
 
 
 _WRITES = word_set("-out -keyout")
 """Options whose value is a file that is written."""
-_VALUE = re.compile(r"^-{0,2}[\w.-]+=(.*)|^@(.*)", re.DOTALL)
+_BEFORE_PATHS = re.compile(r"[@=,;{}<]|:(?!//)")
+"""Characters that end what stands before a path in a word: `NAME=@FILE`, `{a,FILE}`, `FILE:FILE`."""
+_AT_SIGN = re.compile("@")
+_SHORT_OPTIONS = re.compile(r"-[A-Za-z]+")
 
 
-def _named_secrets(call: ProgramCall) -> list[Finding]:
-    """Finds secret files among the words of a contained command, which only a sandbox would hide from it."""
+def _named_paths(word: Word, home: str) -> Iterator[Word]:
+    """Yields the paths that a word may name: itself, its pieces, and what may be the value of a short option."""
+    options = _SHORT_OPTIONS.match(word.text)
+    values = (word.text[start:] for start in range(2, options.end() + 1)) if options else ()
+    before = _BEFORE_PATHS if not re.search(r"\s", word.text) else _AT_SIGN  # else it may be code
+    rests = (word.text[found.end() :] for found in before.finditer(word.text))
+    for text in dict.fromkeys((word.text, *values, *rests, *before.split(word.text))):
+        if text and not text.startswith(("-", UNKNOWN)):
+            text = home + text[1:] if text.startswith("~/") else text  # the program may expand it
+            yield word if text == word.text else Word(text, word.may_split)
+
+
+def _named_files(call: ProgramCall) -> list[Finding]:
+    """Finds secret files, and files that run later, among the words of a contained command: only a sandbox would hide
+    and protect them."""
     found: list[Finding] = []
     is_list = False
     for before, word in zip((call.name, *(one.text for one in call.words)), call.words, strict=False):
         # The names after `-x` are left out of the archive.
         is_list = call.name == "zip" and (before == "-x" or (is_list and before[:1] != "-"))
-        matched = _VALUE.match(word.text)
-        path = Word(matched[1] or matched[2] or "") if matched else word
         if before in _WRITES:
-            found.append(call.ground.change(word))
-        elif not is_list and before != "--exclude" and path.text and not path.text.startswith(("-", UNKNOWN)):
-            found.append(call.ground.secret(path))
+            found.append(call.ground.judge_write(word))
+        elif not is_list and before != "--exclude":
+            found += _named_later_files(call, before, word)
+            if call.name in _HANDLES_SECRETS_ITSELF:
+                continue
+            deeply = call.name in _READS_FOLDERS
+            found += [
+                call.ground.judge_secret(path, deeply=deeply) for path in _named_paths(word, call.place.home)
+            ]
     return [one for one in found if one.risk == "forbidden"]
+
+
+def _named_later_files(call: ProgramCall, option: str, word: Word) -> Iterator[Finding]:
+    """Finds files that run later in a word of a contained command that may be a file of output; a sandbox would keep
+    the command from writing them."""
+    name, is_assigned, _ = word.text.partition("=")
+    is_option = word.text.startswith("-")
+    if is_option:
+        may_be_written = not name.startswith("--") or (is_assigned and _OUTPUT.fullmatch(name))
+    else:
+        may_be_written = _OUTPUT.fullmatch(option) or _writes_operands(call)
+    if may_be_written and not call.place.has_sandbox:
+        for path in _named_paths(word, call.place.home):
+            if file_name(path.text) != "HEAD":  # in most words of git a commit
+                yield call.ground.write(path, deed="may write")
+
+
+def _writes_operands(call: ProgramCall) -> bool:
+    if call.name != "git":
+        return call.name in _READS_FOLDERS or call.name in _WRITES_OPERANDS
+    verb = GitCall(call).verb
+    return verb not in READING_VERBS and verb not in _KEEPS_FILES
 
 
 def _short_name(text: str) -> str | None:
@@ -167,7 +239,7 @@ def _call(reading: "ShellAnalysis", simple: SimpleCommand, name: str, rest: Sequ
 
     def run(words: Sequence[Word], feed: PipedInput | None) -> Risk:
         with reading.strictest_risk() as risk:
-            call.output = reading.inner(words, simple.scope, feed)
+            call.output = reading.judge_inner_command(words, simple.scope, feed)
         return risk()
 
     def script(text: str, arguments: tuple[str, ...] | None, stays: bool) -> Risk:

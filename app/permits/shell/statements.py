@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"})
 _NUMERIC = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
-_COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-_BY_NAME = frozenset({"-v", "-R"})
+_NUMBER_COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_VARIABLE_TESTS = frozenset({"-v", "-R"})
 """Tests that take a variable's name: a subscript in it runs as code."""
 
 
@@ -44,7 +44,7 @@ class Statements:
 
     # Sequences
 
-    def sequence(
+    def judge_sequence(
         self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
     ) -> PipedInput | None:
         """Judges statements in order; the output is that of the last one."""
@@ -54,11 +54,11 @@ class Statements:
             if kind in SKIPPED or kind == "&":
                 continue
             is_background = place + 1 < len(nodes) and nodes[place + 1].type == "&"
-            said = self.statement(node, scope.copy() if is_background else scope, feed)
+            said = self.judge_statement(node, scope.copy() if is_background else scope, feed)
             scope.include_pending()
         return said
 
-    def statement(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def judge_statement(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         reading = self._reading
         if not reading.spend_step():
             return None
@@ -72,7 +72,7 @@ class Statements:
             if deed is not None:
                 return deed(self, node, scope, feed)
             if node.type in _SEQUENCES:
-                return self.sequence(node.children, scope, feed)
+                return self.judge_sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
                 reading.add_doubtful(self.text(node), "it uses shell syntax that bayou does not know")
                 self.expansions.judge_within(node)
@@ -81,7 +81,7 @@ class Statements:
             reading.depth -= 1
             self._current = before
 
-    def substituted(self, node: Node) -> PipedInput:
+    def judge_substitution(self, node: Node) -> PipedInput:
         """Judges a command substitution, which runs in a subshell."""
         reading = self._reading
         assert self._current is not None
@@ -101,7 +101,7 @@ class Statements:
             # The command in `>(…)` reads output of the surrounding command.
             is_fed = node.children and node.children[0].type == ">("
             inside = [child for child in node.children[1:-1] if child.type != "file_redirect"]
-            said = self.sequence(inside, scope, PipedInput() if is_fed else None)
+            said = self.judge_sequence(inside, scope, PipedInput() if is_fed else None)
         finally:
             reading.depth -= 1
             self._current = before
@@ -110,9 +110,9 @@ class Statements:
     # Simple commands
 
     def _command(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        return self.command(node, scope, feed, (), self.text(node))
+        return self.judge_command(node, scope, feed, (), self.text(node))
 
-    def command(
+    def judge_command(
         self, node: Node, scope: ShellScope, feed: PipedInput | None, redirected: Sequence[Finding], text: str
     ) -> PipedInput | None:
         words: list[Word] = []
@@ -121,15 +121,15 @@ class Statements:
             if child.type == "variable_assignment":
                 if assigned and re.search("[$`]", self.text(child)):
                     self._reading.add_doubtful(text, "a value depends on the assignment before it")
-                assigned.append(self._assigned(child, scope))
+                assigned.append(self._assigned_value(child, scope))
             elif child.type == "command_name":
                 if child.children and child.children[0].type == "arithmetic_expansion":
-                    return self.calculated(node)
+                    return self.judge_arithmetic(node)
                 words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
             elif child.type in STATEMENTS:  # `time ( … )`
                 if not words or words[0].text not in ("time", "coproc"):
                     self._reading.add_doubtful(text, "not valid bash")
-                self.statement(child, scope.copy(), feed)
+                self.judge_statement(child, scope.copy(), feed)
             elif child.type == "herestring_redirect":
                 feed = self.redirections.here_string(child, scope)
             elif child.type == "file_redirect":
@@ -142,15 +142,15 @@ class Statements:
         scope.has_exited = re.fullmatch(r"exit(?: \d+)?", text) is not None
         return said
 
-    def _redirected(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_redirected(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
         text = _first_line(self.text(node), redirects)
         if body is not None and body.type == "command":
             found, fed = self.redirections.judge(redirects, scope, feed)
-            said = self.command(body, scope, fed, found, text)
+            said = self.judge_command(body, scope, fed, found, text)
         else:  # in a list it applies to the last command, which runs in the folder where the earlier ones led
-            said = self.statement(body, scope, feed) if body is not None else None
+            said = self.judge_statement(body, scope, feed) if body is not None else None
             found, _ = self.redirections.judge(redirects, scope, feed)
             if found:
                 self._reading.add(text, found, None)
@@ -159,22 +159,22 @@ class Statements:
 
     # Several commands
 
-    def _pipeline(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_pipeline(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         for stage in node.children:
             if stage.type not in ("|", "|&"):
-                feed = self.statement(stage, scope.without_pending(), feed) or PipedInput()
+                feed = self.judge_statement(stage, scope.without_pending(), feed) or PipedInput()
         return feed
 
-    def _list(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        links = _chain(node)
+    def _judge_list(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+        links = _chained_commands(node)
         if links is None:
-            return self.sequence(node.children, scope, feed)
-        said = self.statement(links[0][1], scope, feed)
+            return self.judge_sequence(node.children, scope, feed)
+        said = self.judge_statement(links[0][1], scope, feed)
         for operator, right in links[1:]:
-            said = self.follow(operator, scope, partial(self.statement, right, feed=feed))
+            said = self.judge_after_operator(operator, scope, partial(self.judge_statement, right, feed=feed))
         return said
 
-    def follow(
+    def judge_after_operator(
         self, operator: str, scope: ShellScope, then: Callable[..., PipedInput | None]
     ) -> PipedInput | None:
         """Judges the command after `&&` or `||`."""
@@ -188,28 +188,28 @@ class Statements:
         said = then(scope)
         scope.include_pending()
         if scope.has_exited:
-            scope.join(went_well)
+            scope.merge(went_well)
         else:
-            went_well.join(scope)
+            went_well.merge(scope)
             scope.replace_with(went_well)
         return said
 
-    def _subshell(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        return self.sequence(node.children, scope.without_pending(), feed)
+    def _judge_subshell(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+        return self.judge_sequence(node.children, scope.without_pending(), feed)
 
-    def _compound(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_compound(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         if node.children and node.children[0].type == "((":
-            return self.calculated(node)
-        return self.sequence(node.children, scope, feed)
+            return self.judge_arithmetic(node)
+        return self.judge_sequence(node.children, scope, feed)
 
-    def calculated(self, node: Node) -> None:
+    def judge_arithmetic(self, node: Node) -> None:
         """Judges `(( … ))`."""
         self.expansions.judge_within(node)
         self._reading.add_doubtful(self.text(node), "arithmetic that may run code")
 
     # Definitions and variables
 
-    def _function(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_function(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges a function definition: the line is contained, the body is judged once for forbidden commands."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
@@ -225,11 +225,11 @@ class Statements:
         found, _ = self.redirections.judge(node.children_by_field_name("redirect"), own, feed)
         if found:
             self._reading.add(self.text(node), found, None)
-        self.statement(body, own, PipedInput())
-        scope.join(own)
+        self.judge_statement(body, own, PipedInput())
+        scope.merge(own)
         return None
 
-    def _assigned(self, node: Node, scope: ShellScope) -> tuple[str, str]:
+    def _assigned_value(self, node: Node, scope: ShellScope) -> tuple[str, str]:
         """Name and value of an assignment, before it takes effect."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.text(name_node) if name_node is not None else "_"
@@ -240,28 +240,28 @@ class Statements:
             self._reading.add_doubtful(self.text(node), "the variable name may run code")
             name, value = name.partition("[")[0], UNKNOWN
         if "+=" in self.text(node)[: len(name) + 2]:
-            before = scope.variables.get(name)
+            before = scope.known_value(name)
             value = UNKNOWN if before is None else before + value
         return name, value
 
-    def _assignment(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        name, value = self._assigned(node, scope)
+    def _judge_assignment(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+        name, value = self._assigned_value(node, scope)
         judge_simple_command(
             self._reading, SimpleCommand(self.text(node), [], scope, feed, (), ((name, value),))
         )
         return None
 
-    def _assignments(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_assignments(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         for child in node.named_children:
-            self._assignment(child, scope, feed)
+            self._judge_assignment(child, scope, feed)
         return None
 
-    def _declaration(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_declaration(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                assigned.append(self._assigned(child, scope))
+                assigned.append(self._assigned_value(child, scope))
             else:
                 words += self.expansions.word(child, scope)
         name = literal_text(self.text(node.children[0]))
@@ -270,12 +270,12 @@ class Statements:
         )
         return None
 
-    def _unset(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_unset(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         words = [literal_text("unset"), *self.expansions.words(node.named_children, scope)]
         judge_simple_command(self._reading, SimpleCommand(self.text(node), words, scope, feed))
         return None
 
-    def _test(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+    def _judge_test(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges `[ … ]` as `test`; `[[ … ]]` evaluates numeric operands, which may run code."""
         if node.children[0].type == "[":
             self._reading.read("test " + self.text(node)[1:-1], scope)
@@ -286,8 +286,8 @@ class Statements:
             kind = one.type
             if kind in ("unary_expression", "binary_expression"):
                 operators = {self.text(child) for child in one.children if child.type == "test_operator"}
-                is_plain = is_plain and not operators & _BY_NAME
-                if operators & _COMPARES:
+                is_plain = is_plain and not operators & _VARIABLE_TESTS
+                if operators & _NUMBER_COMPARISONS:
                     sides = [child for child in one.children if child.type != "test_operator"]
                     is_plain = is_plain and all(
                         _NUMERIC.fullmatch(self.text(side).strip('"')) for side in sides
@@ -301,26 +301,26 @@ class Statements:
 
 _NODE_JUDGES: dict[str, Callable[[Statements, Node, ShellScope, PipedInput | None], PipedInput | None]] = {
     "command": Statements._command,
-    "redirected_statement": Statements._redirected,
-    "pipeline": Statements._pipeline,
-    "list": Statements._list,
-    "subshell": Statements._subshell,
-    "compound_statement": Statements._compound,
-    "for_statement": lambda own, node, scope, feed: own._branches.each(node, scope, feed),
-    "c_style_for_statement": lambda own, node, scope, feed: own._branches.loop(node, scope, feed),
-    "while_statement": lambda own, node, scope, feed: own._branches.loop(node, scope, feed),
-    "if_statement": lambda own, node, scope, feed: own._branches.branch(node, scope, feed),
-    "case_statement": lambda own, node, scope, feed: own._branches.case(node, scope, feed),
-    "function_definition": Statements._function,
-    "variable_assignment": Statements._assignment,
-    "variable_assignments": Statements._assignments,
-    "declaration_command": Statements._declaration,
-    "unset_command": Statements._unset,
-    "test_command": Statements._test,
+    "redirected_statement": Statements._judge_redirected,
+    "pipeline": Statements._judge_pipeline,
+    "list": Statements._judge_list,
+    "subshell": Statements._judge_subshell,
+    "compound_statement": Statements._judge_compound,
+    "for_statement": lambda own, node, scope, feed: own._branches.judge_for(node, scope, feed),
+    "c_style_for_statement": lambda own, node, scope, feed: own._branches.judge_loop(node, scope, feed),
+    "while_statement": lambda own, node, scope, feed: own._branches.judge_loop(node, scope, feed),
+    "if_statement": lambda own, node, scope, feed: own._branches.judge_if(node, scope, feed),
+    "case_statement": lambda own, node, scope, feed: own._branches.judge_case(node, scope, feed),
+    "function_definition": Statements._judge_function,
+    "variable_assignment": Statements._judge_assignment,
+    "variable_assignments": Statements._judge_assignments,
+    "declaration_command": Statements._judge_declaration,
+    "unset_command": Statements._judge_unset,
+    "test_command": Statements._judge_test,
 }
 
 
-def _chain(node: Node) -> list[tuple[str, Node]] | None:
+def _chained_commands(node: Node) -> list[tuple[str, Node]] | None:
     """The commands of `a && b || c`, each with the operator before it; None if the node is incomplete."""
     links: list[tuple[str, Node]] = []
     while node.type == "list":

@@ -2,19 +2,26 @@
 without network."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, compat, count, incomplete_error, user_parts
+from app.providers.adapters.common import (
+    answer_limit,
+    compat_switches,
+    encode_user_parts,
+    incomplete_answer_error,
+    token_count,
+)
 from app.providers.errors import error_in_stream
 from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.models.pricing import with_cost
-from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
+from app.providers.models.thinking import budget_for, clamp_level, limited_budget, provider_level_name
 from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
-from app.providers.stream.blocks import Blocks, OpenCall, OpenText
+from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -22,7 +29,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 from tools.patterns import late
 
-_STOP: dict[str, StopReason] = {
+_STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "pause_turn": "stop",
@@ -35,12 +42,15 @@ _USAGE_FIELDS = {
     "cache_read": "cache_read_input_tokens",
     "cache_write": "cache_creation_input_tokens",
 }
-_EFFORT = {"minimal": "low"}
-_VERSION = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+_SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+_SEARCH_FEE = 0.01
+"""Dollars for each search, which the price of the tokens does not contain."""
+_EFFORT_NAMES = {"minimal": "low"}
+_CLAUDE_VERSION = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
 
 def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
-    switches = compat(model)
+    switches = compat_switches(model)
     cache = _cache_control(model, options)
     limit = answer_limit(model, options, prepared)
     body: dict[str, Any] = {
@@ -50,15 +60,17 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
         "messages": messages(prepared, model, cache),
     }
     if prepared.system:
-        body["system"] = [_cached(_text(prepared.system), cache)]
+        body["system"] = [_with_cache_mark(_encode_text(prepared.system), cache)]
     if prepared.tools:
-        tools = [_tool(tool, switches) for tool in prepared.tools]
+        tools = [_encode_tool(tool, switches) for tool in prepared.tools]
         if switches.get("supportsCacheControlOnTools", True):
-            tools[-1] = _cached(tools[-1], cache)
+            tools[-1] = _with_cache_mark(tools[-1], cache)
         body["tools"] = tools
         if options.tool_choice is not None:
             body["tool_choice"] = {"type": options.tool_choice}
-    thinking = _thinking(model, options, limit)
+    if options.searches_web:
+        body["tools"] = [*body.get("tools", ()), _SEARCH_TOOL]
+    thinking = _thinking_fields(model, options, limit)
     body.update(thinking)
     is_thinking = thinking.get("thinking", {}).get("type") in ("enabled", "adaptive")
     if options.temperature is not None and not is_thinking and switches.get("supportsTemperature", True):
@@ -72,7 +84,7 @@ def messages(
     out = encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
     tail = out.tail if isinstance(out, PayloadParts) else out
     if cache and tail and tail[-1]["role"] == "user":
-        tail[-1]["content"][-1] = _cached(tail[-1]["content"][-1], cache)
+        tail[-1]["content"][-1] = _with_cache_mark(tail[-1]["content"][-1], cache)
     return out
 
 
@@ -83,18 +95,18 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
     for message in messages:
         match message:
             case AssistantMessage():
-                content = _assistant_blocks(message, model)
+                content = _encode_assistant(message, model)
                 if content:
                     out.append({"role": "assistant", "content": content})
                 continue
             case UserMessage():
-                blocks = _user_blocks(message.content)
+                blocks = _encode_user_content(message.content)
             case ToolResultMessage():
                 blocks = [
                     {
                         "type": "tool_result",
                         "tool_use_id": message.tool_call_id,
-                        "content": _user_blocks(message.content),
+                        "content": _encode_user_content(message.content),
                         "is_error": message.is_error,
                     }
                 ]
@@ -107,46 +119,46 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
     return out
 
 
-def is_adaptive(model: Model) -> bool:
+def has_adaptive_thinking(model: Model) -> bool:
     """Says whether the model decides itself how long it thinks (from version 4.6 on): it takes an effort
     instead of a budget."""
-    forced = compat(model).get("forceAdaptiveThinking")
+    forced = compat_switches(model).get("forceAdaptiveThinking")
     if forced is not None:
         return bool(forced)
-    match = _VERSION.search(model.id)
+    match = _CLAUDE_VERSION.search(model.id)
     return bool(match) and (int(match[1]), int(match[2] or 0)) >= (4, 6) if match else False
 
 
-def _thinking(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
+def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
     if not model.reasoning:
         return {}
     level = clamp_level(model, options.thinking)
     if level == "off":
         return {"thinking": {"type": "disabled"}}
-    if is_adaptive(model):
-        effort = _EFFORT.get(level, provider_word(model, level))
+    if has_adaptive_thinking(model):
+        effort = _EFFORT_NAMES.get(level, provider_level_name(model, level))
         return {
             "thinking": {"type": "adaptive", "display": "summarized"},
-            "output_config": {"effort": _EFFORT.get(effort, effort)},
+            "output_config": {"effort": _EFFORT_NAMES.get(effort, effort)},
         }
-    budget = room_for_thinking(limit, budget_for(level, options.thinking_budgets))
+    budget = limited_budget(limit, budget_for(level, options.thinking_budgets))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
 
 
 def _cache_control(model: Model, options: StreamOptions) -> dict[str, Any] | None:
     if not options.use_cache:
         return None
-    is_long = options.is_long_cache and compat(model).get(
+    is_long = options.is_long_cache and compat_switches(model).get(
         "supportsLongCacheRetention", model.provider == "anthropic"
     )
     return {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}
 
 
-def _cached(block: dict[str, Any], cache: dict[str, Any] | None) -> dict[str, Any]:
+def _with_cache_mark(block: dict[str, Any], cache: dict[str, Any] | None) -> dict[str, Any]:
     return {**block, "cache_control": cache} if cache else block
 
 
-def _tool(tool: Any, switches: Any) -> dict[str, Any]:
+def _encode_tool(tool: Any, switches: Any) -> dict[str, Any]:
     schema = dict(tool.parameters)
     schema.setdefault("type", "object")
     out = {"name": tool.name, "description": tool.description, "input_schema": schema}
@@ -155,28 +167,28 @@ def _tool(tool: Any, switches: Any) -> dict[str, Any]:
     return out
 
 
-def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    return user_parts(content, _text, _image)
+def _encode_user_content(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
+    return encode_user_parts(content, _encode_text, _encode_image)
 
 
-def _text(text: str) -> dict[str, Any]:
+def _encode_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _image(block: Image) -> dict[str, Any]:
+def _encode_image(block: Image) -> dict[str, Any]:
     source = {"type": "base64", "media_type": block.mime_type, "data": block.data}
     return {"type": "image", "source": source}
 
 
-def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str, Any]]:
+def _encode_assistant(message: AssistantMessage, model: Model) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for block in message.content:
         match block:
             case Text():
-                out.append(_text(block.text))
+                out.append(_encode_text(block.text))
             case Thinking() if block.redacted and block.thinking_signature:
                 out.append({"type": "redacted_thinking", "data": block.thinking_signature})
-            case Thinking() if block.thinking_signature or compat(model).get("allowEmptySignature"):
+            case Thinking() if block.thinking_signature or compat_switches(model).get("allowEmptySignature"):
                 out.append(
                     {
                         "type": "thinking",
@@ -197,58 +209,60 @@ class MessagesReader:
     """Reads the events of one response into blocks, which it keys by their index on the wire."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
-        self.is_over = False
+        self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = Blocks(stream)
+        self._blocks = BlockBuilder(stream)
         self._usage = Usage()
+        self._search_fees = 0.0
+        self._search = SearchReader(stream)
 
-    def take(self, event: str, data: bytes) -> None:
+    def read_event(self, event: str, data: bytes) -> None:
         message = decode_event(data)
         if not isinstance(message, dict):
             return
         kind = message.get("type") or event
         if kind == "content_block_delta":
-            self._delta(message.get("index", 0), message.get("delta") or {})
+            self._read_block_delta(message.get("index", 0), message.get("delta") or {})
         elif kind == "ping":
             return
         elif kind == "content_block_start":
-            self._start(message.get("index", 0), message.get("content_block") or {})
+            self._begin_block(message.get("index", 0), message.get("content_block") or {})
         elif kind == "content_block_stop":
-            self._blocks.end(message.get("index", 0))
+            self._end_block(message.get("index", 0))
         elif kind == "message_start":
-            self._message_start(message.get("message") or {})
+            self._read_message_start(message.get("message") or {})
         elif kind == "message_delta":
-            self._message_delta(message)
+            self._read_message_delta(message)
         elif kind == "message_stop":
-            self.is_over = True
+            self.has_ended = True
         elif kind == "error":
             raise error_in_stream(message)
         else:
             return
-        self._stream.touch()
+        self._stream.report_alive()
 
     def finish(self) -> None:
         self._blocks.end_all()
-        if not self.is_over and self._stream.draft.stop_reason == "pending":
-            raise incomplete_error("no message_stop")
+        if not self.has_ended and self._stream.draft.stop_reason == "pending":
+            raise incomplete_answer_error("no message_stop")
 
-    def _message_start(self, message: dict[str, Any]) -> None:
+    def _read_message_start(self, message: dict[str, Any]) -> None:
         draft = self._stream.draft
         draft.response_id = message.get("id")
         draft.response_model = message.get("model")
-        self._count(message.get("usage") or {})
+        self._update_usage(message.get("usage") or {})
 
-    def _message_delta(self, message: dict[str, Any]) -> None:
+    def _read_message_delta(self, message: dict[str, Any]) -> None:
         draft = self._stream.draft
         delta = message.get("delta") or {}
-        self._count(message.get("usage") or {})
+        self._update_usage(message.get("usage") or {})
         reason = delta.get("stop_reason")
         if reason is None:
             return
         draft.raw_stop_reason = reason
-        if reason in _STOP:
-            draft.stop_reason = _STOP[reason]
+        if reason in _STOP_REASONS:
+            draft.stop_reason = _STOP_REASONS[reason]
             return
         draft.stop_reason = "error"
         if reason == "refusal":
@@ -260,29 +274,36 @@ class MessagesReader:
         else:
             draft.error_message = f"The model stopped for an unknown reason: {reason}"
 
-    def _count(self, usage: dict[str, Any]) -> None:
+    def _update_usage(self, usage: dict[str, Any]) -> None:
         """Updates the usage. Counts are cumulative, so a count that an event leaves out keeps its value."""
         named = {
-            field: count(usage, name) for field, name in _USAGE_FIELDS.items() if usage.get(name) is not None
+            field: token_count(usage, name)
+            for field, name in _USAGE_FIELDS.items()
+            if usage.get(name) is not None
         }
         old = self._usage
         self._usage = msgspec.structs.replace(
             old,
             **named,
-            cache_write1h=count(usage, "cache_creation", "ephemeral_1h_input_tokens") or old.cache_write1h,
-            reasoning=count(usage, "output_tokens_details", "thinking_tokens") or old.reasoning,
+            cache_write1h=token_count(usage, "cache_creation", "ephemeral_1h_input_tokens")
+            or old.cache_write1h,
+            reasoning=token_count(usage, "output_tokens_details", "thinking_tokens") or old.reasoning,
         )
         if usage:
-            self._stream.draft.usage = with_cost(self._usage, self._model)
+            self._search_fees = (
+                _SEARCH_FEE * token_count(usage, "server_tool_use", "web_search_requests")
+                or self._search_fees
+            )
+            self._stream.draft.usage = with_cost(self._usage, self._model, fees=self._search_fees)
 
-    def _start(self, index: int, block: dict[str, Any]) -> None:
+    def _begin_block(self, index: int, block: dict[str, Any]) -> None:
         kind = block.get("type")
         if kind == "text":
-            opened = self._blocks.text(index)
+            opened = self._blocks.open_text(index)
             if block.get("text"):
                 opened.append(block["text"])
         elif kind == "thinking":
-            opened = self._blocks.thinking(index)
+            opened = self._blocks.open_thinking(index)
             if block.get("thinking"):
                 opened.append(block["thinking"])
             opened.signature = block.get("signature") or None
@@ -291,21 +312,77 @@ class MessagesReader:
                 Thinking(thinking="", thinking_signature=block.get("data"), redacted=True)
             )
         elif kind == "tool_use":
-            call = self._blocks.call(index, call_id=block.get("id") or "", name=block.get("name") or "")
+            call = self._blocks.open_call(index, call_id=block.get("id") or "", name=block.get("name") or "")
             if block.get("input"):
                 call.append(msgspec.json.encode(block["input"]).decode())
+        elif kind == "server_tool_use":
+            self._search.begin_query(index, block)
+        elif kind == "web_search_tool_result":
+            self._search.add_results(block.get("content"))
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> None:
+    def _end_block(self, index: int) -> None:
+        self._blocks.end_block(index)
+        self._search.end_query(index)
+
+    def _read_block_delta(self, index: int, delta: dict[str, Any]) -> None:
         kind = delta.get("type")
         if kind == "text_delta":
-            self._blocks.text(index).append(delta.get("text") or "")
+            self._blocks.open_text(index).append(delta.get("text") or "")
+        elif kind == "citations_delta":
+            self._search.add_citation(delta.get("citation") or {})
         elif kind == "input_json_delta":
-            opened = self._blocks.opened(index)
-            if isinstance(opened, OpenCall):
+            self._search.add_query_text(index, delta.get("partial_json") or "")
+            opened = self._blocks.find_open_block(index)
+            if isinstance(opened, OpenToolCall):
                 opened.append(delta.get("partial_json") or "")
         elif kind == "thinking_delta":
-            self._blocks.thinking(index).append(delta.get("thinking") or "")
+            self._blocks.open_thinking(index).append(delta.get("thinking") or "")
         elif kind == "signature_delta":
-            opened = self._blocks.opened(index)
-            if isinstance(opened, OpenText):
+            opened = self._blocks.find_open_block(index)
+            if isinstance(opened, OpenTextBlock):
                 opened.signature = (opened.signature or "") + (delta.get("signature") or "")
+
+
+class SearchReader:
+    """Reads the web searches and citations of a response."""
+
+    def __init__(self, stream: AssistantStream) -> None:
+        self._stream = stream
+        self._findings = stream.draft.web_findings
+        self._queries: dict[int, list[str]] = {}
+        """The input of searches that is arriving, by the index of its block."""
+        self._cited_urls: list[str] = []
+
+    def begin_query(self, index: int, block: dict[str, Any]) -> None:
+        self._queries[index] = []
+        self._findings.add_query((block.get("input") or {}).get("query"))
+        self._findings.mark_search_start(self._stream.partial.text)
+
+    def add_query_text(self, index: int, text: str) -> None:
+        if index in self._queries:
+            self._queries[index].append(text)
+
+    def add_results(self, content: Any) -> None:
+        if isinstance(content, dict):
+            self._findings.problem = content.get("error_code") or "unknown error"
+            return
+        for result in content or ():
+            self._findings.add_source(result.get("url"), result.get("title"), result.get("page_age"))
+
+    def add_citation(self, citation: dict[str, Any]) -> None:
+        self._findings.add_source(citation.get("url"), citation.get("title"))
+        self._cited_urls.append(citation.get("url") or "")
+
+    def end_query(self, index: int) -> None:
+        pieces = self._queries.pop(index, None)
+        if pieces is not None:
+            with suppress(msgspec.MsgspecError):
+                self._findings.add_query(msgspec.json.decode("".join(pieces), type=_SearchInput).query)
+        elif self._cited_urls:
+            at = len(self._stream.partial.text)
+            self._findings.citations += [(at, url) for url in dict.fromkeys(self._cited_urls)]
+            self._cited_urls.clear()
+
+
+class _SearchInput(msgspec.Struct, frozen=True):
+    query: str

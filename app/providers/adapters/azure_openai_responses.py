@@ -7,12 +7,18 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.providers.adapters.responses_reader import ResponsesReader
-from app.providers.adapters.responses_request import joined_id, payload
+from app.providers.adapters.responses_request import joined_call_id, payload
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
 from app.providers.request_preparation import prepare_request
 from app.providers.senders.sender_choice import sender_for
-from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import (
+    HttpRequest,
+    encode_payload,
+    exchange_events,
+    final_payload,
+    request_headers,
+)
 from app.values.models import Model
 
 DEFAULT_API_VERSION = "v1"
@@ -26,10 +32,10 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     api_version: str
 
 
-@speaks("azure-openai-responses")
+@serves_apis("azure-openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     place = deployment_for(model, options.credential.env)
-    prepared = prepare_request(context, model, joined_id, kept=options.kept)
+    prepared = prepare_request(context, model, joined_call_id, kept=options.request_cache)
     body = await final_payload(
         {**payload(prepared, model, options), "model": place.deployment}, model, options
     )
@@ -48,7 +54,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         query={"api-version": place.api_version},
         headers=request_headers(model, options, **own),
     )
-    await converse(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
+    await exchange_events(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
 
 
 def deployment_for(model: Model, env: Mapping[str, str]) -> Deployment:
@@ -63,19 +69,19 @@ def deployment_for(model: Model, env: Mapping[str, str]) -> Deployment:
             "Azure needs your resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL."
         )
     return Deployment(
-        base_url=_with_path(base.rstrip("/")),
-        deployment=deployments(env.get("AZURE_OPENAI_DEPLOYMENT_NAME_MAP", "")).get(model.id, model.id),
+        base_url=_with_api_path(base.rstrip("/")),
+        deployment=parse_deployments(env.get("AZURE_OPENAI_DEPLOYMENT_NAME_MAP", "")).get(model.id, model.id),
         api_version=env.get("AZURE_OPENAI_API_VERSION") or DEFAULT_API_VERSION,
     )
 
 
-def deployments(text: str) -> dict[str, str]:
+def parse_deployments(text: str) -> dict[str, str]:
     """Parses `model=deployment,model=deployment`."""
     pairs = (pair.partition("=") for pair in text.split(","))
     return {model.strip(): name.strip() for model, mark, name in pairs if mark and name.strip()}
 
 
-def _with_path(base: str) -> str:
+def _with_api_path(base: str) -> str:
     host = urlsplit(base).hostname or ""
     is_bare = urlsplit(base).path in ("", "/", "/openai")
     if is_bare and host.endswith(

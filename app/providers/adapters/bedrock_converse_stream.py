@@ -9,14 +9,20 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
-from app.providers.adapters.bedrock_wire import EXCEPTION, ConverseReader, payload
+from app.providers.adapters.bedrock_wire import EXCEPTION_PREFIX, ConverseReader, payload
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
 from app.providers.models.known_providers import PROVIDERS
-from app.providers.request_preparation import fitting_id, prepare_request
+from app.providers.request_preparation import prepare_request, shortened_call_id
+from app.providers.senders.sender_choice import preload as warm_sender
 from app.providers.senders.sender_choice import sender_for
-from app.providers.senders.sender_choice import warm as warm_sender
-from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import (
+    HttpRequest,
+    encode_payload,
+    exchange_events,
+    final_payload,
+    request_headers,
+)
 from app.values.models import Model
 
 DEFAULT_REGION = "us-east-1"
@@ -25,19 +31,19 @@ DEFAULT_REGION = "us-east-1"
 def warm(model: Model) -> None:
     warm_sender(model)
     try:
-        _botocore()
+        _import_botocore()
     except ProviderError:
         pass  # the request that runs into the problem reports it
 
 
-@speaks("bedrock-converse-stream")
+@serves_apis("bedrock-converse-stream")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    await asyncio.to_thread(_botocore)
-    prepared = prepare_request(context, model, fitting_id, kept=options.kept)
+    await asyncio.to_thread(_import_botocore)
+    prepared = prepare_request(context, model, shortened_call_id, kept=options.request_cache)
     body = await final_payload(payload(prepared, model, options), model, options)
     env = options.credential.env
-    session = await asyncio.to_thread(_session, env)
-    region = region_of(session, env)
+    session = await asyncio.to_thread(_botocore_session, env)
+    region = aws_region(session, env)
     base = (
         model.base_url or env.get("AWS_BEDROCK_ENDPOINT") or f"https://bedrock-runtime.{region}.amazonaws.com"
     )
@@ -47,14 +53,14 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body),
         headers=request_headers(model, options, Accept="application/vnd.amazon.eventstream"),
     )
-    headers = await asyncio.to_thread(_authorized, request, session, region, options)
+    headers = await asyncio.to_thread(_authorized_headers, request, session, region, options)
     signed = HttpRequest(base_url=base, path=request.path, body=request.body, headers=headers)
-    await converse(
+    await exchange_events(
         await sender_for(model), signed, options, ConverseReader(model, stream), stream, EventStreamDecoder()
     )
 
 
-def region_of(session: Any, env: Mapping[str, str]) -> str:
+def aws_region(session: Any, env: Mapping[str, str]) -> str:
     return (
         env.get("AWS_REGION")
         or env.get("AWS_DEFAULT_REGION")
@@ -64,30 +70,32 @@ def region_of(session: Any, env: Mapping[str, str]) -> str:
     )
 
 
-def _botocore() -> Any:
+def _import_botocore() -> Any:
     """Imports botocore with the parts that are used. The import is by name, because the package is optional."""
     try:
         for part in ("auth", "awsrequest", "eventstream", "session"):
             import_module(f"botocore.{part}")
         return import_module("botocore")
     except ImportError as problem:
-        missing = PROVIDERS["amazon-bedrock"].missing_package
+        missing = PROVIDERS["amazon-bedrock"].missing_package_text
         raise ProviderError(
             missing or f"botocore cannot be loaded: {problem}. Install bayou again."
         ) from None
 
 
-def _session(env: Mapping[str, str]) -> Any:
-    return _botocore().session.Session(profile=env.get("AWS_PROFILE"))
+def _botocore_session(env: Mapping[str, str]) -> Any:
+    return _import_botocore().session.Session(profile=env.get("AWS_PROFILE"))
 
 
-def _authorized(request: HttpRequest, session: Any, region: str, options: StreamOptions) -> dict[str, str]:
+def _authorized_headers(
+    request: HttpRequest, session: Any, region: str, options: StreamOptions
+) -> dict[str, str]:
     """Returns the headers with a bearer token or a signature. Blocks, because a role may have to be assumed
     first."""
     headers = dict(request.headers)
     if options.credential.key:
         return {**headers, "Authorization": f"Bearer {options.credential.key}"}
-    botocore = _botocore()
+    botocore = _import_botocore()
     try:
         credentials = session.get_credentials()
     except Exception as problem:
@@ -113,7 +121,7 @@ class EventStreamDecoder:
     """Decodes Amazon's binary event framing from chunks that may be cut anywhere."""
 
     def __init__(self) -> None:
-        self._buffer = _botocore().eventstream.EventStreamBuffer()
+        self._buffer = _import_botocore().eventstream.EventStreamBuffer()
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
         self._buffer.add_data(chunk)
@@ -125,7 +133,7 @@ class EventStreamDecoder:
                     out.append((str(headers.get(":event-type", "")), message.payload))
                 else:
                     kind = headers.get(":exception-type") or headers.get(":error-code") or "error"
-                    out.append((f"{EXCEPTION}{kind}", message.payload))
+                    out.append((f"{EXCEPTION_PREFIX}{kind}", message.payload))
         except Exception as problem:
             raise ProviderError(
                 f"Bedrock's event stream is damaged: {problem}", kind="malformed"

@@ -4,39 +4,39 @@ Pure, without network."""
 import base64
 from typing import Any, assert_never
 
-from app.providers.adapters.anthropic_wire import is_adaptive
+from app.providers.adapters.anthropic_wire import has_adaptive_thinking
 from app.providers.adapters.common import (
-    alternating,
     answer_limit,
-    compat,
-    count,
-    incomplete_error,
-    user_parts,
+    compat_switches,
+    encode_user_parts,
+    incomplete_answer_error,
+    join_neighbouring_messages,
+    token_count,
 )
 from app.providers.errors import ProviderError
 from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.models.pricing import with_cost
-from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
+from app.providers.models.thinking import budget_for, clamp_level, limited_budget, provider_level_name
 from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
-from app.providers.stream.blocks import Blocks, OpenCall, OpenText
+from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 
-EXCEPTION = "exception:"
+EXCEPTION_PREFIX = "exception:"
 """Prefix of the names of events that report an error."""
 _CACHE_POINT = {"cachePoint": {"type": "default"}}
-_STOP: dict[str, StopReason] = {
+_STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
     "tool_use": "toolUse",
 }
-_STATUS = {
+_STATUS_BY_EXCEPTION = {
     "throttlingException": 429,
     "serviceUnavailableException": 503,
     "internalServerException": 500,
@@ -51,10 +51,12 @@ def is_claude(model: Model) -> bool:
 
 
 def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
-    is_cached = options.use_cache and (is_claude(model) or bool(compat(model).get("supportsCachePoints")))
+    is_cached = options.use_cache and (
+        is_claude(model) or bool(compat_switches(model).get("supportsCachePoints"))
+    )
     limit = answer_limit(model, options, prepared)
     settings: dict[str, Any] = {"maxTokens": limit}
-    more = _thinking(model, options, limit)
+    more = _thinking_fields(model, options, limit)
     if options.temperature is not None and not more:
         settings["temperature"] = options.temperature
     body: dict[str, Any] = {"messages": messages(prepared, is_cached), "inferenceConfig": settings}
@@ -62,7 +64,7 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
         body["system"] = [{"text": prepared.system}, *([_CACHE_POINT] if is_cached else [])]
     has_history = prepared.has_results
     if prepared.tools and not (options.tool_choice == "none" and not has_history):
-        body["toolConfig"] = _tools(prepared, options, is_cached)
+        body["toolConfig"] = _tool_config(prepared, options, is_cached)
     if more:
         body["additionalModelRequestFields"] = more
     return body
@@ -70,7 +72,9 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | PayloadParts:
     out = encode_messages(
-        prepared, [], lambda messages, _: alternating(map(_role_and_blocks, messages), "content")
+        prepared,
+        [],
+        lambda messages, _: join_neighbouring_messages(map(_role_and_blocks, messages), "content"),
     )
     tail = out.tail if isinstance(out, PayloadParts) else out
     if is_cached and tail and tail[-1]["role"] == "user":
@@ -81,16 +85,16 @@ def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]]
 def _role_and_blocks(message: ProviderMessage) -> tuple[str, list[dict[str, Any]]]:
     match message:
         case UserMessage():
-            return "user", _user_blocks(message.content)
+            return "user", _encode_user_content(message.content)
         case AssistantMessage():
-            return "assistant", _assistant_blocks(message)
+            return "assistant", _encode_assistant(message)
         case ToolResultMessage():
-            return "user", [_result(message)]
+            return "user", [_encode_tool_result(message)]
         case _:
             assert_never(message)
 
 
-def _tools(prepared: PreparedRequest, options: StreamOptions, is_cached: bool) -> dict[str, Any]:
+def _tool_config(prepared: PreparedRequest, options: StreamOptions, is_cached: bool) -> dict[str, Any]:
     tools: list[dict[str, Any]] = [
         {
             "toolSpec": {
@@ -107,28 +111,31 @@ def _tools(prepared: PreparedRequest, options: StreamOptions, is_cached: bool) -
     return out
 
 
-def _thinking(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
+def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
     if not model.reasoning or not is_claude(model):
         return {}
     level = clamp_level(model, options.thinking)
     if level == "off":
         return {}
-    if is_adaptive(model):
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": provider_word(model, level)}}
-    budget = room_for_thinking(limit, budget_for(level, options.thinking_budgets))
+    if has_adaptive_thinking(model):
+        return {
+            "thinking": {"type": "adaptive"},
+            "output_config": {"effort": provider_level_name(model, level)},
+        }
+    budget = limited_budget(limit, budget_for(level, options.thinking_budgets))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
 
 
-def _user_blocks(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    return user_parts(content, lambda text: {"text": text}, _image)
+def _encode_user_content(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
+    return encode_user_parts(content, lambda text: {"text": text}, _encode_image)
 
 
-def _image(block: Image) -> dict[str, Any]:
+def _encode_image(block: Image) -> dict[str, Any]:
     kind = block.mime_type.rpartition("/")[2].replace("jpg", "jpeg")
     return {"image": {"format": kind, "source": {"bytes": block.data}}}
 
 
-def _assistant_blocks(message: AssistantMessage) -> list[dict[str, Any]]:
+def _encode_assistant(message: AssistantMessage) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for block in message.content:
         match block:
@@ -149,11 +156,11 @@ def _assistant_blocks(message: AssistantMessage) -> list[dict[str, Any]]:
     return out
 
 
-def _result(message: ToolResultMessage) -> dict[str, Any]:
+def _encode_tool_result(message: ToolResultMessage) -> dict[str, Any]:
     return {
         "toolResult": {
             "toolUseId": message.tool_call_id,
-            "content": _user_blocks(message.content),
+            "content": _encode_user_content(message.content),
             "status": "error" if message.is_error else "success",
         }
     }
@@ -164,58 +171,60 @@ class ConverseReader:
     format announces only tool calls."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
-        self.is_over = False
+        self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = Blocks(stream)
+        self._blocks = BlockBuilder(stream)
         self._has_stopped = False
 
-    def take(self, event: str, data: bytes) -> None:
+    def read_event(self, event: str, data: bytes) -> None:
         message = decode_event(data) if data else {}
         if not isinstance(message, dict):
             return
-        if event.startswith(EXCEPTION):
-            kind = event.removeprefix(EXCEPTION)
+        if event.startswith(EXCEPTION_PREFIX):
+            kind = event.removeprefix(EXCEPTION_PREFIX)
             text = message.get("message") or message.get("Message") or "no explanation"
-            raise ProviderError(f"{kind}: {text}", kind=kind, status=_STATUS.get(kind))
+            raise ProviderError(f"{kind}: {text}", kind=kind, status=_STATUS_BY_EXCEPTION.get(kind))
         index = message.get("contentBlockIndex", 0)
         match event:
             case "contentBlockStart":
                 use = (message.get("start") or {}).get("toolUse")
                 if use:
-                    self._blocks.call(index, call_id=use.get("toolUseId") or "", name=use.get("name") or "")
+                    self._blocks.open_call(
+                        index, call_id=use.get("toolUseId") or "", name=use.get("name") or ""
+                    )
             case "contentBlockDelta":
-                self._delta(index, message.get("delta") or {})
+                self._read_block_delta(index, message.get("delta") or {})
             case "contentBlockStop":
-                self._blocks.end(index)
+                self._blocks.end_block(index)
             case "messageStop":
-                self._stop(message.get("stopReason") or "")
+                self._record_stop_reason(message.get("stopReason") or "")
             case "metadata":
-                self._count(message.get("usage") or {})
-                self.is_over = self._has_stopped
+                self._update_usage(message.get("usage") or {})
+                self.has_ended = self._has_stopped
             case "messageStart":
                 pass
             case _:
                 return
-        self._stream.touch()
+        self._stream.report_alive()
 
     def finish(self) -> None:
         self._blocks.end_all()
         if not self._has_stopped:
-            raise incomplete_error("no messageStop")
+            raise incomplete_answer_error("no messageStop")
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> None:
+    def _read_block_delta(self, index: int, delta: dict[str, Any]) -> None:
         if delta.get("text") is not None:
-            self._blocks.text(index).append(delta["text"])
+            self._blocks.open_text(index).append(delta["text"])
         elif delta.get("toolUse") is not None:
-            opened = self._blocks.opened(index)
-            if isinstance(opened, OpenCall):
+            opened = self._blocks.find_open_block(index)
+            if isinstance(opened, OpenToolCall):
                 opened.append(delta["toolUse"].get("input") or "")
         elif delta.get("reasoningContent") is not None:
-            self._reason(index, delta["reasoningContent"])
+            self._read_reasoning(index, delta["reasoningContent"])
 
-    def _reason(self, index: int, reasoning: dict[str, Any]) -> None:
-        opened: OpenText = self._blocks.thinking(index)
+    def _read_reasoning(self, index: int, reasoning: dict[str, Any]) -> None:
+        opened: OpenTextBlock = self._blocks.open_thinking(index)
         if reasoning.get("text"):
             opened.append(reasoning["text"])
         if reasoning.get("signature"):
@@ -225,24 +234,24 @@ class ConverseReader:
             redacted = reasoning["redactedContent"]
             opened.signature = redacted if isinstance(redacted, str) else base64.b64encode(redacted).decode()
 
-    def _stop(self, reason: str) -> None:
+    def _record_stop_reason(self, reason: str) -> None:
         self._has_stopped = True
         draft = self._stream.draft
         draft.raw_stop_reason = reason
-        if reason in _STOP:
-            draft.stop_reason = _STOP[reason]
+        if reason in _STOP_REASONS:
+            draft.stop_reason = _STOP_REASONS[reason]
             return
         draft.stop_reason = "error"
         draft.error_message = f"{reason}: Bedrock stopped the answer."
 
-    def _count(self, usage: dict[str, Any]) -> None:
+    def _update_usage(self, usage: dict[str, Any]) -> None:
         self._stream.draft.usage = with_cost(
             Usage(
-                input=count(usage, "inputTokens"),
-                output=count(usage, "outputTokens"),
-                cache_read=count(usage, "cacheReadInputTokens"),
-                cache_write=count(usage, "cacheWriteInputTokens"),
-                total_tokens=count(usage, "totalTokens"),
+                input=token_count(usage, "inputTokens"),
+                output=token_count(usage, "outputTokens"),
+                cache_read=token_count(usage, "cacheReadInputTokens"),
+                cache_write=token_count(usage, "cacheWriteInputTokens"),
+                total_tokens=token_count(usage, "totalTokens"),
             ),
             self._model,
         )

@@ -14,14 +14,14 @@ from app.values.models import Model
 from app.version import VERSION
 from tools.patterns import late
 
-_SETTING = late(r"\{([A-Z_]+)\}")
+_ADDRESS_VARIABLE = late(r"\{([A-Z_]+)\}")
 _CHARS_PER_TOKEN = 4
 _SAFETY_MARGIN_TOKENS = 1_024
 _MIN_ANSWER_TOKENS = 1_024
 INCOMPLETE_ANSWER = "The connection closed before the answer was complete"
 
 
-def compat(model: Model) -> Mapping[str, Any]:
+def compat_switches(model: Model) -> Mapping[str, Any]:
     return model.compat or {}
 
 
@@ -34,17 +34,19 @@ def answer_limit(model: Model, options: StreamOptions, prepared: PreparedRequest
 
 
 def _estimated_tokens(prepared: PreparedRequest) -> int:
-    characters = len(prepared.system) + prepared.measure.characters
+    characters = len(prepared.system) + prepared.stats.characters
     for tool in prepared.tools:
         characters += len(tool.description) + len(encode_json(tool.parameters))
     return characters // _CHARS_PER_TOKEN
 
 
-def affinity_headers(model: Model, options: StreamOptions, *, is_default: bool = False) -> dict[str, str]:
+def session_affinity_headers(
+    model: Model, options: StreamOptions, *, is_default: bool = False
+) -> dict[str, str]:
     """Returns the headers with which a router sends a session's requests to the server that has its cache."""
     if not options.session_id or not options.use_cache:
         return {}
-    switches = compat(model)
+    switches = compat_switches(model)
     if not switches.get("sendSessionAffinityHeaders", is_default):
         return {}
     match switches.get("sessionAffinityFormat") or (
@@ -73,25 +75,25 @@ def copilot_headers(model: Model, prepared: PreparedRequest) -> dict[str, str]:
     return headers
 
 
-def authorization(model: Model, options: StreamOptions) -> dict[str, str]:
+def authorization_header(model: Model, options: StreamOptions) -> dict[str, str]:
     """Returns the header with the key as a bearer token, or no header for servers that need none.
     Cloudflare's gateway has a separate header, because it passes `Authorization` on to the provider behind
     it."""
     key = options.credential.key
     if not key:
         return {}
-    return {_KEY_HEADERS.get(model.provider, "Authorization"): f"Bearer {key}"}
+    return {_KEY_HEADER_BY_PROVIDER.get(model.provider, "Authorization"): f"Bearer {key}"}
 
 
-_KEY_HEADERS = {"cloudflare-ai-gateway": "Cf-Aig-Authorization"}
+_KEY_HEADER_BY_PROVIDER = {"cloudflare-ai-gateway": "Cf-Aig-Authorization"}
 
 
-def wants_bearer(model: Model, options: StreamOptions) -> bool:
+def uses_bearer_token(model: Model, options: StreamOptions) -> bool:
     """Says whether the key is sent as a bearer token even where the format has a header for keys."""
-    return options.credential.is_bearer or model.provider in ("github-copilot", *_KEY_HEADERS)
+    return options.credential.is_bearer or model.provider in ("github-copilot", *_KEY_HEADER_BY_PROVIDER)
 
 
-def address(model: Model, options: StreamOptions, default: str) -> str:
+def base_url_of(model: Model, options: StreamOptions, default: str) -> str:
     """Returns the model's base URL, with each `{NAME}` filled in from the credential's settings.
 
     `default` is the vendor's URL. It serves only the providers that bayou knows: another provider's key
@@ -101,7 +103,7 @@ def address(model: Model, options: StreamOptions, default: str) -> str:
             f"The address of {model.key} is unknown: set `baseUrl` of its provider in models.json."
         )
     base = model.base_url or default
-    for name in _SETTING.findall(base):
+    for name in _ADDRESS_VARIABLE.findall(base):
         value = options.credential.env.get(name)
         if not value:
             raise ProviderError(f"{model.provider} needs the setting {name}: set it in the environment.")
@@ -109,7 +111,7 @@ def address(model: Model, options: StreamOptions, default: str) -> str:
     return base
 
 
-def user_parts(
+def encode_user_parts(
     content: str | tuple[UserContent, ...],
     text: Callable[[str], dict[str, Any]],
     image: Callable[[Image], dict[str, Any]],
@@ -130,7 +132,9 @@ def user_parts(
     return parts
 
 
-def alternating(sides: Iterable[tuple[str, list[dict[str, Any]]]], field: str) -> list[dict[str, Any]]:
+def join_neighbouring_messages(
+    sides: Iterable[tuple[str, list[dict[str, Any]]]], field: str
+) -> list[dict[str, Any]]:
     """Joins neighbouring messages of the same side, for formats in which the sides must alternate."""
     out: list[dict[str, Any]] = []
     for role, parts in sides:
@@ -143,11 +147,11 @@ def alternating(sides: Iterable[tuple[str, list[dict[str, Any]]]], field: str) -
     return out
 
 
-def incomplete_error(detail: str) -> ProviderError:
+def incomplete_answer_error(detail: str) -> ProviderError:
     return ProviderError(f"{INCOMPLETE_ANSWER} ({detail}).", kind="connection")
 
 
-def count(data: Mapping[str, Any] | None, *path: str) -> int:
+def token_count(data: Mapping[str, Any] | None, *path: str) -> int:
     """Reads a token count from nested usage data; 0 if it is missing or not a number."""
     value: Any = data
     for name in path:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import compat
+from app.providers.adapters.common import compat_switches
 from app.values.models import Model
 
 
@@ -41,7 +41,7 @@ class ServerQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     vllm_priority: int | None = None
 
 
-_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+_SERVER_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nvidia", ("integrate.api.nvidia.com",)),
     ("cerebras", ("cerebras.ai",)),
     ("xai", ("api.x.ai",)),
@@ -58,43 +58,45 @@ _HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("openai", ("api.openai.com",)),
     ("baseten", ("baseten.co",)),
 )
-_IDS = {
+_SERVER_BY_PROVIDER = {
     "moonshotai": "moonshot",
     "moonshotai-cn": "moonshot",
     "zai-coding-cn": "zai",
     "opencode-go": "opencode",
 }
 
-_OLD_LIMIT = frozenset(
+_SERVERS_WITH_MAX_TOKENS = frozenset(
     ("chutes", "deepseek", "moonshot", "cloudflare-ai-gateway", "together", "nvidia", "ant-ling", "zai")
 )
-_NO_EFFORT = frozenset(("xai", "zai", "moonshot", "together", "cloudflare-ai-gateway", "nvidia", "ant-ling"))
-_FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")}
+_SERVERS_WITHOUT_EFFORT = frozenset(
+    ("xai", "zai", "moonshot", "together", "cloudflare-ai-gateway", "nvidia", "ant-ling")
+)
+_THINKING_FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")}
 
 
 def known_server(model: Model) -> str:
     """Returns the name of the known server behind a model, or the provider's id if the server is not known."""
-    for name, hosts in _HOSTS:
+    for name, hosts in _SERVER_HOSTS:
         if any(host in model.base_url for host in hosts):
             return name
-    return _IDS.get(model.provider, model.provider)
+    return _SERVER_BY_PROVIDER.get(model.provider, model.provider)
 
 
 def quirks_for(model: Model) -> ServerQuirks:
     """Detects a model's switches, then applies its overrides one by one. An override of a wrong type is
     ignored."""
-    detected = _detected(model)
-    own = compat(model)
+    detected = _detect_quirks(model)
+    own = compat_switches(model)
     if not own:
         return detected
-    known = {name: own[name] for name in _WIRE_NAMES if name in own}
-    return _with(detected, known)
+    known = {name: own[name] for name in _SWITCH_NAMES if name in own}
+    return _apply_overrides(detected, known)
 
 
-_WIRE_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(ServerQuirks))
+_SWITCH_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(ServerQuirks))
 
 
-def _with(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
+def _apply_overrides(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
     data = msgspec.to_builtins(base)
     for name, value in changes.items():
         try:
@@ -105,17 +107,17 @@ def _with(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
     return msgspec.convert(data, ServerQuirks)
 
 
-def _detected(model: Model) -> ServerQuirks:
+def _detect_quirks(model: Model) -> ServerQuirks:
     server = known_server(model)
     vendor = model.id.split("/", 1)[0]
     is_openai = "api.openai.com" in model.base_url  # other servers may not know what only OpenAI documents
     return ServerQuirks(
         supports_store=is_openai,
         supports_developer_role=is_openai,
-        supports_reasoning_effort=server not in _NO_EFFORT,
-        max_tokens_field="max_tokens" if server in _OLD_LIMIT else "max_completion_tokens",
+        supports_reasoning_effort=server not in _SERVERS_WITHOUT_EFFORT,
+        max_tokens_field="max_tokens" if server in _SERVERS_WITH_MAX_TOKENS else "max_completion_tokens",
         requires_reasoning_content_on_assistant_messages=server == "deepseek",
-        thinking_format=_FORMATS.get(server, "openai"),
+        thinking_format=_THINKING_FORMATS.get(server, "openai"),
         cache_control_format="anthropic" if server == "openrouter" and vendor == "anthropic" else None,
         send_session_affinity_headers=server == "openrouter",
     )

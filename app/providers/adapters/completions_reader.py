@@ -6,19 +6,19 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import count, incomplete_error
+from app.providers.adapters.common import incomplete_answer_error, token_count
 from app.providers.adapters.completions_compat import ServerQuirks
 from app.providers.adapters.completions_request import REASONING_FIELDS
 from app.providers.errors import error_in_stream
 from app.providers.model_stream import AssistantStream
 from app.providers.models.pricing import with_cost
-from app.providers.stream.blocks import Blocks, OpenCall
+from app.providers.stream.blocks import BlockBuilder, OpenToolCall
 from app.providers.transport import decode_event
 from app.values.messages import StopReason
 from app.values.models import Model
 from app.values.usage import Usage
 
-_STOP: dict[str, StopReason] = {
+_STOP_REASONS: dict[str, StopReason] = {
     "stop": "stop",
     "end": "stop",
     "eos": "stop",
@@ -30,7 +30,7 @@ _STOP: dict[str, StopReason] = {
     "function_call": "toolUse",
     "tool_use": "toolUse",
 }
-_ERRORS = {
+_ERROR_TEXTS = {
     "content_filter": "content_filter: the provider's filter stopped the answer.",
     "network_error": "network_error: the provider lost its connection to the model.",
     "model_context_window_exceeded": "model_context_window_exceeded: the conversation does not fit the model.",
@@ -41,22 +41,22 @@ class CompletionsReader:
     """Reads the chunks of one chat-completions response into blocks."""
 
     def __init__(self, model: Model, switches: ServerQuirks, stream: AssistantStream) -> None:
-        self.is_over = False
+        self.has_ended = False
         self._model = model
-        self._switches = switches
+        self._quirks = switches
         self._stream = stream
-        self._blocks = Blocks(stream)
+        self._blocks = BlockBuilder(stream)
         self._has_finished = False
         self._calls: list[int] = []
         """Keys of the calls so far; the last call takes deltas without an id and index."""
-        self._key_of_id: dict[str, int] = {}
-        self._key_of_both: dict[tuple[str, int], int] = {}
+        self._number_by_id: dict[str, int] = {}
+        self._number_by_id_and_index: dict[tuple[str, int], int] = {}
         """Keys by id and index: some servers repeat an id, and some give every call the index 0."""
-        self._last_key_of_index: dict[int, int] = {}
+        self._last_number_by_index: dict[int, int] = {}
 
-    def take(self, event: str, data: bytes) -> None:
+    def read_event(self, event: str, data: bytes) -> None:
         if data == b"[DONE]":
-            self.is_over = True
+            self.has_ended = True
             return
         chunk = decode_event(data)
         if not isinstance(chunk, dict):
@@ -65,84 +65,86 @@ class CompletionsReader:
             raise error_in_stream(chunk)
         choices = chunk.get("choices")
         if chunk.get("usage"):
-            self._count(chunk["usage"])
+            self._update_usage(chunk["usage"])
         draft = self._stream.draft
         if draft.response_id is None and chunk.get("id"):
             draft.response_id = chunk["id"]
             draft.response_model = chunk.get("model")
         if choices:
-            self._choice(choices[0])
-        self._stream.touch()
+            self._read_choice(choices[0])
+        self._stream.report_alive()
 
     def finish(self) -> None:
         self._blocks.end_all()
         if self._has_finished:
             return
         if not len(self._blocks):
-            raise incomplete_error("no answer and no finish reason" if self.is_over else "no finish reason")
-        if self._switches.supports_finish_reason and not self.is_over:
-            raise incomplete_error("no finish reason")
+            raise incomplete_answer_error(
+                "no answer and no finish reason" if self.has_ended else "no finish reason"
+            )
+        if self._quirks.supports_finish_reason and not self.has_ended:
+            raise incomplete_answer_error("no finish reason")
 
-    def _choice(self, choice: dict[str, Any]) -> None:
+    def _read_choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message") or {}
         content = delta.get("content")
         if isinstance(content, list):  # Mistral sends a list of texts and thoughts
-            self._parts(content)
+            self._read_content_parts(content)
         elif content:
             self._end_thinking()
-            self._blocks.text("text").append(content)
+            self._blocks.open_text("text").append(content)
         refusal = delta.get("refusal")
         if refusal:
             self._end_thinking()
-            self._blocks.text("text").append(refusal)
+            self._blocks.open_text("text").append(refusal)
         for field in REASONING_FIELDS:
             thought = delta.get(field)
             if thought and isinstance(thought, str):
-                self._think(field, thought)
+                self._read_thinking(field, thought)
                 break
         for call in delta.get("tool_calls") or ():
-            self._call(call)
+            self._read_call(call)
         for detail in delta.get("reasoning_details") or ():
-            self._sign(detail)
+            self._attach_signature(detail)
         if choice.get("usage") is not None and not self._stream.draft.usage.total_tokens:
-            self._count(choice["usage"])
+            self._update_usage(choice["usage"])
         reason = choice.get("finish_reason")
         if reason:
-            self._stop(reason)
+            self._record_stop_reason(reason)
 
-    def _parts(self, parts: list[Any]) -> None:
+    def _read_content_parts(self, parts: list[Any]) -> None:
         for part in parts:
             if not isinstance(part, dict):
                 continue
             if part.get("type") == "thinking":
                 inner = part.get("thinking")
                 texts = inner if isinstance(inner, list) else [{"text": inner}]
-                self._think("thinking", "".join(item.get("text") or "" for item in texts))
+                self._read_thinking("thinking", "".join(item.get("text") or "" for item in texts))
             elif part.get("text"):
                 self._end_thinking()
-                self._blocks.text("text").append(part["text"])
+                self._blocks.open_text("text").append(part["text"])
 
-    def _think(self, field: str, thought: str) -> None:
-        self._blocks.end("text")
-        opened = self._blocks.thinking("thinking")
+    def _read_thinking(self, field: str, thought: str) -> None:
+        self._blocks.end_block("text")
+        opened = self._blocks.open_thinking("thinking")
         opened.signature = field
         opened.append(thought)
 
     def _end_thinking(self) -> None:
-        if self._blocks.opened("thinking") is not None:
-            self._blocks.end("thinking")
+        if self._blocks.find_open_block("thinking") is not None:
+            self._blocks.end_block("thinking")
 
-    def _call(self, delta: dict[str, Any]) -> None:
+    def _read_call(self, delta: dict[str, Any]) -> None:
         function = delta.get("function") or {}
-        key = self._key(delta, function)
-        own_id = delta["id"] if self._key_of_id.get(delta.get("id") or "") == key else ""
-        opened = self._blocks.opened(key)
+        key = self._call_number(delta, function)
+        own_id = delta["id"] if self._number_by_id.get(delta.get("id") or "") == key else ""
+        opened = self._blocks.find_open_block(key)
         if opened is None:
             self._end_thinking()
-            self._blocks.end("text")
+            self._blocks.end_block("text")
             name = function.get("name") or ""
-            opened = self._blocks.call(key, call_id=own_id or f"call_{key}", name=name)
-        assert isinstance(opened, OpenCall)
+            opened = self._blocks.open_call(key, call_id=own_id or f"call_{key}", name=name)
+        assert isinstance(opened, OpenToolCall)
         if own_id:
             opened.id = own_id
         if not opened.name and function.get("name"):
@@ -153,38 +155,38 @@ class CompletionsReader:
         if arguments:
             opened.append(arguments)
 
-    def _key(self, delta: dict[str, Any], function: dict[str, Any]) -> int:
+    def _call_number(self, delta: dict[str, Any], function: dict[str, Any]) -> int:
         """Returns the number of the call that a delta belongs to: by id and index, else by id, else by index,
         else the last call.
 
         A name begins a new call if the index is new, or if a known index comes with another id."""
         call_id, index, begins = delta.get("id"), delta.get("index"), bool(function.get("name"))
         is_numbered = isinstance(index, int)
-        if call_id and is_numbered and (call_id, index) in self._key_of_both:
-            return self._key_of_both[call_id, index]
-        is_new_index = is_numbered and index not in self._last_key_of_index
-        if call_id in self._key_of_id and not (begins and is_new_index):
-            return self._key_of_id[call_id]
+        if call_id and is_numbered and (call_id, index) in self._number_by_id_and_index:
+            return self._number_by_id_and_index[call_id, index]
+        is_new_index = is_numbered and index not in self._last_number_by_index
+        if call_id in self._number_by_id and not (begins and is_new_index):
+            return self._number_by_id[call_id]
         if is_numbered and not is_new_index and not (begins and self._has_other_id(index, call_id)):
-            key = self._last_key_of_index[index]
+            key = self._last_number_by_index[index]
         elif not is_numbered and not call_id and not begins and self._calls:
             return self._calls[-1]
         else:
             key = len(self._calls)
             self._calls.append(key)
         if call_id:
-            self._key_of_id.setdefault(call_id, key)
+            self._number_by_id.setdefault(call_id, key)
         if is_numbered:
-            self._last_key_of_index[index] = key
+            self._last_number_by_index[index] = key
             if call_id:
-                self._key_of_both[call_id, index] = key
+                self._number_by_id_and_index[call_id, index] = key
         return key
 
     def _has_other_id(self, index: int, call_id: str | None) -> bool:
-        known = {given for given, number in self._key_of_both if number == index}
+        known = {given for given, number in self._number_by_id_and_index if number == index}
         return bool(call_id and known) and call_id not in known
 
-    def _sign(self, detail: Any) -> None:
+    def _attach_signature(self, detail: Any) -> None:
         """Attaches encrypted reasoning to the call whose id it carries."""
         if (
             not isinstance(detail, dict)
@@ -192,18 +194,18 @@ class CompletionsReader:
             or not detail.get("data")
         ):
             return
-        key = self._key_of_id.get(detail.get("id") or "")
-        opened = self._blocks.opened(key) if key is not None else None
-        if isinstance(opened, OpenCall):
+        key = self._number_by_id.get(detail.get("id") or "")
+        opened = self._blocks.find_open_block(key) if key is not None else None
+        if isinstance(opened, OpenToolCall):
             opened.signature = msgspec.json.encode(detail).decode()
 
-    def _stop(self, reason: str) -> None:
+    def _record_stop_reason(self, reason: str) -> None:
         draft = self._stream.draft
         draft.raw_stop_reason = reason
         self._has_finished = True
-        if reason in _ERRORS:
+        if reason in _ERROR_TEXTS:
             draft.stop_reason = "error"
-            draft.error_message = _ERRORS[reason]
+            draft.error_message = _ERROR_TEXTS[reason]
         elif reason == "error":
             draft.stop_reason = "error"
             draft.error_message = (
@@ -212,20 +214,20 @@ class CompletionsReader:
         elif self._calls and reason not in ("length", "max_tokens"):
             draft.stop_reason = "toolUse"  # several servers say `stop` behind calls
         else:
-            draft.stop_reason = _STOP.get(reason, "stop")
+            draft.stop_reason = _STOP_REASONS.get(reason, "stop")
             if draft.stop_reason == "toolUse":
                 draft.stop_reason = "stop"  # calls were announced, but none arrived
 
-    def _count(self, usage: dict[str, Any]) -> None:
+    def _update_usage(self, usage: dict[str, Any]) -> None:
         cached = (
-            count(usage, "prompt_tokens_details", "cached_tokens")
-            or count(usage, "prompt_cache_hit_tokens")
-            or count(usage, "cached_tokens")
+            token_count(usage, "prompt_tokens_details", "cached_tokens")
+            or token_count(usage, "prompt_cache_hit_tokens")
+            or token_count(usage, "cached_tokens")
         )
-        written = count(usage, "prompt_tokens_details", "cache_write_tokens")
-        prompt = count(usage, "prompt_tokens")
-        output = count(usage, "completion_tokens")
-        reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
+        written = token_count(usage, "prompt_tokens_details", "cache_write_tokens")
+        prompt = token_count(usage, "prompt_tokens")
+        output = token_count(usage, "completion_tokens")
+        reasoning = token_count(usage, "completion_tokens_details", "reasoning_tokens")
         billed = usage.get("cost")
         self._stream.draft.usage = with_cost(
             Usage(

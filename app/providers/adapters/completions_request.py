@@ -5,10 +5,10 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, clamped_cache_key, user_parts
+from app.providers.adapters.common import answer_limit, clamped_cache_key, encode_user_parts
 from app.providers.adapters.completions_compat import ServerQuirks, known_server
 from app.providers.model_stream import StreamOptions
-from app.providers.models.thinking import budget_for, clamp_level, provider_word
+from app.providers.models.thinking import budget_for, clamp_level, provider_level_name
 from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
@@ -17,9 +17,9 @@ from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-_IMAGES_FOLLOW = "(see the image below)"
-_ATTACHED = "The image from the tool result:"
-_CONTINUED = "I have read the tool results."
+_IMAGE_BELOW_TEXT = "(see the image below)"
+_TOOL_IMAGE_TEXT = "The image from the tool result:"
+_RESULTS_READ_TEXT = "I have read the tool results."
 
 
 def payload(
@@ -37,10 +37,10 @@ def payload(
         body["store"] = False
     if options.temperature is not None:
         body["temperature"] = options.temperature
-    body.update(_tools(prepared, options, switches))
-    body.update(_cache(model, options, switches))
+    body.update(_tool_fields(prepared, options, switches))
+    body.update(_cache_fields(model, options, switches))
     if model.reasoning:
-        body.update(_thinking(model, options, switches))
+        body.update(_thinking_fields(model, options, switches))
     if switches.open_router_routing:
         body["provider"] = switches.open_router_routing
     if switches.vercel_gateway_routing:
@@ -53,40 +53,44 @@ def payload(
 def messages(
     prepared: PreparedRequest, model: Model, switches: ServerQuirks, options: StreamOptions
 ) -> list[dict[str, Any]] | PayloadParts:
-    head = prompt(prepared, model, switches)
-    out = encode_messages(prepared, head, lambda messages, _: spell(messages, model, switches))
+    head = system_prompt_messages(prepared, model, switches)
+    out = encode_messages(prepared, head, lambda messages, _: to_wire_messages(messages, model, switches))
     if switches.cache_control_format == "anthropic" and options.use_cache:
         tail = out.tail if isinstance(out, PayloadParts) else out
-        _mark_for_cache([*head, *tail[-1:]])
+        _add_cache_marks([*head, *tail[-1:]])
     return out
 
 
-def prompt(prepared: PreparedRequest, model: Model, switches: ServerQuirks) -> list[dict[str, Any]]:
+def system_prompt_messages(
+    prepared: PreparedRequest, model: Model, switches: ServerQuirks
+) -> list[dict[str, Any]]:
     if not prepared.system:
         return []
     role = "developer" if model.reasoning and switches.supports_developer_role else "system"
     return [{"role": role, "content": prepared.system}]
 
 
-def spell(messages: Sequence[ProviderMessage], model: Model, switches: ServerQuirks) -> list[dict[str, Any]]:
+def to_wire_messages(
+    messages: Sequence[ProviderMessage], model: Model, switches: ServerQuirks
+) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     images: list[dict[str, Any]] = []
     for message in messages:
         if images and not isinstance(message, ToolResultMessage):
-            _append_user(out, _attached(images), switches)
+            _append_user(out, _tool_image_message(images), switches)
             images = []
         match message:
             case UserMessage():
-                _append_user(out, {"role": "user", "content": _parts(message.content)}, switches)
+                _append_user(out, {"role": "user", "content": _encode_content(message.content)}, switches)
             case AssistantMessage():
-                out.append(_assistant(message, model, switches))
+                out.append(_encode_assistant(message, model, switches))
             case ToolResultMessage():
-                out.append(_result(message, switches))
-                images += [_image(block) for block in message.content if isinstance(block, Image)]
+                out.append(_encode_tool_result(message, switches))
+                images += [_encode_image(block) for block in message.content if isinstance(block, Image)]
             case _:
                 assert_never(message)
     if images:
-        _append_user(out, _attached(images), switches)
+        _append_user(out, _tool_image_message(images), switches)
     return out
 
 
@@ -94,11 +98,11 @@ def _append_user(out: list[dict[str, Any]], message: dict[str, Any], switches: S
     """Appends a user message, with a filler before it for servers that refuse a user message right after a
     tool message."""
     if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
-        out.append({"role": "assistant", "content": _CONTINUED})
+        out.append({"role": "assistant", "content": _RESULTS_READ_TEXT})
     out.append(message)
 
 
-def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
+def _encode_content(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
     """Encodes content as a plain string if it is a single text, which every server reads, else as a list of
     parts."""
     if isinstance(content, str):
@@ -106,27 +110,27 @@ def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]
     texts = [block for block in content if isinstance(block, Text)]
     if len(texts) == len(content) == 1:
         return texts[0].text
-    return user_parts(content, lambda text: {"type": "text", "text": text}, _image)
+    return encode_user_parts(content, lambda text: {"type": "text", "text": text}, _encode_image)
 
 
-def _image(block: Image) -> dict[str, Any]:
+def _encode_image(block: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{block.mime_type};base64,{block.data}"}}
 
 
-def _attached(images: list[dict[str, Any]]) -> dict[str, Any]:
+def _tool_image_message(images: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns a user message with the images of tool results, because tool messages hold only text."""
-    return {"role": "user", "content": [{"type": "text", "text": _ATTACHED}, *images]}
+    return {"role": "user", "content": [{"type": "text", "text": _TOOL_IMAGE_TEXT}, *images]}
 
 
-def _result(message: ToolResultMessage, switches: ServerQuirks) -> dict[str, Any]:
+def _encode_tool_result(message: ToolResultMessage, switches: ServerQuirks) -> dict[str, Any]:
     text = "\n".join(block.text for block in message.content if isinstance(block, Text))
-    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGES_FOLLOW}
+    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGE_BELOW_TEXT}
     if switches.requires_tool_result_name:
         out["name"] = message.tool_name
     return out
 
 
-def _assistant(message: AssistantMessage, model: Model, switches: ServerQuirks) -> dict[str, Any]:
+def _encode_assistant(message: AssistantMessage, model: Model, switches: ServerQuirks) -> dict[str, Any]:
     out: dict[str, Any] = {"role": "assistant"}
     text = "".join(block.text for block in message.content if isinstance(block, Text))
     thoughts = [block for block in message.content if isinstance(block, Thinking) and block.thinking]
@@ -141,7 +145,7 @@ def _assistant(message: AssistantMessage, model: Model, switches: ServerQuirks) 
             out[field] = "\n\n".join(block.thinking for block in thoughts)
     if switches.requires_reasoning_content_on_assistant_messages and model.reasoning:
         out.setdefault("reasoning_content", "")
-    calls = [_call(block) for block in message.content if isinstance(block, ToolCall)]
+    calls = [_encode_tool_call(block) for block in message.content if isinstance(block, ToolCall)]
     if calls:
         out["tool_calls"] = calls
         details = _reasoning_details(message)
@@ -163,12 +167,12 @@ def _reasoning_details(message: AssistantMessage) -> list[Any]:
     return details
 
 
-def _call(block: ToolCall) -> dict[str, Any]:
+def _encode_tool_call(block: ToolCall) -> dict[str, Any]:
     arguments = msgspec.json.encode(block.arguments).decode()
     return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
 
 
-def _tools(prepared: PreparedRequest, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _tool_fields(prepared: PreparedRequest, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     if prepared.tools:
         tools: list[dict[str, Any]] = []
         for tool in prepared.tools:
@@ -186,7 +190,7 @@ def _tools(prepared: PreparedRequest, options: StreamOptions, switches: ServerQu
     return {"tools": []} if prepared.has_results and switches.requires_tools_with_tool_history else {}
 
 
-def _cache(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _cache_fields(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     mode = switches.prompt_cache_key_mode
     is_openai = known_server(model) == "openai"
     if not options.use_cache or mode == "disabled" or not (is_openai or mode == "enabled"):
@@ -205,7 +209,7 @@ def _cache(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict
     return out
 
 
-def _mark_for_cache(out: list[dict[str, Any]]) -> None:
+def _add_cache_marks(out: list[dict[str, Any]]) -> None:
     """Adds cache marks to the prompt and to the last text of the conversation, for Anthropic models behind a
     router."""
     for message in out:
@@ -218,10 +222,10 @@ def _mark_for_cache(out: list[dict[str, Any]]) -> None:
                 texts[-1]["cache_control"] = {"type": "ephemeral"}
 
 
-def _thinking(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _thinking_fields(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     level = clamp_level(model, options.thinking)
     is_on = level != "off"
-    word = provider_word(model, level)
+    word = provider_level_name(model, level)
     out: dict[str, Any] = {}
     match switches.thinking_format:
         case "openrouter":
@@ -241,33 +245,35 @@ def _thinking(model: Model, options: StreamOptions, switches: ServerQuirks) -> d
         case "chat-template":
             values = {"thinking.enabled": is_on, "thinking.effort": word if is_on else None}
             values["thinking.budget"] = budget_for(level, options.thinking_budgets) if is_on else None
-            out["chat_template_kwargs"] = _filled(switches.chat_template_kwargs, values)
+            out["chat_template_kwargs"] = _fill_template(switches.chat_template_kwargs, values)
         case "baseten":
             values = {"thinking.enabled": is_on, "thinking.effort": word if is_on else None}
-            out["chat_template_args"] = _filled(switches.chat_template_args, values) or {
+            out["chat_template_args"] = _fill_template(switches.chat_template_args, values) or {
                 "enable_thinking": is_on
             }
         case "string-thinking":
             out["thinking"] = word if is_on else "none"
         case _:
-            if switches.supports_reasoning_effort and (is_on or _has_word_for_off(model)):
+            if switches.supports_reasoning_effort and (is_on or _can_turn_thinking_off(model)):
                 out["reasoning_effort"] = word if is_on else (model.thinking_level_map or {})["off"]
-    out.update(_budget(level, options, switches))
+    out.update(_thinking_budget_fields(level, options, switches))
     return out
 
 
-def _has_word_for_off(model: Model) -> bool:
+def _can_turn_thinking_off(model: Model) -> bool:
     return bool((model.thinking_level_map or {}).get("off"))
 
 
-def _budget(level: ThinkingLevel, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _thinking_budget_fields(
+    level: ThinkingLevel, options: StreamOptions, switches: ServerQuirks
+) -> dict[str, Any]:
     field = switches.thinking_token_budget_field
     if field is None and switches.supports_thinking_token_budget:
         field = "thinking_token_budget"
     return {field: budget_for(level, options.thinking_budgets)} if field and level != "off" else {}
 
 
-def _filled(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+def _fill_template(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """Replaces `{"$var": "thinking.enabled"}` and the like in a template by values; a variable without a
     value is dropped."""
     out: dict[str, Any] = {}

@@ -3,24 +3,30 @@ credentials."""
 
 from urllib.parse import quote
 
-from app.providers.adapters.common import address
+from app.providers.adapters.common import base_url_of
 from app.providers.adapters.google_identity import access_token
 from app.providers.adapters.google_wire import GoogleReader, payload
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
 from app.providers.request_preparation import prepare_request
 from app.providers.senders.sender_choice import sender_for
-from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import (
+    HttpRequest,
+    encode_payload,
+    exchange_events,
+    final_payload,
+    request_headers,
+)
 from app.values.models import Model
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 
 
-@speaks("google-generative-ai", "google-vertex")
+@serves_apis("google-generative-ai", "google-vertex")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare_request(context, model, kept=options.kept)
+    prepared = prepare_request(context, model, kept=options.request_cache)
     body = await final_payload(payload(prepared, model, options), model, options)
-    base, path, own = await _place(model, options)
+    base, path, own = await _request_url(model, options)
     request = HttpRequest(
         base_url=base,
         path=path,
@@ -28,20 +34,20 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         body=encode_payload(body, last="contents"),
         headers=request_headers(model, options, **own),
     )
-    await converse(await sender_for(model), request, options, GoogleReader(model, stream), stream)
+    await exchange_events(await sender_for(model), request, options, GoogleReader(model, stream), stream)
 
 
-async def _place(model: Model, options: StreamOptions) -> tuple[str, str, dict[str, str]]:
+async def _request_url(model: Model, options: StreamOptions) -> tuple[str, str, dict[str, str]]:
     key = options.credential.key
     name = quote(model.id, safe="@")
     method = f"{name}:streamGenerateContent"
     if model.api == "google-generative-ai":
-        own = _key(options) if key else {}
-        return address(model, options, DEFAULT_URL), f"/models/{method}", own
+        own = _key_header(options) if key else {}
+        return base_url_of(model, options, DEFAULT_URL), f"/models/{method}", own
     env = options.credential.env
     if key:
-        base = address(model, options, "https://aiplatform.googleapis.com")
-        return base, f"/v1/publishers/google/models/{method}", _key(options)
+        base = base_url_of(model, options, "https://aiplatform.googleapis.com")
+        return base, f"/v1/publishers/google/models/{method}", _key_header(options)
     project = env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT")
     location = env.get("GOOGLE_CLOUD_LOCATION")
     if not project or not location:
@@ -52,7 +58,7 @@ async def _place(model: Model, options: StreamOptions) -> tuple[str, str, dict[s
     return model.base_url or f"https://{host}", path, {"Authorization": f"Bearer {token}"}
 
 
-def _key(options: StreamOptions) -> dict[str, str]:
+def _key_header(options: StreamOptions) -> dict[str, str]:
     if options.credential.is_bearer:
         return {"Authorization": f"Bearer {options.credential.key}"}
     return {"X-Goog-Api-Key": options.credential.key}

@@ -9,41 +9,45 @@ from typing import Any
 
 import msgspec
 
-from app.providers.cloud_credentials import adc_file
+from app.providers.cloud_credentials import google_credentials_file
 from app.providers.errors import ProviderError
-from app.providers.key_values import CredentialError
-from app.providers.signin.interface import error_text, post
+from app.providers.secret_references import CredentialError
+from app.providers.signin.interface import oauth_error_text, post_form
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TOKEN_URL = "https://oauth2.googleapis.com/token"
-_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-_EARLY = 60
-_tokens: dict[str, tuple[str, float, float]] = {}
+_REFRESH_MARGIN_SECONDS = 60
+_token_cache: dict[str, tuple[str, float, float]] = {}
 """Access tokens by file, because a token lives an hour and costs a request. Each has its end by the wall
 clock, which can be set, and by the monotonic clock, which stops during sleep; the earlier end counts."""
 
 
 async def access_token(env: Mapping[str, str]) -> str:
     """Returns an access token for Vertex AI. Raises `ProviderError`."""
-    path = adc_file(env)
+    path = google_credentials_file(env)
     if path is None:
         raise ProviderError(
             "Vertex AI needs application default credentials: run `gcloud auth application-default login`, "
             "or name a file in GOOGLE_APPLICATION_CREDENTIALS."
         )
-    known = _tokens.get(str(path))
-    if known is not None and known[1] > time.time() + _EARLY and known[2] > time.monotonic() + _EARLY:
+    known = _token_cache.get(str(path))
+    if (
+        known is not None
+        and known[1] > time.time() + _REFRESH_MARGIN_SECONDS
+        and known[2] > time.monotonic() + _REFRESH_MARGIN_SECONDS
+    ):
         return known[0]
     try:
-        token, seconds = await asyncio.to_thread(_fetch, path)
+        token, seconds = await asyncio.to_thread(_fetch_token, path)
     except CredentialError as problem:
         raise ProviderError(f"401 {problem}", status=401) from None
-    _tokens[str(path)] = token, time.time() + seconds, time.monotonic() + seconds
+    _token_cache[str(path)] = token, time.time() + seconds, time.monotonic() + seconds
     return token
 
 
-def _fetch(path: Path) -> tuple[str, float]:
+def _fetch_token(path: Path) -> tuple[str, float]:
     try:
         data = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, ValueError, RecursionError) as problem:
@@ -57,13 +61,13 @@ def _fetch(path: Path) -> tuple[str, float]:
                 "client_secret": data.get("client_secret", ""),
             }
         case "service_account":
-            fields = {"grant_type": _GRANT, "assertion": signed_assertion(data, time.time())}
+            fields = {"grant_type": _GRANT_TYPE, "assertion": signed_assertion(data, time.time())}
         case other:
             raise CredentialError(
                 f"Google's credentials in {path} are of the kind {other!r}, which bayou does not support."
             )
-    answer = post(data.get("token_uri") or _TOKEN_URL, fields)
-    problem = error_text(answer)
+    answer = post_form(data.get("token_uri") or _TOKEN_URL, fields)
+    problem = oauth_error_text(answer)
     if problem or not answer.get("access_token"):
         raise CredentialError(f"Google refused the credentials in {path}: {problem or 'no token came'}.")
     return answer["access_token"], float(answer.get("expires_in") or 3600)

@@ -1,31 +1,42 @@
 """The adapter of `openai-responses`, for OpenAI and for every server that speaks its responses format."""
 
-from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
+from app.providers.adapters.common import (
+    authorization_header,
+    base_url_of,
+    copilot_headers,
+    session_affinity_headers,
+)
 from app.providers.adapters.responses_reader import ResponsesReader
-from app.providers.adapters.responses_request import joined_id, payload
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.adapters.responses_request import joined_call_id, payload
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
 from app.providers.request_preparation import prepare_request
 from app.providers.senders.sender_choice import sender_for
-from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
+from app.providers.transport import (
+    HttpRequest,
+    encode_payload,
+    exchange_events,
+    final_payload,
+    request_headers,
+)
 from app.values.models import Model
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
 
-@speaks("openai-responses")
+@serves_apis("openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare_request(context, model, joined_id, kept=options.kept)
+    prepared = prepare_request(context, model, joined_call_id, kept=options.request_cache)
     body = await final_payload(payload(prepared, model, options), model, options)
     request = HttpRequest(
-        base_url=address(model, options, DEFAULT_URL),
+        base_url=base_url_of(model, options, DEFAULT_URL),
         path="/responses",
         body=encode_payload(body, last="input"),
         headers=request_headers(
             model,
             options,
-            **authorization(model, options),
-            **affinity_headers(model, options),
+            **authorization_header(model, options),
+            **session_affinity_headers(model, options),
             **copilot_headers(model, prepared),
         ),
     )
-    await converse(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
+    await exchange_events(await sender_for(model), request, options, ResponsesReader(model, stream), stream)

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import count, incomplete_error
-from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_kind
+from app.providers.adapters.common import incomplete_answer_error, token_count
+from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_error_type
 from app.providers.model_stream import AssistantStream
 from app.providers.models.pricing import with_cost
-from app.providers.stream.blocks import Blocks, OpenCall, OpenText
+from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
 from app.providers.transport import decode_event
 from app.values.models import Model
 from app.values.usage import Usage
@@ -22,13 +22,13 @@ class ResponsesReader:
     """Reads the events of one response into blocks."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
-        self.is_over = False
+        self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = Blocks(stream)
-        self._done: set[Hashable] = set()
+        self._blocks = BlockBuilder(stream)
+        self._finished_items: set[Hashable] = set()
 
-    def take(self, event: str, data: bytes) -> None:
+    def read_event(self, event: str, data: bytes) -> None:
         if data == b"[DONE]":
             return
         message = decode_event(data)
@@ -37,102 +37,118 @@ class ResponsesReader:
         kind = message.get("type") or event
         if kind in ("keepalive", "ping"):
             return
-        handle = _HANDLERS.get(kind)
+        handle = _EVENT_READERS.get(kind)
         if handle is not None:
             handle(self, message)
-        self._stream.touch()
+        self._stream.report_alive()
 
-    def _text_delta(self, message: dict[str, Any]) -> None:
-        self._blocks.text(self._key(message)).append(message.get("delta") or "")
+    def _read_text_delta(self, message: dict[str, Any]) -> None:
+        self._blocks.open_text(self._item_key(message)).append(message.get("delta") or "")
 
-    def _thinking_delta(self, message: dict[str, Any]) -> None:
-        self._thinking(message).append(message.get("delta") or "")
+    def _read_thinking_delta(self, message: dict[str, Any]) -> None:
+        self._thinking_block(message).append(message.get("delta") or "")
 
-    def _thinking_part(self, message: dict[str, Any]) -> None:
-        opened = self._thinking(message)
+    def _read_thinking_part(self, message: dict[str, Any]) -> None:
+        opened = self._thinking_block(message)
         if opened.text:
             opened.append("\n\n")
 
-    def _arguments_delta(self, message: dict[str, Any]) -> None:
-        opened = self._blocks.opened(self._key(message))
-        if isinstance(opened, OpenCall):
+    def _read_arguments_delta(self, message: dict[str, Any]) -> None:
+        opened = self._blocks.find_open_block(self._item_key(message))
+        if isinstance(opened, OpenToolCall):
             opened.append(message.get("delta") or "")
 
-    def _arguments_done(self, message: dict[str, Any]) -> None:
-        opened = self._blocks.opened(self._key(message))
-        if isinstance(opened, OpenCall):
-            _complete(opened, message.get("arguments") or "")
+    def _read_arguments_done(self, message: dict[str, Any]) -> None:
+        opened = self._blocks.find_open_block(self._item_key(message))
+        if isinstance(opened, OpenToolCall):
+            _add_missing_arguments(opened, message.get("arguments") or "")
 
-    def _error(self, message: dict[str, Any]) -> None:
+    def _read_error(self, message: dict[str, Any]) -> None:
         raise error_in_stream(message)
 
     def finish(self) -> None:
         self._blocks.end_all()
-        if not self.is_over:
-            raise incomplete_error("no terminal response event")
+        if not self.has_ended:
+            raise incomplete_answer_error("no terminal response event")
 
-    def _key(self, message: dict[str, Any]) -> Hashable:
+    def _item_key(self, message: dict[str, Any]) -> Hashable:
         index = message.get("output_index")
         return index if index is not None else message.get("item_id") or "only"
 
-    def _thinking(self, message: dict[str, Any]) -> OpenText:
-        return self._blocks.thinking(self._key(message))
+    def _thinking_block(self, message: dict[str, Any]) -> OpenTextBlock:
+        return self._blocks.open_thinking(self._item_key(message))
 
-    def _begin(self, message: dict[str, Any]) -> None:
+    def _read_response_start(self, message: dict[str, Any]) -> None:
         response = message.get("response") or {}
         draft = self._stream.draft
         draft.response_id = response.get("id") or draft.response_id
         draft.response_model = response.get("model") or draft.response_model
 
-    def _item_added(self, message: dict[str, Any]) -> None:
+    def _read_item_added(self, message: dict[str, Any]) -> None:
         item = message.get("item") or {}
-        key = self._key(message)
+        key = self._item_key(message)
         match item.get("type"):
             case "reasoning":
-                self._blocks.thinking(key)
+                self._blocks.open_thinking(key)
             case "message":
-                self._blocks.text(key)
+                self._blocks.open_text(key)
             case "function_call":
-                call = self._blocks.call(key, call_id=_call_id(item), name=item.get("name") or "")
+                call = self._blocks.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
                 call.append(item.get("arguments") or "")
 
-    def _item_done(self, message: dict[str, Any]) -> None:
-        key = self._key(message)
-        if key in self._done:
+    def _read_item_done(self, message: dict[str, Any]) -> None:
+        key = self._item_key(message)
+        if key in self._finished_items:
             return
-        self._done.add(key)
+        self._finished_items.add(key)
         self._finish_item(key, message.get("item") or {})
 
     def _finish_item(self, key: Hashable, item: dict[str, Any]) -> None:
         match item.get("type"):
             case "reasoning":
-                thought = self._blocks.thinking(key)
+                thought = self._blocks.open_thinking(key)
                 if not thought.text:
-                    thought.append(_joined(item.get("summary")) or _joined(item.get("content")))
+                    thought.append(_join_parts(item.get("summary")) or _join_parts(item.get("content")))
                 thought.signature = msgspec.json.encode(item).decode()
             case "message":
-                text = self._blocks.text(key)
+                text = self._blocks.open_text(key)
                 if not text.text:
-                    text.append(_joined(item.get("content"), separator=""))
+                    text.append(_join_parts(item.get("content"), separator=""))
                 text.signature = item.get("id")
+                for part in item.get("content") or ():
+                    for note in part.get("annotations") or ():
+                        if note.get("type") == "url_citation":
+                            self._stream.draft.web_findings.add_source(note.get("url"), note.get("title"))
             case "function_call":
-                call = self._blocks.call(key, call_id=_call_id(item), name=item.get("name") or "")
+                call = self._blocks.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
                 call.id = _call_id(item) or call.id
                 call.name = item.get("name") or call.name
-                _complete(call, item.get("arguments") or "")
+                _add_missing_arguments(call, item.get("arguments") or "")
+            case "web_search_call":
+                self._read_search_item(item)
             case _:
                 return
-        self._blocks.end(key)
+        self._blocks.end_block(key)
 
-    def _end(self, message: dict[str, Any]) -> None:
-        self._begin(message)
+    def _read_search_item(self, item: dict[str, Any]) -> None:
+        action, findings = item.get("action") or {}, self._stream.draft.web_findings
+        findings.mark_search_start(self._stream.partial.text)
+        for query in action.get("queries") or (action.get("query"),):
+            findings.add_query(query)
+        for source in action.get("sources") or ():
+            findings.add_source(source.get("url"))
+        if item.get("status") == "failed":
+            findings.problem = "the search failed"
+
+    def _read_response_end(self, message: dict[str, Any]) -> None:
+        self._read_response_start(message)
         response = message.get("response") or {}
         if not len(self._blocks):
             for index, item in enumerate(response.get("output") or ()):
                 self._finish_item(index, item)
         self._blocks.end_all()
-        self._count(response.get("usage") or {})
-        self.is_over = True
+        self._update_usage(response.get("usage") or {})
+        self.has_ended = True
         draft = self._stream.draft
         status = response.get("status") or "completed"
         reason = (response.get("incomplete_details") or {}).get("reason")
@@ -143,52 +159,54 @@ class ResponsesReader:
         elif status == "incomplete":
             draft.stop_reason = "length"
         elif status in ("failed", "cancelled"):
-            self._failed(message)
+            self._read_response_failure(message)
 
-    def _failed(self, message: dict[str, Any]) -> None:
-        self._begin(message)
+    def _read_response_failure(self, message: dict[str, Any]) -> None:
+        self._read_response_start(message)
         response = message.get("response") or {}
-        self._count(response.get("usage") or {})
+        self._update_usage(response.get("usage") or {})
         text, word = error_from_json({"error": response.get("error") or {}})
         if not text and response.get("incomplete_details"):
             text = f"incomplete: {response['incomplete_details'].get('reason')}"
-        raise ProviderError(with_kind(text or "The provider reported a failed response.", word), kind=word)
+        raise ProviderError(
+            with_error_type(text or "The provider reported a failed response.", word), kind=word
+        )
 
-    def _count(self, usage: dict[str, Any]) -> None:
+    def _update_usage(self, usage: dict[str, Any]) -> None:
         if not usage:
             return
-        cached = count(usage, "input_tokens_details", "cached_tokens")
-        written = count(usage, "input_tokens_details", "cache_write_tokens")
+        cached = token_count(usage, "input_tokens_details", "cached_tokens")
+        written = token_count(usage, "input_tokens_details", "cache_write_tokens")
         self._stream.draft.usage = with_cost(
             Usage(
-                input=max(count(usage, "input_tokens") - cached - written, 0),
-                output=count(usage, "output_tokens"),
+                input=max(token_count(usage, "input_tokens") - cached - written, 0),
+                output=token_count(usage, "output_tokens"),
                 cache_read=cached,
                 cache_write=written,
-                reasoning=count(usage, "output_tokens_details", "reasoning_tokens") or None,
-                total_tokens=count(usage, "total_tokens"),
+                reasoning=token_count(usage, "output_tokens_details", "reasoning_tokens") or None,
+                total_tokens=token_count(usage, "total_tokens"),
             ),
             self._model,
         )
 
 
-_HANDLERS: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
-    "response.output_text.delta": ResponsesReader._text_delta,
-    "response.refusal.delta": ResponsesReader._text_delta,
-    "response.reasoning_summary_text.delta": ResponsesReader._thinking_delta,
-    "response.reasoning_text.delta": ResponsesReader._thinking_delta,
-    "response.reasoning_summary_part.added": ResponsesReader._thinking_part,
-    "response.function_call_arguments.delta": ResponsesReader._arguments_delta,
-    "response.function_call_arguments.done": ResponsesReader._arguments_done,
-    "response.output_item.added": ResponsesReader._item_added,
-    "response.output_item.done": ResponsesReader._item_done,
-    "response.created": ResponsesReader._begin,
-    "response.in_progress": ResponsesReader._begin,
-    "response.completed": ResponsesReader._end,
-    "response.incomplete": ResponsesReader._end,
-    "response.done": ResponsesReader._end,
-    "response.failed": ResponsesReader._failed,
-    "error": ResponsesReader._error,
+_EVENT_READERS: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
+    "response.output_text.delta": ResponsesReader._read_text_delta,
+    "response.refusal.delta": ResponsesReader._read_text_delta,
+    "response.reasoning_summary_text.delta": ResponsesReader._read_thinking_delta,
+    "response.reasoning_text.delta": ResponsesReader._read_thinking_delta,
+    "response.reasoning_summary_part.added": ResponsesReader._read_thinking_part,
+    "response.function_call_arguments.delta": ResponsesReader._read_arguments_delta,
+    "response.function_call_arguments.done": ResponsesReader._read_arguments_done,
+    "response.output_item.added": ResponsesReader._read_item_added,
+    "response.output_item.done": ResponsesReader._read_item_done,
+    "response.created": ResponsesReader._read_response_start,
+    "response.in_progress": ResponsesReader._read_response_start,
+    "response.completed": ResponsesReader._read_response_end,
+    "response.incomplete": ResponsesReader._read_response_end,
+    "response.done": ResponsesReader._read_response_end,
+    "response.failed": ResponsesReader._read_response_failure,
+    "error": ResponsesReader._read_error,
 }
 
 
@@ -197,7 +215,7 @@ def _call_id(item: dict[str, Any]) -> str:
     return f"{call}|{own}" if call and own else call or own
 
 
-def _complete(call: OpenCall, arguments: str) -> None:
+def _add_missing_arguments(call: OpenToolCall, arguments: str) -> None:
     """Adds the arguments that the deltas left out; some servers send them only at the end."""
     if not arguments:
         return
@@ -206,6 +224,6 @@ def _complete(call: OpenCall, arguments: str) -> None:
         call.append(arguments[len(so_far) :])
 
 
-def _joined(parts: Any, separator: str = "\n\n") -> str:
+def _join_parts(parts: Any, separator: str = "\n\n") -> str:
     texts = [part.get("text") or part.get("refusal") or "" for part in parts or () if isinstance(part, dict)]
     return separator.join(text for text in texts if text)

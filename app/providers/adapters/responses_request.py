@@ -5,12 +5,12 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, clamped_cache_key, compat, user_parts
+from app.providers.adapters.common import answer_limit, clamped_cache_key, compat_switches, encode_user_parts
 from app.providers.model_stream import StreamOptions
-from app.providers.models.thinking import clamp_level, provider_word
+from app.providers.models.thinking import clamp_level, provider_level_name
 from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
-from app.providers.request_preparation import PreparedRequest, encode_messages, fitting_id
+from app.providers.request_preparation import PreparedRequest, encode_messages, shortened_call_id
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -18,25 +18,25 @@ from app.values.models import Model
 OPENAI_HOST = "api.openai.com"
 
 
-def joined_id(call_id: str) -> str:
+def joined_call_id(call_id: str) -> str:
     """Returns `call|item` with both ids made valid for the format."""
     call, _, item = call_id.partition("|")
-    return f"{fitting_id(call)}|{fitting_id(item)}" if item else fitting_id(call)
+    return f"{shortened_call_id(call)}|{shortened_call_id(item)}" if item else shortened_call_id(call)
 
 
 def payload(
     prepared: PreparedRequest, model: Model, options: StreamOptions, *, is_prompt_separate: bool = False
 ) -> dict[str, Any]:
-    switches = compat(model)
+    switches = compat_switches(model)
     body: dict[str, Any] = {
         "model": model.id,
-        "input": items(prepared, model, with_prompt=not is_prompt_separate),
+        "input": input_items(prepared, model, with_prompt=not is_prompt_separate),
         "stream": True,
         "store": False,
     }
     if is_prompt_separate:
         body["instructions"] = prepared.system
-    is_account = _is_account(model, options)
+    is_account = _uses_chatgpt_account(model, options)
     if switches.get("supportsMaxOutputTokens", True) and not is_account:
         body["max_output_tokens"] = answer_limit(model, options, prepared)
     if options.temperature is not None and not model.reasoning and not is_account:
@@ -54,22 +54,25 @@ def payload(
         ]
         if options.tool_choice is not None:
             body["tool_choice"] = "required" if options.tool_choice == "any" else options.tool_choice
-    body.update(_cache(model, options))
-    body.update(_reasoning(model, options))
+    body.update(_cache_fields(model, options))
+    body.update(_reasoning_fields(model, options))
+    if options.searches_web:
+        body["tools"] = [*body.get("tools", ()), {"type": "web_search"}]
+        body["include"] = [*body.get("include", ()), "web_search_call.action.sources"]
     return body
 
 
-def _is_account(model: Model, options: StreamOptions) -> bool:
+def _uses_chatgpt_account(model: Model, options: StreamOptions) -> bool:
     """Says whether the request uses a ChatGPT account instead of a key; OpenAI refuses some fields then."""
     return model.provider == "openai" and options.credential.is_bearer
 
 
-def items(
+def input_items(
     prepared: PreparedRequest, model: Model, *, with_prompt: bool
 ) -> list[dict[str, Any]] | PayloadParts:
     head: list[dict[str, Any]] = []
     if prepared.system and with_prompt:
-        is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)
+        is_developer = model.reasoning and compat_switches(model).get("supportsDeveloperRole", True)
         head.append({"role": "developer" if is_developer else "system", "content": prepared.system})
     return encode_messages(prepared, head, lambda messages, start: _encode_messages(messages, start, model))
 
@@ -79,35 +82,39 @@ def _encode_messages(messages: Sequence[ProviderMessage], start: int, model: Mod
     for index, message in enumerate(messages, start):
         match message:
             case UserMessage():
-                out.append({"role": "user", "content": _input(message.content)})
+                out.append({"role": "user", "content": _encode_user_content(message.content)})
             case AssistantMessage():
-                out.extend(_output(message, model, index))
+                out.extend(_encode_answer_items(message, model, index))
             case ToolResultMessage():
                 call = message.tool_call_id.partition("|")[0]
                 out.append(
-                    {"type": "function_call_output", "call_id": call, "output": _result(message.content)}
+                    {
+                        "type": "function_call_output",
+                        "call_id": call,
+                        "output": _encode_tool_result(message.content),
+                    }
                 )
             case _:
                 assert_never(message)
     return out
 
 
-def _input(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    return user_parts(content, lambda text: {"type": "input_text", "text": text}, _image)
+def _encode_user_content(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
+    return encode_user_parts(content, lambda text: {"type": "input_text", "text": text}, _encode_image)
 
 
-def _image(block: Image) -> dict[str, Any]:
+def _encode_image(block: Image) -> dict[str, Any]:
     url = f"data:{block.mime_type};base64,{block.data}"
     return {"type": "input_image", "detail": "auto", "image_url": url}
 
 
-def _result(content: tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
+def _encode_tool_result(content: tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
     if any(isinstance(block, Image) for block in content):
-        return _input(content)
+        return _encode_user_content(content)
     return "\n".join(block.text for block in content if isinstance(block, Text))
 
 
-def _output(message: AssistantMessage, model: Model, index: int) -> list[dict[str, Any]]:
+def _encode_answer_items(message: AssistantMessage, model: Model, index: int) -> list[dict[str, Any]]:
     """Encodes an answer as the items that it arrived as. Item ids of other models are left out, because they
     mean nothing here."""
     is_own = (message.provider, message.model) == (model.provider, model.id)
@@ -158,23 +165,23 @@ def _reasoning_item(block: Thinking) -> dict[str, Any] | None:
     return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
 
 
-def _cache(model: Model, options: StreamOptions) -> dict[str, Any]:
-    if not options.use_cache or compat(model).get("promptCacheKeyMode") == "disabled":
+def _cache_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
+    if not options.use_cache or compat_switches(model).get("promptCacheKeyMode") == "disabled":
         return {}
     out: dict[str, Any] = {}
     key = clamped_cache_key(options.session_id)
     if key:
         out["prompt_cache_key"] = key
-    has_long = compat(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
-    if options.is_long_cache and has_long and not _is_account(model, options):
-        if compat(model).get("supportsExplicitPromptCacheMode"):
+    has_long = compat_switches(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
+    if options.is_long_cache and has_long and not _uses_chatgpt_account(model, options):
+        if compat_switches(model).get("supportsExplicitPromptCacheMode"):
             out["prompt_cache_options"] = {"ttl": "30m"}
         else:
             out["prompt_cache_retention"] = "24h"
     return out
 
 
-def _reasoning(model: Model, options: StreamOptions) -> dict[str, Any]:
+def _reasoning_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
     if not model.reasoning:
         return {}
     level = clamp_level(model, options.thinking)
@@ -182,6 +189,6 @@ def _reasoning(model: Model, options: StreamOptions) -> dict[str, Any]:
         word = (model.thinking_level_map or {}).get("off")
         return {"reasoning": {"effort": word}} if word else {}
     return {
-        "reasoning": {"effort": provider_word(model, level), "summary": "auto"},
+        "reasoning": {"effort": provider_level_name(model, level), "summary": "auto"},
         "include": ["reasoning.encrypted_content"],
     }

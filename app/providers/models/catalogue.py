@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from app.providers.models.discovery_store import Discovered, load_discovered
+from app.providers.models.discovery_store import DiscoveredModels, load_discovered
 from app.providers.models.known_providers import PROVIDERS
 from app.providers.models.models_file import WatchedModelsFile
 from app.values.models import Model
 from app.values.wire import from_wire
 
-_DATA = Path(__file__).parents[1] / "data"
+_DATA_FOLDER = Path(__file__).parents[1] / "data"
 _INHERITED_KEYS = ("api", "baseUrl", "compat", "headers", "transport")
 
 
@@ -23,31 +23,31 @@ class ModelCatalogue:
     """The models of one program run. Reading never fails: unusable entries are reported in `problems`."""
 
     def __init__(
-        self, file: WatchedModelsFile, discovered: Mapping[str, Discovered], env: Mapping[str, str]
+        self, file: WatchedModelsFile, discovered: Mapping[str, DiscoveredModels], env: Mapping[str, str]
     ) -> None:
         self.file = file
-        self.own = file.now()
+        self.user_entries = file.current_file()
         """The entries of models.json that the models were made from."""
         self._discovered = dict(discovered)
         self._env = env
-        self._added: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        self._extension_entries: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         self._by_provider: dict[str, dict[str, Model]] = {}
-        self._problems: list[str] = list(self.own.problems)
+        self._problems: list[str] = list(self.user_entries.problems)
 
     @classmethod
     def load(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "ModelCatalogue":
         return cls(WatchedModelsFile(agent_dir), load_discovered(agent_dir), env)
 
     @property
-    def path(self) -> Path:
+    def models_file_path(self) -> Path:
         """Returns the path of models.json."""
         return self.file.path
 
-    def reread(self) -> None:
-        """Takes over what models.json says now."""
-        self.own = self.file.now()
+    def reread_models_file(self) -> None:
+        """Reads models.json again and updates the models."""
+        self.user_entries = self.file.current_file()
         self._by_provider.clear()
-        self._problems = list(self.own.problems)
+        self._problems = list(self.user_entries.problems)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class ModelCatalogue:
     def providers(self) -> tuple[str, ...]:
         """Returns the provider ids in the order of the search for a default model: the user's providers come
         first."""
-        own = [*self.own.providers, *self._added, *self._discovered]
+        own = [*self.user_entries.providers, *self._extension_entries, *self._discovered]
         return tuple(dict.fromkeys([*(name for name in own if name not in PROVIDERS), *PROVIDERS, "offline"]))
 
     def models(self) -> tuple[Model, ...]:
@@ -67,10 +67,10 @@ class ModelCatalogue:
     def models_of(self, provider: str) -> tuple[Model, ...]:
         return tuple(self._models_of(provider).values())
 
-    def find(self, provider: str, model_id: str) -> Model | None:
+    def find_model(self, provider: str, model_id: str) -> Model | None:
         return self._models_of(provider).get(model_id)
 
-    def default_of(self, provider: str) -> Model | None:
+    def default_model(self, provider: str) -> Model | None:
         """Returns the provider's default model."""
         models = self._models_of(provider)
         known = PROVIDERS.get(provider)
@@ -82,87 +82,93 @@ class ModelCatalogue:
         """Returns the user's providers without listed models; their servers can be asked for a list."""
         return tuple(
             provider
-            for provider, entry in self.own.providers.items()
+            for provider, entry in self.user_entries.providers.items()
             if provider not in PROVIDERS and not entry.get("models")
         )
 
     def unlisted_model(self, provider: str, model_id: str) -> Model | None:
         """Returns a model that no list has, of a provider with a known address, with default limits and no
         prices."""
-        template = self._template(provider)
-        return self._made(provider, {model_id: template}).get(model_id) if template.get("api") else None
+        template = self._listed_model_template(provider)
+        return (
+            self._make_models(provider, {model_id: template}).get(model_id) if template.get("api") else None
+        )
 
-    def place_of(self, provider: str) -> tuple[str, str]:
+    def api_and_address_of(self, provider: str) -> tuple[str, str]:
         """Returns the API and the address for models of a provider that have no settings."""
-        base = self._template(provider)
+        base = self._listed_model_template(provider)
         first = next(iter(self._models_of(provider).values()), None)
         api = base.get("api") or (first.api if first else "openai-completions")
         return api, base.get("baseUrl") or (first.base_url if first else "")
 
-    def name_of(self, provider: str) -> str:
-        own = self.own.providers.get(provider, {}).get("name")
+    def display_name(self, provider: str) -> str:
+        own = self.user_entries.providers.get(provider, {}).get("name")
         known = PROVIDERS.get(provider)
         return own or (known.name if known else provider)
 
     def add_provider(self, provider: str, entry: Mapping[str, Any], *, owner: str) -> None:
         """Adds an extension's provider, or its changes to one, in the form of models.json."""
-        self._added.setdefault(provider, []).append((owner, dict(entry)))
+        self._extension_entries.setdefault(provider, []).append((owner, dict(entry)))
         self._by_provider.pop(provider, None)
 
     def remove_owner(self, owner: str) -> None:
-        for provider, entries in list(self._added.items()):
+        for provider, entries in list(self._extension_entries.items()):
             kept = [item for item in entries if item[0] != owner]
             if kept:
-                self._added[provider] = kept
+                self._extension_entries[provider] = kept
             else:
-                del self._added[provider]
+                del self._extension_entries[provider]
             self._by_provider.pop(provider, None)
 
-    def take_discovered(self, provider: str, found: Discovered) -> None:
+    def add_discovered(self, provider: str, found: DiscoveredModels) -> None:
         """Adds the models that a provider's server listed."""
         self._discovered[provider] = found
         self._by_provider.pop(provider, None)
 
-    def discovered(self, provider: str) -> Discovered | None:
+    def discovered_models(self, provider: str) -> DiscoveredModels | None:
         return self._discovered.get(provider)
 
     def _models_of(self, provider: str) -> dict[str, Model]:
         models = self._by_provider.get(provider)
         if models is None:
-            models = self._by_provider[provider] = self._read(provider)
+            models = self._by_provider[provider] = self._read_models(provider)
         return models
 
-    def _read(self, provider: str) -> dict[str, Model]:
+    def _read_models(self, provider: str) -> dict[str, Model]:
         if provider == "offline":
             from app.providers.offline.model import offline_model  # noqa: PLC0415  (only when it is looked at)
 
             guide = offline_model()
             return {guide.id: guide}
-        shared, bundled = _bundled(provider)
+        shared, bundled = _bundled_models(provider)
         entries = {model["id"]: model for model in bundled}
         found = self._discovered.get(provider)
-        template = self._template(provider)
+        template = self._listed_model_template(provider)
         for item in found.models if found else ():
             if item["id"] not in entries:
                 entries[item["id"]] = {**template, **item}
-        for layer in self._layers(provider):
-            entries = _layered(entries, layer, shared)
-        return self._made(provider, entries)
+        for layer in self._provider_layers(provider):
+            entries = _apply_layer(entries, layer, shared)
+        return self._make_models(provider, entries)
 
-    def _layers(self, provider: str) -> list[Mapping[str, Any]]:
+    def _provider_layers(self, provider: str) -> list[Mapping[str, Any]]:
         """Returns the entries about a provider that extend the bundled data: from models.json, then from
         extensions."""
-        own = self.own.providers.get(provider)
-        return [layer for layer in (own, *(entry for _, entry in self._added.get(provider, ()))) if layer]
+        own = self.user_entries.providers.get(provider)
+        return [
+            layer
+            for layer in (own, *(entry for _, entry in self._extension_entries.get(provider, ())))
+            if layer
+        ]
 
-    def _template(self, provider: str) -> dict[str, Any]:
+    def _listed_model_template(self, provider: str) -> dict[str, Any]:
         """Returns the settings of a model that only its server lists: what the provider's models share."""
-        base = dict(_bundled(provider)[0])
-        for layer in self._layers(provider):
+        base = dict(_bundled_models(provider)[0])
+        for layer in self._provider_layers(provider):
             base.update({name: layer[name] for name in _INHERITED_KEYS if layer.get(name)})
         return base
 
-    def _made(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:
+    def _make_models(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:
         out: dict[str, Model] = {}
         for model_id, entry in entries.items():
             try:
@@ -173,10 +179,10 @@ class ModelCatalogue:
             if model.max_tokens > model.context_window > 0:
                 # The server reported its window but not its answer limit.
                 model = msgspec.structs.replace(model, max_tokens=model.context_window)
-            out[model_id] = self._with_env(model)
+            out[model_id] = self._resolve_header_variables(model)
         return out
 
-    def _with_env(self, model: Model) -> Model:
+    def _resolve_header_variables(self, model: Model) -> Model:
         """Replaces `$NAME` in a model's headers by the variable's value. A provider's headers are resolved
         with its key."""
         if not model.headers or not any("$" in value for value in model.headers.values()):
@@ -188,32 +194,35 @@ class ModelCatalogue:
         return msgspec.structs.replace(model, headers=headers)
 
 
-def _layered(
+def _apply_layer(
     entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Applies a layer to the bundled models: its changes, then its models, then its overrides."""
     changes = {name: layer[name] for name in ("api", "baseUrl", "transport") if layer.get(name)}
-    out = {model_id: _merged({**entry, **changes}, _compat_of(layer)) for model_id, entry in entries.items()}
+    out = {
+        model_id: _merge_objects({**entry, **changes}, _compat_field(layer))
+        for model_id, entry in entries.items()
+    }
     base = {name: shared[name] for name in ("api", "baseUrl", "compat") if name in shared}
     for model in layer.get("models") or ():
         own = {name: value for name, value in model.items() if value or name != "baseUrl"}
-        out[model["id"]] = {**_merged({**base, **changes}, _compat_of(layer)), **own}
+        out[model["id"]] = {**_merge_objects({**base, **changes}, _compat_field(layer)), **own}
     for model_id, override in (layer.get("modelOverrides") or {}).items():
         if model_id in out:
-            out[model_id] = _merged(out[model_id], override)
+            out[model_id] = _merge_objects(out[model_id], override)
     return out
 
 
-def _compat_of(layer: Mapping[str, Any]) -> dict[str, Any]:
+def _compat_field(layer: Mapping[str, Any]) -> dict[str, Any]:
     return {"compat": layer["compat"]} if layer.get("compat") else {}
 
 
-def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Merges objects; all other values are replaced."""
     out = dict(base)
     for name, value in changes.items():
         old = out.get(name)
-        out[name] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        out[name] = _merge_objects(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return out
 
 
@@ -227,21 +236,21 @@ class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
     headers: dict[str, str] | None = None
 
 
-_decoder = msgspec.json.Decoder(_DataFile)
+_data_file_decoder = msgspec.json.Decoder(_DataFile)
 
 
-def _bundled(provider: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _bundled_models(provider: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Returns the fields that the models of a data file share, and the models with these fields filled in."""
     if provider not in PROVIDERS:
         return {}, []
     try:
-        raw = (_DATA / f"{provider}.json").read_bytes()
+        raw = (_DATA_FOLDER / f"{provider}.json").read_bytes()
     except FileNotFoundError:
         return {}, []
-    file = _decoder.decode(raw)
+    file = _data_file_decoder.decode(raw)
     shared: dict[str, Any] = {"api": file.api, "baseUrl": file.base_url}
     if file.compat:
         shared["compat"] = file.compat
     if file.headers:
         shared["headers"] = file.headers
-    return shared, [_merged(shared, model) for model in file.models]
+    return shared, [_merge_objects(shared, model) for model in file.models]

@@ -13,10 +13,10 @@ from app.providers.credentials import CredentialError, Credentials
 from app.providers.errors import ProviderError
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.discovery_store import Discovered, save_discovered
+from app.providers.models.discovery_store import DiscoveredModels, save_discovered
 
 DiscoveryState = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
-ASKING_SECONDS = 15.0
+REQUEST_TIMEOUT_SECONDS = 15.0
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,11 +31,11 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
 
 
-def known_state(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> Discovery:
+def stored_state(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> Discovery:
     """Returns the state of the stored list, without a request."""
-    if not credentials.has(provider):
+    if not credentials.has_credential(provider):
         return Discovery(state="unauthenticated")
-    kept = catalogue.discovered(provider)
+    kept = catalogue.discovered_models(provider)
     if kept is None:
         return Discovery(state="idle")
     return Discovery(state="cached", age_seconds=kept.age_seconds(), count=len(kept.models))
@@ -50,7 +50,7 @@ async def discover(
     proxy: str | None = None,
 ) -> Discovery:
     """Asks the provider's server for its models and stores the answer in the catalogue and on disk."""
-    api, base_url = catalogue.place_of(provider)
+    api, base_url = catalogue.api_and_address_of(provider)
     if not base_url:
         return Discovery(state="unavailable", error="no base URL is known")
     try:
@@ -59,7 +59,7 @@ async def discover(
         return Discovery(state="unavailable", error=str(problem))
     if credential is None:
         return Discovery(state="unauthenticated")
-    kept = catalogue.discovered(provider)
+    kept = catalogue.discovered_models(provider)
     age = kept.age_seconds() if kept else None
     url = models_url(api, base_url)
     try:
@@ -69,21 +69,21 @@ async def discover(
             state="unavailable", url=url, status=problem.status, error=str(problem), age_seconds=age
         )
     models = found.models
-    catalogue.take_discovered(provider, found)
+    catalogue.add_discovered(provider, found)
     await asyncio.to_thread(save_discovered, agent_dir, provider, found)
     return Discovery(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
 
 
 async def list_models(
     api: str, base_url: str, credential: Credential, *, proxy: str | None = None
-) -> Discovered:
-    """Asks a server for its models. Raises `ProviderError`."""
+) -> DiscoveredModels:
+    """Requests the list of models from a provider's server. Raises `ProviderError`."""
     try:
-        async with asyncio.timeout(ASKING_SECONDS):
-            data = await _fetch(models_url(api, base_url), api, credential, StreamOptions(proxy=proxy))
+        async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+            data = await _fetch_json(models_url(api, base_url), api, credential, StreamOptions(proxy=proxy))
     except TimeoutError:
-        raise ProviderError(f"no answer within {ASKING_SECONDS:g} s", kind="timeout") from None
-    return Discovered(models=tuple(read_models(data)), fetched_at=time.time(), base_url=base_url)
+        raise ProviderError(f"no answer within {REQUEST_TIMEOUT_SECONDS:g} s", kind="timeout") from None
+    return DiscoveredModels(models=tuple(parse_models(data)), fetched_at=time.time(), base_url=base_url)
 
 
 def discovery_hint(discovery: Discovery) -> str | None:
@@ -132,7 +132,7 @@ def models_url(api: str, base_url: str) -> str:
     return f"{base}/models"
 
 
-def read_models(data: Any) -> list[dict[str, Any]]:
+def parse_models(data: Any) -> list[dict[str, Any]]:
     """Converts a server's answer to models in the form of models.json; the list formats of several servers
     are supported."""
     items: Any = data
@@ -141,13 +141,13 @@ def read_models(data: Any) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for item in items if isinstance(items, list) else ():
         entry = {"id": item} if isinstance(item, str) else item
-        model = _read_model(entry) if isinstance(entry, dict) else None
+        model = _parse_model(entry) if isinstance(entry, dict) else None
         if model is not None:
             out.append(model)
     return out
 
 
-def _read_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
+def _parse_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
     name = item.get("id") or item.get("model") or item.get("name")
     if not isinstance(name, str) or not name:
         return None
@@ -186,7 +186,7 @@ def _read_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
     parameters = item.get("supported_parameters")
     if isinstance(parameters, Sequence) and "reasoning" in parameters:
         out["reasoning"] = True
-    cost = _prices(item.get("pricing"))
+    cost = _parse_prices(item.get("pricing"))
     if cost:
         out["cost"] = cost
     return out
@@ -202,7 +202,7 @@ def _first_number(item: Mapping[str, Any], *paths: tuple[str, ...]) -> int | Non
     return None
 
 
-def _prices(pricing: Any) -> dict[str, float]:
+def _parse_prices(pricing: Any) -> dict[str, float]:
     """Converts the prices of routers, which are in dollars per token."""
     if not isinstance(pricing, Mapping):
         return {}
@@ -223,7 +223,7 @@ def _prices(pricing: Any) -> dict[str, float]:
     return out
 
 
-async def _fetch(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
+async def _fetch_json(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
     from app.providers.senders.http_exchange import send  # noqa: PLC0415  (only asking needs it)
     from app.providers.transport import USER_AGENT, HttpRequest, decode_event  # noqa: PLC0415
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from tools.files.regular import read_regular
-from tools.files.replacing import replace_atomically
+from tools.files.atomic_replacement import replace_atomically
+from tools.files.regular_files import read_regular
 
 
-class Discovered(msgspec.Struct, frozen=True, kw_only=True):
+class DiscoveredModels(msgspec.Struct, frozen=True, kw_only=True):
     """The models of a server in the form of models.json, and when the server listed them."""
 
     models: tuple[dict[str, Any], ...] = ()
@@ -23,16 +23,16 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
         return max(0.0, time.time() - self.fetched_at)
 
 
-def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
+def load_discovered(agent_dir: Path) -> Mapping[str, DiscoveredModels]:
     """Returns the stored lists; none if the store is missing or unreadable, because discovery can fill it
     again."""
     try:
-        return msgspec.json.decode(read_regular(store_path(agent_dir)), type=dict[str, Discovered])
+        return msgspec.json.decode(read_regular(store_path(agent_dir)), type=dict[str, DiscoveredModels])
     except (OSError, ValueError, RecursionError):
         return {}
 
 
-def save_discovered(agent_dir: Path, provider: str, found: Discovered) -> None:
+def save_discovered(agent_dir: Path, provider: str, found: DiscoveredModels) -> None:
     """Stores a list by replacing the whole file; of two concurrent writers, one may lose its answer."""
     store = {**load_discovered(agent_dir), provider: found}
     replace_atomically(store_path(agent_dir), msgspec.json.encode(store), mode=0o600)

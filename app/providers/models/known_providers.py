@@ -12,60 +12,60 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    env: tuple[str, ...] = ()
+    key_variables: tuple[str, ...] = ()
     """Variables that may hold a key, in order of precedence."""
-    bearer_env: tuple[str, ...] = ()
-    """Variables that hold a token, sent as a bearer; they come before `env`."""
-    settings: tuple[str, ...] = ()
+    token_variables: tuple[str, ...] = ()
+    """Variables that hold a token, sent as a bearer; they come before `key_variables`."""
+    setting_variables: tuple[str, ...] = ()
     """Variables with settings that are not secret (region, resource, account)."""
-    required: tuple[str, ...] = ()
+    required_variables: tuple[str, ...] = ()
     """Settings without which a key does not work."""
     default_model: str = ""
-    package: str = ""
+    required_package: str = ""
     """A library that requests need and that an extra of bayou installs."""
 
     @property
-    def missing_package(self) -> str:
+    def missing_package_text(self) -> str:
         """Says how to install the library; empty if nothing is missing."""
-        if not self.package or find_spec(self.package) is not None:
+        if not self.required_package or find_spec(self.required_package) is not None:
             return ""
         return (
-            f"{self.name} needs {self.package}, which is not installed. Install bayou with its extra: "
+            f"{self.name} needs {self.required_package}, which is not installed. Install bayou with its extra: "
             "`uv tool install 'bayou[bedrock]'` or `pip install 'bayou[bedrock]'`."
         )
 
 
-def _with_key(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
+def _key_only_provider(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
     """Describes a provider that needs only a key in one variable."""
-    return KnownProvider(id=id, name=name, env=(variable,), default_model=default_model)
+    return KnownProvider(id=id, name=name, key_variables=(variable,), default_model=default_model)
 
 
-_LIST = (
+_KNOWN_PROVIDERS = (
     KnownProvider(
         id="anthropic",
         name="Anthropic",
-        env=("ANTHROPIC_API_KEY",),
-        bearer_env=("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN"),
+        key_variables=("ANTHROPIC_API_KEY",),
+        token_variables=("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN"),
         default_model="claude-opus-5-5",
     ),
-    _with_key("openai", "OpenAI", "OPENAI_API_KEY", "gpt-6.1-sol"),
-    _with_key("google", "Google Gemini", "GEMINI_API_KEY", "gemini-4-argon"),
+    _key_only_provider("openai", "OpenAI", "OPENAI_API_KEY", "gpt-6.1-sol"),
+    _key_only_provider("google", "Google Gemini", "GEMINI_API_KEY", "gemini-4-argon"),
     KnownProvider(id="openai-codex", name="OpenAI Codex (ChatGPT)", default_model="gpt-6.1-sol"),
-    _with_key("github-copilot", "GitHub Copilot", "COPILOT_GITHUB_TOKEN", "gpt-6.1-sol"),
-    _with_key("xai", "xAI", "XAI_API_KEY", "grok-4.7"),
-    _with_key("deepseek", "DeepSeek", "DEEPSEEK_API_KEY", "deepseek-v4-pro"),
-    _with_key("mistral", "Mistral", "MISTRAL_API_KEY", "devstral-medium-latest"),
-    _with_key("moonshotai", "Moonshot AI", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
-    _with_key("moonshotai-cn", "Moonshot AI (China)", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
-    _with_key("kimi-coding", "Kimi For Coding", "KIMI_API_KEY", "kimi-for-coding"),
-    _with_key("zai", "Z.ai", "ZAI_API_KEY", "glm-5.3"),
-    _with_key("zai-coding-cn", "Z.ai Coding (China)", "ZAI_CODING_CN_API_KEY", "glm-5.3"),
-    _with_key("minimax", "MiniMax", "MINIMAX_API_KEY", "MiniMax-M3"),
-    _with_key("minimax-cn", "MiniMax (China)", "MINIMAX_CN_API_KEY", "MiniMax-M3"),
-    _with_key("meta", "Meta", "META_API_KEY", "muse-spark-1.3"),
-    _with_key("xiaomi", "Xiaomi", "XIAOMI_API_KEY", "mimo-v2.6-pro"),
+    _key_only_provider("github-copilot", "GitHub Copilot", "COPILOT_GITHUB_TOKEN", "gpt-6.1-sol"),
+    _key_only_provider("xai", "xAI", "XAI_API_KEY", "grok-4.7"),
+    _key_only_provider("deepseek", "DeepSeek", "DEEPSEEK_API_KEY", "deepseek-v4-pro"),
+    _key_only_provider("mistral", "Mistral", "MISTRAL_API_KEY", "devstral-medium-latest"),
+    _key_only_provider("moonshotai", "Moonshot AI", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
+    _key_only_provider("moonshotai-cn", "Moonshot AI (China)", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
+    _key_only_provider("kimi-coding", "Kimi For Coding", "KIMI_API_KEY", "kimi-for-coding"),
+    _key_only_provider("zai", "Z.ai", "ZAI_API_KEY", "glm-5.3"),
+    _key_only_provider("zai-coding-cn", "Z.ai Coding (China)", "ZAI_CODING_CN_API_KEY", "glm-5.3"),
+    _key_only_provider("minimax", "MiniMax", "MINIMAX_API_KEY", "MiniMax-M3"),
+    _key_only_provider("minimax-cn", "MiniMax (China)", "MINIMAX_CN_API_KEY", "MiniMax-M3"),
+    _key_only_provider("meta", "Meta", "META_API_KEY", "muse-spark-1.3"),
+    _key_only_provider("xiaomi", "Xiaomi", "XIAOMI_API_KEY", "mimo-v2.6-pro"),
     *(
-        _with_key(
+        _key_only_provider(
             f"xiaomi-token-plan-{place}",
             f"Xiaomi Token Plan ({place.upper()})",
             f"XIAOMI_TOKEN_PLAN_{place.upper()}_API_KEY",
@@ -77,7 +77,7 @@ _LIST = (
         KnownProvider(
             id=f"qwen-token-plan{suffix}",
             name=f"Qwen Token Plan{words}",
-            env=(
+            key_variables=(
                 f"QWEN_TOKEN_PLAN_{plan}_API_KEY",
                 "QWEN_TOKEN_PLAN_CN_API_KEY" if "-cn" in suffix else "QWEN_TOKEN_PLAN_API_KEY",
             ),
@@ -90,27 +90,27 @@ _LIST = (
             ("-individual-cn", " (individual, China)", "INDIVIDUAL_CN"),
         )
     ),
-    _with_key("ant-ling", "Ant Ling", "ANT_LING_API_KEY", "Ring-2.6-1T"),
-    _with_key("groq", "Groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
-    _with_key("cerebras", "Cerebras", "CEREBRAS_API_KEY", "gpt-oss-120b"),
-    _with_key("together", "Together AI", "TOGETHER_API_KEY", "moonshotai/Kimi-K3"),
-    _with_key("fireworks", "Fireworks AI", "FIREWORKS_API_KEY", "accounts/fireworks/models/kimi-k3"),
-    _with_key("baseten", "Baseten", "BASETEN_API_KEY", "zai-org/GLM-5.3"),
-    _with_key("nvidia", "NVIDIA NIM", "NVIDIA_API_KEY", "nvidia/nemotron-3.5-super-vl-120b-a12b"),
-    _with_key("huggingface", "Hugging Face", "HF_TOKEN", "moonshotai/Kimi-K2.7-Code"),
+    _key_only_provider("ant-ling", "Ant Ling", "ANT_LING_API_KEY", "Ring-2.6-1T"),
+    _key_only_provider("groq", "Groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+    _key_only_provider("cerebras", "Cerebras", "CEREBRAS_API_KEY", "gpt-oss-120b"),
+    _key_only_provider("together", "Together AI", "TOGETHER_API_KEY", "moonshotai/Kimi-K3"),
+    _key_only_provider("fireworks", "Fireworks AI", "FIREWORKS_API_KEY", "accounts/fireworks/models/kimi-k3"),
+    _key_only_provider("baseten", "Baseten", "BASETEN_API_KEY", "zai-org/GLM-5.3"),
+    _key_only_provider("nvidia", "NVIDIA NIM", "NVIDIA_API_KEY", "nvidia/nemotron-3.5-super-vl-120b-a12b"),
+    _key_only_provider("huggingface", "Hugging Face", "HF_TOKEN", "moonshotai/Kimi-K2.7-Code"),
     KnownProvider(
         id="amazon-bedrock",
         name="Amazon Bedrock",
-        bearer_env=("AWS_BEARER_TOKEN_BEDROCK",),
-        settings=("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEDROCK_ENDPOINT"),
+        token_variables=("AWS_BEARER_TOKEN_BEDROCK",),
+        setting_variables=("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEDROCK_ENDPOINT"),
         default_model="us.anthropic.claude-opus-5-5",
-        package="botocore",
+        required_package="botocore",
     ),
     KnownProvider(
         id="google-vertex",
         name="Google Vertex AI",
-        env=("GOOGLE_CLOUD_API_KEY",),
-        settings=(
+        key_variables=("GOOGLE_CLOUD_API_KEY",),
+        setting_variables=(
             "GOOGLE_CLOUD_PROJECT",
             "GCLOUD_PROJECT",
             "GOOGLE_CLOUD_LOCATION",
@@ -121,8 +121,8 @@ _LIST = (
     KnownProvider(
         id="azure",
         name="Azure OpenAI",
-        env=("AZURE_OPENAI_API_KEY",),
-        settings=(
+        key_variables=("AZURE_OPENAI_API_KEY",),
+        setting_variables=(
             "AZURE_OPENAI_BASE_URL",
             "AZURE_OPENAI_RESOURCE_NAME",
             "AZURE_OPENAI_DEPLOYMENT_NAME_MAP",
@@ -130,34 +130,41 @@ _LIST = (
         ),
         default_model="gpt-6.1-sol",
     ),
-    _with_key("openrouter", "OpenRouter", "OPENROUTER_API_KEY", "moonshotai/kimi-k2.7-code"),
-    _with_key("vercel-ai-gateway", "Vercel AI Gateway", "AI_GATEWAY_API_KEY", "zai/glm-5.3"),
+    _key_only_provider("openrouter", "OpenRouter", "OPENROUTER_API_KEY", "moonshotai/kimi-k2.7-code"),
+    _key_only_provider("vercel-ai-gateway", "Vercel AI Gateway", "AI_GATEWAY_API_KEY", "zai/glm-5.3"),
     KnownProvider(
         id="cloudflare-workers-ai",
         name="Cloudflare Workers AI",
-        env=("CLOUDFLARE_API_KEY",),
-        settings=("CLOUDFLARE_ACCOUNT_ID",),
-        required=("CLOUDFLARE_ACCOUNT_ID",),
+        key_variables=("CLOUDFLARE_API_KEY",),
+        setting_variables=("CLOUDFLARE_ACCOUNT_ID",),
+        required_variables=("CLOUDFLARE_ACCOUNT_ID",),
         default_model="@cf/moonshotai/kimi-k2.7-code",
     ),
     KnownProvider(
         id="cloudflare-ai-gateway",
         name="Cloudflare AI Gateway",
-        env=("CLOUDFLARE_API_KEY",),
-        settings=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"),
-        required=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"),
+        key_variables=("CLOUDFLARE_API_KEY",),
+        setting_variables=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"),
+        required_variables=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"),
         default_model="workers-ai/@cf/moonshotai/kimi-k2.7-code",
     ),
-    _with_key("opencode", "OpenCode Zen", "OPENCODE_API_KEY", "kimi-k2.7-code"),
-    _with_key("opencode-go", "OpenCode Go", "OPENCODE_API_KEY", "kimi-k3.1-pro"),
-    _with_key("radius", "Radius", "RADIUS_API_KEY", "balanced"),
+    _key_only_provider("opencode", "OpenCode Zen", "OPENCODE_API_KEY", "kimi-k2.7-code"),
+    _key_only_provider("opencode-go", "OpenCode Go", "OPENCODE_API_KEY", "kimi-k3.1-pro"),
+    _key_only_provider("radius", "Radius", "RADIUS_API_KEY", "balanced"),
 )
 
-PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}
+PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _KNOWN_PROVIDERS}
 """The providers in the order of the search for a default model: vendors before resellers."""
 
+SEARCH_SERVICES: Mapping[str, KnownProvider] = {
+    "brave": _key_only_provider("brave", "Brave Search", "BRAVE_API_KEY", ""),
+    "tavily": _key_only_provider("tavily", "Tavily", "TAVILY_API_KEY", ""),
+}
+"""Services with a key that offer no models."""
+KEY_OWNERS = {**PROVIDERS, **SEARCH_SERVICES}
 
-def unknown_provider(name: str, providers: Iterable[str]) -> str:
+
+def unknown_provider_text(name: str, providers: Iterable[str]) -> str:
     """Says that there is no such provider, with similar ids and where others are added."""
     from difflib import get_close_matches  # noqa: PLC0415  (only when a name was wrong)
 
@@ -170,8 +177,8 @@ def unknown_provider(name: str, providers: Iterable[str]) -> str:
 
 def key_variable(provider: str, env: Mapping[str, str]) -> str:
     """Returns the environment variable that holds the provider's key or token; empty if none does."""
-    known = PROVIDERS.get(provider)
-    named = (*known.bearer_env, *known.env) if known is not None else ()
+    known = KEY_OWNERS.get(provider)
+    named = (*known.token_variables, *known.key_variables) if known is not None else ()
     return next((name for name in named if env.get(name)), "")
 
 

@@ -13,11 +13,11 @@ from app.providers.models.model_vendors import is_resold
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
 from app.values.user_errors import UserError
 
-_SHOWN = 12
-_KEYLESS = ("offline", "scripted")
+_MAX_SHOWN_MODELS = 12
+_KEYLESS_APIS = ("offline", "scripted")
 
 
-class Selection(msgspec.Struct, frozen=True, kw_only=True):
+class ModelSelection(msgspec.Struct, frozen=True, kw_only=True):
     """A selected model, its thinking level and a warning about the name."""
 
     model: Model
@@ -30,38 +30,38 @@ class ModelNotFound(UserError):
     """No model, or more than one, matches the name. `candidates` are similar or matching models."""
 
     def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:
-        lines = [message, *(f"  {model.key}" for model in candidates[:_SHOWN])]
-        if len(candidates) > _SHOWN:
-            lines.append(f"  … and {len(candidates) - _SHOWN} more")
+        lines = [message, *(f"  {model.key}" for model in candidates[:_MAX_SHOWN_MODELS])]
+        if len(candidates) > _MAX_SHOWN_MODELS:
+            lines.append(f"  … and {len(candidates) - _MAX_SHOWN_MODELS} more")
         super().__init__("\n".join(lines))
         self.candidates = tuple(candidates)
 
 
 def select_model(
     pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
-) -> Selection:
+) -> ModelSelection:
     """Returns the model that `pattern` names. Raises `ModelNotFound`."""
-    readings = _level_splits(pattern)
+    readings = _readings_with_level(pattern)
     for name, level in readings if provider is None else ():
         # This comes first, because reading the lists of all providers takes time and memory.
         model = _with_provider_prefix(name, catalogue)
         if model is not None:
-            return Selection(model=model, thinking=level)
+            return ModelSelection(model=model, thinking=level)
     for name, level in readings:
-        model = _pick(name, catalogue, credentials, provider)
+        model = _pick_model(name, catalogue, credentials, provider)
         if model is not None:
-            return Selection(model=model, thinking=level)
+            return ModelSelection(model=model, thinking=level)
     custom = _unlisted_selection(pattern, catalogue, provider)
     if custom is not None:
         return custom
     pool = catalogue.models_of(provider) if provider else catalogue.models()
     where = f" of {provider}" if provider else ""
     near = _similar_models(pattern, pool)
-    hint = f"`bayou --list-models` lists all; your own are in {catalogue.path}."
+    hint = f"`bayou --list-models` lists all; your own are in {catalogue.models_file_path}."
     raise ModelNotFound(f"No model{where} is called '{pattern}'. {hint}{' Near it:' if near else ''}", near)
 
 
-def select_scope(
+def select_models(
     patterns: Iterable[str], catalogue: ModelCatalogue, credentials: Credentials
 ) -> tuple[Model, ...]:
     """Returns the models that match any of the patterns, which may contain `*` and `?`. Patterns without a
@@ -69,20 +69,20 @@ def select_scope(
     wanted = [pattern.strip() for pattern in patterns if pattern.strip()]
     chosen: dict[str, Model] = {}
     for pattern in wanted:
-        for model in _scope_of(pattern, catalogue, credentials):
+        for model in _matching_models(pattern, catalogue, credentials):
             chosen.setdefault(model.key, model)
     if wanted and not chosen:
         raise ModelNotFound(f"No model is called {', '.join(repr(pattern) for pattern in wanted)}.")
     return tuple(chosen.values())
 
 
-def _scope_of(pattern: str, catalogue: ModelCatalogue, credentials: Credentials) -> list[Model]:
+def _matching_models(pattern: str, catalogue: ModelCatalogue, credentials: Credentials) -> list[Model]:
     if not set(pattern) & set("*?["):
         try:
             return [select_model(pattern, catalogue, credentials).model]
         except ModelNotFound:
             return []
-    for name, _ in _level_splits(pattern):
+    for name, _ in _readings_with_level(pattern):
         wanted = name.lower()
         found = [
             model
@@ -94,7 +94,7 @@ def _scope_of(pattern: str, catalogue: ModelCatalogue, credentials: Credentials)
     return []
 
 
-def _level_splits(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
+def _readings_with_level(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
     """Returns the readings of a name: as a whole, and with the text after the last colon as a level, because
     model ids may contain colons."""
     pattern = pattern.strip()
@@ -110,17 +110,17 @@ def _with_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
     """Returns the model if the name has the form `provider/model`."""
     prefix, slash, rest = name.partition("/")
     own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower()) if slash else ()
-    best = _best(rest, own)
+    best = _best_matches(rest, own)
     return best[0] if best else None
 
 
-def _pick(
+def _pick_model(
     name: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None
 ) -> Model | None:
     """Returns the model that a name means, or None. Raises `ModelNotFound` if several match equally well."""
     if not name:
         return None
-    best = _best(name, catalogue.models_of(provider) if provider else catalogue.models())
+    best = _best_matches(name, catalogue.models_of(provider) if provider else catalogue.models())
     if not best:
         return None
     makers = list(dict.fromkeys(model.provider for model in best))
@@ -137,16 +137,16 @@ def _pick(
 
 
 def _has_key(model: Model, credentials: Credentials) -> bool:
-    return model.api in _KEYLESS or credentials.has(model.provider)
+    return model.api in _KEYLESS_APIS or credentials.has_credential(model.provider)
 
 
-def _best(name: str, pool: Sequence[Model]) -> list[Model]:
+def _best_matches(name: str, pool: Sequence[Model]) -> list[Model]:
     """Returns the models with the best kind of match. Names with a date rank after names without."""
     wanted = name.lower()
     words = [word for word in wanted.replace("-", " ").replace("_", " ").split() if word]
     tiers: dict[int, list[Model]] = {}
     for model in pool:
-        tier = _tier(wanted, words, model)
+        tier = _match_tier(wanted, words, model)
         if tier is not None:
             tiers.setdefault(tier, []).append(model)
     if not tiers:
@@ -155,7 +155,7 @@ def _best(name: str, pool: Sequence[Model]) -> list[Model]:
     return sorted(found, key=_is_dated) if min(tiers) > 1 else found
 
 
-def _tier(wanted: str, words: Sequence[str], model: Model) -> int | None:
+def _match_tier(wanted: str, words: Sequence[str], model: Model) -> int | None:
     model_id, name = model.id.lower(), model.name.lower()
     if wanted in (model_id, model.key.lower()):
         return 0
@@ -175,9 +175,11 @@ def _is_dated(model: Model) -> bool:
     return tail.isdigit() and tail.startswith("20")
 
 
-def _unlisted_selection(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Selection | None:
+def _unlisted_selection(
+    pattern: str, catalogue: ModelCatalogue, provider: str | None
+) -> ModelSelection | None:
     """Selects a model id that this version does not know, given with its provider, and uses it as typed."""
-    name, level = _level_splits(pattern)[-1]
+    name, level = _readings_with_level(pattern)[-1]
     if any(mark.isspace() for mark in name):  # words of a prompt behind the name
         return None
     if provider is None:
@@ -186,7 +188,7 @@ def _unlisted_selection(pattern: str, catalogue: ModelCatalogue, provider: str |
             return None
     elif name.lower().startswith(f"{provider.lower()}/"):
         name = name[len(provider) + 1 :]
-    like = catalogue.default_of(provider) if provider in PROVIDERS else None
+    like = catalogue.default_model(provider) if provider in PROVIDERS else None
     if like is not None:
         model = msgspec.structs.replace(like, id=name, name=name, cost=Prices())
     else:
@@ -194,13 +196,13 @@ def _unlisted_selection(pattern: str, catalogue: ModelCatalogue, provider: str |
     if not name or model is None:
         return None
     warning = f"'{provider}/{name}' is not in the list of models; it is asked for as it is, without prices."
-    return Selection(model=model, thinking=level, warning=warning)
+    return ModelSelection(model=model, thinking=level, warning=warning)
 
 
 def _similar_models(pattern: str, pool: Sequence[Model]) -> list[Model]:
     import difflib  # noqa: PLC0415  (only when a name was wrong)
 
-    name = _level_splits(pattern)[-1][0].lower()
+    name = _readings_with_level(pattern)[-1][0].lower()
     by_id = {model.id.lower(): model for model in reversed(pool)}
     keys = difflib.get_close_matches(name.rpartition("/")[2], by_id, n=5, cutoff=0.5)
     return [by_id[key] for key in keys]

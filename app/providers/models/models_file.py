@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from app.providers.json_files import place_of, read_object
+from app.providers.json_files import line_and_column_of, read_json_object
 from app.providers.models.known_providers import PROVIDERS
 from app.values.user_errors import FileError
-from tools.files.watched import ReloadedFile
+from tools.files.watched_files import ReloadedFile
 
-_TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
-_OBJECTS = ("headers", "compat", "modelOverrides")
-_FLAGS = ("authHeader",)
+_TEXT_KEYS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
+_OBJECT_KEYS = ("headers", "compat", "modelOverrides")
+_FLAG_KEYS = ("authHeader",)
 
-_KINDS: dict[str, tuple[type, ...]] = {
+_MODEL_KEY_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("id", "name", "api", "baseUrl", "transport"), (str,)),
     **dict.fromkeys(("contextWindow", "maxTokens"), (int,)),
     **dict.fromkeys(("cost", "compat", "thinkingLevelMap", "headers", "inputLimits", "promptCache"), (dict,)),
@@ -25,7 +25,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "input": (list,),
 }
 _TRANSPORTS = ("http", "sdk")
-_NAMES = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false", list: "a list"}
+_TYPE_NAMES = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false", list: "a list"}
 
 
 class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,19 +66,19 @@ class WatchedModelsFile:
         self._last_valid = ModelsFile(path=self.path)
         self._file = ReloadedFile(self.path, self._read)
 
-    def now(self) -> ModelsFile:
-        return self._file.now()
+    def current_file(self) -> ModelsFile:
+        return self._file.current()
 
     def _read(self) -> ModelsFile:
         try:
-            data, text = read_object(self.path)
+            data, text = read_json_object(self.path)
         except FileError as fault:
             return msgspec.structs.replace(self._last_valid, problems=(str(fault),))
-        self._last_valid = _Check(self.path, text).run(data)
+        self._last_valid = _ModelsFileValidator(self.path, text).validate(data)
         return self._last_valid
 
 
-class _Check:
+class _ModelsFileValidator:
     """Validates the file: keeps valid entries and collects the faults of the others."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -86,62 +86,66 @@ class _Check:
         self._text = text
         self._problems: list[str] = []
 
-    def run(self, data: dict[str, Any]) -> ModelsFile:
+    def validate(self, data: dict[str, Any]) -> ModelsFile:
         given = data.get("providers", {})
         providers: dict[str, dict[str, Any]] = {}
         if not isinstance(given, dict):
-            self._note("an object is needed here", "providers")
+            self._report_problem("an object is needed here", "providers")
             given = {}
         for provider, entry in given.items():
-            checked = self._provider(provider, entry)
+            checked = self._valid_provider(provider, entry)
             if checked is not None:
                 providers[provider] = checked
         return ModelsFile(path=self._path, providers=providers, problems=tuple(self._problems))
 
-    def _provider(self, provider: str, entry: Any) -> dict[str, Any] | None:
+    def _valid_provider(self, provider: str, entry: Any) -> dict[str, Any] | None:
         at = ("providers", provider)
         if not isinstance(entry, dict):
-            self._note("an object is needed here", *at)
+            self._report_problem("an object is needed here", *at)
             return None
         before = len(self._problems)
-        out = self._fields(entry, at, {**dict.fromkeys(_TEXTS, (str,)), **dict.fromkeys(_OBJECTS, (dict,))})
-        for flag in _FLAGS:
+        out = self._valid_fields(
+            entry, at, {**dict.fromkeys(_TEXT_KEYS, (str,)), **dict.fromkeys(_OBJECT_KEYS, (dict,))}
+        )
+        for flag in _FLAG_KEYS:
             if isinstance(entry.get(flag), bool):
                 out[flag] = entry[flag]
         models = entry.get("models")
         if models is not None and not isinstance(models, list):
-            self._note("`models` must be a list", *at, "models")
+            self._report_problem("`models` must be a list", *at, "models")
             models = None
         out["models"] = [
             model
             for index, item in enumerate(models or ())
-            if (model := self._model(item, (*at, "models", index), out)) is not None
+            if (model := self._valid_model(item, (*at, "models", index), out)) is not None
         ]
         overrides = out.get("modelOverrides") or {}
         out["modelOverrides"] = {
-            model_id: self._fields(item, (*at, "modelOverrides", model_id), _KINDS)
+            model_id: self._valid_fields(item, (*at, "modelOverrides", model_id), _MODEL_KEY_TYPES)
             for model_id, item in overrides.items()
             if isinstance(item, dict)
         }
         if provider not in PROVIDERS and not out["models"] and not (out.get("baseUrl") and out.get("api")):
             if len(self._problems) == before:
-                self._note("a provider of your own needs `baseUrl` and `api`", *at)
+                self._report_problem("a provider of your own needs `baseUrl` and `api`", *at)
             return None
         return out
 
-    def _model(self, item: Any, at: tuple[str | int, ...], provider: dict[str, Any]) -> dict[str, Any] | None:
+    def _valid_model(
+        self, item: Any, at: tuple[str | int, ...], provider: dict[str, Any]
+    ) -> dict[str, Any] | None:
         if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item["id"]:
-            self._note("a model needs a text `id`", *at)
+            self._report_problem("a model needs a text `id`", *at)
             return None
         is_new = at[1] not in PROVIDERS
         if is_new and not (
             (item.get("api") or provider.get("api")) and (item.get("baseUrl") or provider.get("baseUrl"))
         ):
-            self._note("a provider of your own needs `baseUrl` and `api`", *at)
+            self._report_problem("a provider of your own needs `baseUrl` and `api`", *at)
             return None
-        return self._fields(item, at, _KINDS)
+        return self._valid_fields(item, at, _MODEL_KEY_TYPES)
 
-    def _fields(
+    def _valid_fields(
         self, entry: dict[str, Any], at: tuple[str | int, ...], kinds: Mapping[str, tuple[type, ...]]
     ) -> dict[str, Any]:
         out: dict[str, Any] = {}
@@ -150,18 +154,18 @@ class _Check:
             if wanted is None or value is None:
                 continue
             if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-                self._note(f"`{name}` must be {_NAMES[wanted[0]]}", *at, name)
-            elif name == "headers" and not _are_texts(value):
-                self._note("headers must be texts", *at, name)
+                self._report_problem(f"`{name}` must be {_TYPE_NAMES[wanted[0]]}", *at, name)
+            elif name == "headers" and not _is_text_object(value):
+                self._report_problem("headers must be texts", *at, name)
             elif name == "transport" and value not in _TRANSPORTS:
-                self._note('`transport` must be "http" or "sdk"', *at, name)
+                self._report_problem('`transport` must be "http" or "sdk"', *at, name)
             else:
                 out[name] = value
         return out
 
-    def _note(self, message: str, *at: str | int) -> None:
-        self._problems.append(str(FileError(self._path, message, *place_of(self._text, at))))
+    def _report_problem(self, message: str, *at: str | int) -> None:
+        self._problems.append(str(FileError(self._path, message, *line_and_column_of(self._text, at))))
 
 
-def _are_texts(value: Any) -> bool:
+def _is_text_object(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())

@@ -6,8 +6,9 @@ from app.values.models import Model, Prices, PriceTier
 from app.values.usage import Cost, Usage
 
 
-def with_cost(usage: Usage, model: Model, *, billed: float | None = None) -> Usage:
-    """Returns `usage` with its cost and total. `billed` is the amount that the provider itself reports."""
+def with_cost(usage: Usage, model: Model, *, billed: float | None = None, fees: float = 0.0) -> Usage:
+    """Returns `usage` with its cost and total. `billed` is the amount that the provider itself reports; `fees` is what
+    it charges besides tokens."""
     prices = prices_for(usage, model)
     long_writes = usage.cache_write1h or 0
     short_writes = max(usage.cache_write - long_writes, 0)
@@ -15,7 +16,7 @@ def with_cost(usage: Usage, model: Model, *, billed: float | None = None) -> Usa
     cost_output = usage.output * prices.output / 1e6
     cost_read = usage.cache_read * prices.cache_read / 1e6
     cost_write = (short_writes * prices.cache_write + long_writes * 2 * prices.input) / 1e6
-    total = cost_input + cost_output + cost_read + cost_write
+    total = cost_input + cost_output + cost_read + cost_write + fees
     return msgspec.structs.replace(
         usage,
         total_tokens=usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write,

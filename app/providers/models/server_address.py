@@ -7,12 +7,12 @@ from urllib.parse import SplitResult, urlsplit
 from app.values.user_errors import UserError
 from tools.patterns import late
 
-_ENDINGS = ("/chat/completions", "/completions", "/models")
+_ENDPOINT_PATHS = ("/chat/completions", "/completions", "/models")
 _KNOWN_PORTS = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
-_LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
-_SCHEME = late(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
-_NO_NAME = late(r"[^a-z0-9]+")
-EXAMPLE = "http://localhost:11434"
+_LOCAL_HOST_SUFFIXES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+_SCHEME_PATTERN = late(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
+_INVALID_NAME_CHARACTERS = late(r"[^a-z0-9]+")
+EXAMPLE_ADDRESS = "http://localhost:11434"
 
 
 def server_address(typed: str) -> str:
@@ -20,28 +20,32 @@ def server_address(typed: str) -> str:
     Raises `UserError`."""
     text = typed.strip()
     if not text:
-        raise UserError(f"Type the address of the server, for example {EXAMPLE}")
-    parts = _split(text if _SCHEME.match(text) else f"//{text}")
+        raise UserError(f"Type the address of the server, for example {EXAMPLE_ADDRESS}")
+    parts = _split_address(text if _SCHEME_PATTERN.match(text) else f"//{text}")
     host = parts.hostname or ""
     if not host or any(mark.isspace() for mark in text) or parts.scheme not in ("", "http", "https"):
-        raise UserError(f"'{text}' is no address. Type one such as {EXAMPLE}")
+        raise UserError(f"'{text}' is not an address. Type one such as {EXAMPLE_ADDRESS}")
     if "@" in parts.netloc or parts.query or parts.fragment:
-        raise UserError("Leave out user names, keys and what follows ? or #. The key is asked for next.")
+        raise UserError(
+            "Remove user names, keys and everything after ? or #. You enter the key in the next step."
+        )
     scheme = parts.scheme or ("http" if is_private_host(host) else "https")
     if scheme == "http" and not is_private_host(host):
-        raise UserError(f"{host} is no private address: over http others could read the key. Use https://")
+        raise UserError(
+            f"{host} is not a private address, and http would send the key unencrypted. Use https://"
+        )
     path = parts.path.rstrip("/")
-    for ending in _ENDINGS:
+    for ending in _ENDPOINT_PATHS:
         path = path.removesuffix(ending)
     return f"{scheme}://{parts.netloc}{path or '/v1'}"
 
 
-def _split(text: str) -> SplitResult:
+def _split_address(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError as problem:
-        raise UserError(f"'{text.removeprefix('//')}' is no address: {problem}") from None
+        raise UserError(f"'{text.removeprefix('//')}' is not an address: {problem}") from None
     return parts
 
 
@@ -51,7 +55,7 @@ def is_private_host(host: str) -> bool:
     try:
         found = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
-        return "." not in name or name.endswith(_LOCAL_ENDINGS)
+        return "." not in name or name.endswith(_LOCAL_HOST_SUFFIXES)
     return found.is_private and not found.is_unspecified
 
 
@@ -59,7 +63,7 @@ def provider_name(base_url: str, taken: Collection[str]) -> str:
     """Returns a name for the provider that is not taken: the program that usually has the port, else the host."""
     parts = urlsplit(base_url)
     usual = _KNOWN_PORTS.get(parts.port or 0, "") if is_private_host(parts.hostname or "") else ""
-    name = usual or _NO_NAME.sub("-", (parts.hostname or "").casefold()).strip("-")
+    name = usual or _INVALID_NAME_CHARACTERS.sub("-", (parts.hostname or "").casefold()).strip("-")
     number = 1
     while (numbered := name if number == 1 else f"{name}-{number}") in taken:
         number += 1

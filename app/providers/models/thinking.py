@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from app.values.models import THINKING_LEVELS, Model, ThinkingLevel
 
-_ONLY_WHEN_LISTED: frozenset[ThinkingLevel] = frozenset(("xhigh", "max"))
+_OPTIONAL_LEVELS: frozenset[ThinkingLevel] = frozenset(("xhigh", "max"))
 
-BUDGETS: dict[str, int] = {
+DEFAULT_TOKEN_BUDGETS: dict[str, int] = {
     "minimal": 1_024,
     "low": 2_048,
     "medium": 8_192,
@@ -24,7 +24,7 @@ def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
     levels: list[ThinkingLevel] = [
         level
         for level in THINKING_LEVELS
-        if (words[level] is not None if level in words else level not in _ONLY_WHEN_LISTED)
+        if (words[level] is not None if level in words else level not in _OPTIONAL_LEVELS)
     ]
     return tuple(levels) or ("off",)
 
@@ -39,17 +39,17 @@ def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
     return higher[0] if higher else levels[-1]
 
 
-def provider_word(model: Model, level: ThinkingLevel) -> str:
+def provider_level_name(model: Model, level: ThinkingLevel) -> str:
     """Returns the provider's name for a level, which must be a supported one."""
     return (model.thinking_level_map or {}).get(level) or level
 
 
 def budget_for(level: ThinkingLevel, budgets: Mapping[str, int]) -> int:
     """Returns the token budget for thinking at a level."""
-    return budgets.get(level) or BUDGETS.get(level, 0)
+    return budgets.get(level) or DEFAULT_TOKEN_BUDGETS.get(level, 0)
 
 
-def room_for_thinking(max_tokens: int, budget: int) -> int:
+def limited_budget(max_tokens: int, budget: int) -> int:
     """Returns the budget that fits below an answer limit with room left for the answer. Providers accept at
     least 1,024 tokens; 0 means that thinking does not fit."""
     fitting = min(budget, max_tokens - 1_024)

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from app.providers.model_stream import Context
 from app.providers.offline.guide_requests import HELP_ROWS, PlannedCall, parse_requests
-from app.providers.offline.result_descriptions import CallWithResult, first_line, tell
-from app.providers.offline.tour import TOUR, TOUR_CONTINUES
+from app.providers.offline.result_descriptions import CallWithResult, describe_results, first_line
+from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 
-_ROWS = "\n".join(f"| `{form.syntax}` | {form.does} |" for form in HELP_ROWS)
+_HELP_TABLE = "\n".join(f"| `{form.syntax}` | {form.effect} |" for form in HELP_ROWS)
 GUIDE_HELP = f"""I am bayou's offline guide: a small program, **not a language model**. I understand these requests, \
 one a line:
 
 | Say | and I |
 |---|---|
-{_ROWS}
+{_HELP_TABLE}
 
 To say what you want in your own words, connect a language model: `/login`, or a key such as `ANTHROPIC_API_KEY` in \
 the environment; then choose one with `/model`."""
@@ -30,20 +30,22 @@ def answer_to(context: Context) -> ScriptedAnswer:
     begin = _index_after_last_answer(context.messages)
     new = context.messages[begin:]
     asked = [message for message in new if isinstance(message, UserMessage)]
-    told = _results_text(context.messages, begin)
+    told = _describe_last_results(context.messages, begin)
     if asked:
-        return _first(context, asked, told)
+        return _first_answer(context, asked, told)
     notes = [first_line(text_of(message.content)) for message in new if isinstance(message, CustomMessage)]
     if told:
         step = _tour_step(context.messages)
-        goes_on = TOUR_CONTINUES if step and step < len(TOUR) else ""
-        return say(_joined(told, *notes, goes_on))
+        goes_on = TOUR_CONTINUE_HINT if step and step < len(TOUR_ANSWERS) else ""
+        return say(_join_paragraphs(told, *notes, goes_on))
     if notes:
-        return say(_joined(*notes, "I am no language model and do nothing by myself. What shall I do?"))
+        return say(
+            _join_paragraphs(*notes, "I am no language model and do nothing by myself. What shall I do?")
+        )
     return say(GUIDE_HELP)
 
 
-def _first(context: Context, asked: list[UserMessage], told: str) -> ScriptedAnswer:
+def _first_answer(context: Context, asked: list[UserMessage], told: str) -> ScriptedAnswer:
     """Returns the first answer to a request."""
     wanted = parse_requests("\n".join(text_of(message.content) for message in asked))
     is_active = {tool.name for tool in context.tools}
@@ -57,24 +59,24 @@ def _first(context: Context, asked: list[UserMessage], told: str) -> ScriptedAns
             texts.append(GUIDE_HELP)
         elif one == "tour":
             step = _tour_step(context.messages)
-            shown = TOUR[step - 1]
+            shown = TOUR_ANSWERS[step - 1]
             texts += [block.text for block in shown.blocks if isinstance(block, Text)]
             wishes = [b for b in shown.blocks if isinstance(b, ToolCall) and b.name in is_active]
             calls += wishes
-            texts.append(TOUR_CONTINUES if step < len(TOUR) and not wishes else "")
+            texts.append(TOUR_CONTINUE_HINT if step < len(TOUR_ANSWERS) and not wishes else "")
         elif one.tool in is_active:
             purposes.append(one.purpose)
-            calls.append(one.call)
+            calls.append(one.tool_call)
         else:
-            texts.append(_refusal(one, is_active))
+            texts.append(_inactive_tool_text(one, is_active))
     if not wanted:
         texts.append(GUIDE_HELP)
     if purposes:
         texts.append(f"I will {', '.join(purposes)}.")
-    return say(_joined(*texts)) + ScriptedAnswer(blocks=tuple(calls))
+    return say(_join_paragraphs(*texts)) + ScriptedAnswer(blocks=tuple(calls))
 
 
-def _refusal(planned: PlannedCall, active: set[str]) -> str:
+def _inactive_tool_text(planned: PlannedCall, active: set[str]) -> str:
     there_are = ", ".join(f"`{name}`" for name in sorted(active)) or "none"
     return f"I cannot {planned.purpose}: the tool `{planned.tool}` is not active here. Active: {there_are}."
 
@@ -83,7 +85,7 @@ def _tour_step(messages: Sequence[Message]) -> int:
     """Returns the step of the tour that the last request asks for, from 1; 0 if it is another request."""
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
     steps = [text for text in asked if "tour" in parse_requests(text)]
-    return (len(steps) - 1) % len(TOUR) + 1 if steps and steps[-1] == asked[-1] else 0
+    return (len(steps) - 1) % len(TOUR_ANSWERS) + 1 if steps and steps[-1] == asked[-1] else 0
 
 
 def _index_after_last_answer(messages: Sequence[Message]) -> int:
@@ -91,7 +93,7 @@ def _index_after_last_answer(messages: Sequence[Message]) -> int:
     return answers[-1] + 1 if answers else 0
 
 
-def _results_text(messages: Sequence[Message], begin: int) -> str:
+def _describe_last_results(messages: Sequence[Message], begin: int) -> str:
     """Describes the results of the last answer's calls."""
     answer = messages[begin - 1] if begin else None
     if not isinstance(answer, AssistantMessage):
@@ -100,15 +102,15 @@ def _results_text(messages: Sequence[Message], begin: int) -> str:
     found = tuple(
         CallWithResult(call=one, result=results[one.id]) for one in answer.tool_calls if one.id in results
     )
-    return tell(found) if found else ""
+    return describe_results(found) if found else ""
 
 
-def _joined(*texts: str) -> str:
+def _join_paragraphs(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-_USER_LINE = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
-_PATH = re.compile(
+_USER_LINE_PATTERN = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
+_PATH_PATTERN = re.compile(
     r"[\w~.-]*(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|toml|json|js|ts|rs|go|c|h|txt|yaml|yml|sh|css|html)\b"
 )
 _MAX_SUMMARY_LINES = 30
@@ -118,13 +120,13 @@ def is_summary_request(context: Context) -> bool:
     """Recognises a compaction request: no tools, and a conversation to summarise."""
     if context.tools:
         return False
-    return "<conversation>" in _request(context) or "summar" in context.system_prompt.lower()
+    return "<conversation>" in _last_request(context) or "summar" in context.system_prompt.lower()
 
 
 def summary(context: Context) -> str:
-    text = _request(context)
-    asked = list(dict.fromkeys(line.strip()[:200] for line in _USER_LINE.findall(text)))
-    files = list(dict.fromkeys(_PATH.findall(text)))
+    text = _last_request(context)
+    asked = list(dict.fromkeys(line.strip()[:200] for line in _USER_LINE_PATTERN.findall(text)))
+    files = list(dict.fromkeys(_PATH_PATTERN.findall(text)))
     return "\n".join(
         [
             "## Goal",
@@ -142,6 +144,6 @@ def summary(context: Context) -> str:
     )
 
 
-def _request(context: Context) -> str:
+def _last_request(context: Context) -> str:
     users = [message for message in context.messages if isinstance(message, UserMessage)]
     return text_of(users[-1].content) if users else ""

@@ -12,9 +12,14 @@ import msgspec
 
 from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.offline.answers import answer_to
-from app.providers.stream.paced_sender import CHARACTERS_PER_TOKEN, PacedSender, sizes, with_output
+from app.providers.stream.paced_sender import (
+    CHARACTERS_PER_TOKEN,
+    PacedSender,
+    random_piece_lengths,
+    with_output_tokens,
+)
 from app.values.codec import encode
-from app.values.content import IMAGE_CHARACTERS, Image, ToolCall
+from app.values.content import ESTIMATED_IMAGE_CHARACTERS, Image, ToolCall
 from app.values.messages import ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
@@ -32,16 +37,18 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     reply = answer_to(context)
     stream.draft.usage = prompt_usage(context)
     sender = PacedSender(
-        stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model, options)
+        stream,
+        next_piece_length=random_piece_lengths(random.Random(0), 2, 14),
+        tokens_per_second=tokens_per_second_of(model, options),
     )
     for number, block in enumerate(reply.blocks, 1):
         if isinstance(block, ToolCall):
             block = msgspec.structs.replace(block, id=f"call_{stream.partial.id}_{number}")
         await sender.send(block)
-    stream.draft.usage = with_output(stream.draft.usage, stream.draft.content)
+    stream.draft.usage = with_output_tokens(stream.draft.usage, stream.draft.content)
 
 
-def pace_of(model: Model, options: StreamOptions) -> float:
+def tokens_per_second_of(model: Model, options: StreamOptions) -> float:
     """Returns tokens per second, 0 for no limit: from the model, else the environment, else a default for its
     reader."""
     usual = TOKENS_PER_SECOND if options.is_person_reading else 0.0
@@ -59,5 +66,5 @@ def prompt_usage(context: Context) -> Usage:
     for message in context.messages:
         content = message.content if isinstance(message, UserMessage | ToolResultMessage) else ()
         images = [part for part in content if isinstance(part, Image)]
-        length += len(images) * IMAGE_CHARACTERS - sum(len(image.data) for image in images)
+        length += len(images) * ESTIMATED_IMAGE_CHARACTERS - sum(len(image.data) for image in images)
     return Usage(input=length // CHARACTERS_PER_TOKEN, total_tokens=length // CHARACTERS_PER_TOKEN)

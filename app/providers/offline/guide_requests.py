@@ -14,22 +14,22 @@ class HelpRow(msgspec.Struct, frozen=True, kw_only=True):
 
     syntax: str
     example: str
-    does: str
+    effect: str
 
 
 HELP_ROWS = (
-    HelpRow(syntax="list", example="list src", does="lists this folder, or the one named"),
-    HelpRow(syntax="read FILE", example="read README.md", does="reads a file"),
-    HelpRow(syntax="grep TEXT", example="grep main", does="searches the files (regular expressions)"),
-    HelpRow(syntax="find PATTERN", example="find *.toml", does="finds files by name"),
+    HelpRow(syntax="list", example="list src", effect="lists this folder, or the one named"),
+    HelpRow(syntax="read FILE", example="read README.md", effect="reads a file"),
+    HelpRow(syntax="grep TEXT", example="grep main", effect="searches the files (regular expressions)"),
+    HelpRow(syntax="find PATTERN", example="find *.toml", effect="finds files by name"),
     HelpRow(
         syntax="change A to B in FILE",
         example='change "one" to "two" in notes.txt',
-        does="changes a file; texts may stand in quotation marks",
+        effect="changes a file; texts may stand in quotation marks",
     ),
-    HelpRow(syntax="run COMMAND", example="run git status", does="runs a command in the shell"),
-    HelpRow(syntax="help", example="help", does="shows this"),
-    HelpRow(syntax="tour", example="tour", does="shows bayou, one step each time"),
+    HelpRow(syntax="run COMMAND", example="run git status", effect="runs a command in the shell"),
+    HelpRow(syntax="help", example="help", effect="shows this"),
+    HelpRow(syntax="tour", example="tour", effect="shows bayou, one step each time"),
 )
 
 
@@ -42,16 +42,16 @@ class PlannedCall(msgspec.Struct, frozen=True):
     """Completes the sentence "I will …"."""
 
     @property
-    def call(self) -> ToolCall:
+    def tool_call(self) -> ToolCall:
         return ToolCall(id="", name=self.tool, arguments=dict(self.arguments))
 
 
 GuideRequest = PlannedCall | Literal["help", "tour"]
 
-_REQUEST = re.compile(r"(?P<verb>[a-z]+)(?:\s+(?P<rest>.+))?", re.IGNORECASE | re.DOTALL)
-_RUN = re.compile(r"run\s+\S", re.IGNORECASE)
-_CHANGE = re.compile(r"""(?P<old>"[^"]+"|.+?) to (?P<new>"[^"]*"|.+) in (?P<file>.+)""")
-_QUOTED = re.compile(r"""(["'`])(.*)\1""", re.DOTALL)
+_REQUEST_PATTERN = re.compile(r"(?P<verb>[a-z]+)(?:\s+(?P<rest>.+))?", re.IGNORECASE | re.DOTALL)
+_RUN_PATTERN = re.compile(r"run\s+\S", re.IGNORECASE)
+_CHANGE_PATTERN = re.compile(r"""(?P<old>"[^"]+"|.+?) to (?P<new>"[^"]*"|.+) in (?P<file>.+)""")
+_QUOTED_PATTERN = re.compile(r"""(["'`])(.*)\1""", re.DOTALL)
 
 
 def parse_requests(request: str) -> tuple[GuideRequest, ...]:
@@ -59,7 +59,7 @@ def parse_requests(request: str) -> tuple[GuideRequest, ...]:
     understood."""
     rest, found = request.strip(), list[GuideRequest]()
     while rest:
-        line, _, rest = (rest, "", "") if _RUN.match(rest) else rest.partition("\n")
+        line, _, rest = (rest, "", "") if _RUN_PATTERN.match(rest) else rest.partition("\n")
         if not line.strip():
             continue
         meant = _parse_line(line.strip())
@@ -70,10 +70,10 @@ def parse_requests(request: str) -> tuple[GuideRequest, ...]:
 
 
 def _parse_line(line: str) -> GuideRequest | None:
-    said = _REQUEST.fullmatch(line)
+    said = _REQUEST_PATTERN.fullmatch(line)
     if said is None:
         return None
-    rest = _plain(said["rest"] or "")
+    rest = _without_quotes(said["rest"] or "")
     match said["verb"].lower(), rest:
         case "help", "":
             return "help"
@@ -95,21 +95,21 @@ def _parse_line(line: str) -> GuideRequest | None:
         case "run", command:
             return PlannedCall("bash", {"command": command}, f"run `{command}`")
         case "change", _:
-            return _change(said["rest"])
+            return _parse_change(said["rest"])
         case _:
             return None
 
 
-def _change(text: str) -> PlannedCall | None:
-    said = _CHANGE.fullmatch(text)
+def _parse_change(text: str) -> PlannedCall | None:
+    said = _CHANGE_PATTERN.fullmatch(text)
     if said is None:
         return None
-    file = _plain(said["file"])
-    edit = {"oldText": _plain(said["old"]), "newText": _plain(said["new"])}
+    file = _without_quotes(said["file"])
+    edit = {"oldText": _without_quotes(said["old"]), "newText": _without_quotes(said["new"])}
     return PlannedCall("edit", {"path": file, "edits": [edit]}, f"change `{file}`")
 
 
-def _plain(text: str) -> str:
+def _without_quotes(text: str) -> str:
     text = text.strip()
-    quoted = _QUOTED.fullmatch(text)
+    quoted = _QUOTED_PATTERN.fullmatch(text)
     return quoted[2] if quoted is not None and quoted[1] not in quoted[2] else text

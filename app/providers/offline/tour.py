@@ -4,7 +4,7 @@ from typing import Final
 
 from app.providers.scripted import ScriptedAnswer, call, say
 
-TOUR: Final[tuple[ScriptedAnswer, ...]] = (
+TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
     say(
         "**1 of 5: looking around.** An agent works through tools, and each call is a card here. This one lists the "
         "folder; Ctrl+O opens the cards and closes them."
@@ -33,4 +33,4 @@ What may run without being asked is chosen with `/permissions`. The tour changes
         "That was the tour. `/login` connects a language model."
     ),
 )
-TOUR_CONTINUES: Final = "`tour` goes on (↑ and Enter)."
+TOUR_CONTINUE_HINT: Final = "`tour` goes on (↑ and Enter)."

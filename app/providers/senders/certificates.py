@@ -9,16 +9,16 @@ from pathlib import Path
 
 from app.providers.errors import ProviderError
 
-_EXTRA_BUNDLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_BUNDLE_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _load_lock = threading.Lock()
 
 
-def bundle_of(given: str | None) -> str:
+def certificate_bundle(given: str | None) -> str:
     """Returns the file with additional certificates: from the options, else from the environment."""
-    return given or next((os.environ[name] for name in _EXTRA_BUNDLES if os.environ.get(name)), "")
+    return given or next((os.environ[name] for name in _BUNDLE_VARIABLES if os.environ.get(name)), "")
 
 
-def must_be_readable(bundle: str) -> None:
+def check_bundle_readable(bundle: str) -> None:
     """Reports an unreadable certificate file at the first request, even an unencrypted one. Raises
     `ProviderError`."""
     try:
@@ -28,17 +28,17 @@ def must_be_readable(bundle: str) -> None:
         raise ProviderError(f"The certificate file {bundle} cannot be read: {problem}") from None
 
 
-def trusted_context(bundle: str) -> ssl.SSLContext:
+def tls_context(bundle: str) -> ssl.SSLContext:
     """Returns the TLS context that verifies connections. The first call takes 20 ms, mostly outside the
     interpreter lock: call it on a thread.
 
     A lock makes concurrent callers wait for the first. Raises `ProviderError`."""
     with _load_lock:
-        return _read(os.environ.get("SSL_CERT_FILE") or "", bundle)
+        return _load_context(os.environ.get("SSL_CERT_FILE") or "", bundle)
 
 
 @cache
-def _read(usual: str, bundle: str) -> ssl.SSLContext:
+def _load_context(usual: str, bundle: str) -> ssl.SSLContext:
     import certifi  # noqa: PLC0415  (only encrypted connections need it)
 
     try:

@@ -13,31 +13,33 @@ from urllib.request import getproxies
 import httpx2
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import bundle_of, must_be_readable, trusted_context
+from app.providers.senders.certificates import certificate_bundle, check_bundle_readable, tls_context
 from app.providers.senders.early_answers import EarlyResponseTransport
 
-CONNECT_SECONDS = 30.0
-_LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
+CONNECT_TIMEOUT_SECONDS = 30.0
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.0/8", "::1")
 
-Clients = dict[tuple[str, str, str], httpx2.AsyncClient]
+ClientsBySettings = dict[tuple[str, str, str], httpx2.AsyncClient]
 # Connections belong to their event loop: kept beside it, gone with it.
-_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Clients]" = weakref.WeakKeyDictionary()
+_clients_by_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ClientsBySettings]" = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> httpx2.AsyncClient:
     """Returns the client for these settings. `proxy` serves all servers instead of the environment's;
     `ca_bundle` is a file of additional certificates."""
-    bundle = bundle_of(ca_bundle)
-    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    bundle = certificate_bundle(ca_bundle)
+    clients = _clients_by_loop.setdefault(asyncio.get_running_loop(), {})
     key = (proxy or "", bundle, os.environ.get("SSL_CERT_FILE", ""))
     if key not in clients:
         clients[key] = httpx2.AsyncClient(
-            transport=Route(None, bundle),
+            transport=RoutedTransport(None, bundle),
             mounts={
-                pattern: Route(address, bundle) if address else None
+                pattern: RoutedTransport(address, bundle) if address else None
                 for pattern, address in proxy_addresses(proxy).items()
             },
-            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             trust_env=False,
         )
@@ -46,11 +48,11 @@ def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> htt
 
 async def close_connections() -> None:
     """Closes the connections of this event loop."""
-    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
+    for client in _clients_by_loop.pop(asyncio.get_running_loop(), {}).values():
         await client.aclose()
 
 
-class ThroughSharedClient(httpx2.AsyncBaseTransport):
+class SharedClientTransport(httpx2.AsyncBaseTransport):
     """Sends requests through the shared client, for libraries that need a client with separate headers and
     sign-in."""
 
@@ -62,7 +64,7 @@ class ThroughSharedClient(httpx2.AsyncBaseTransport):
         return await client.send(request, stream=True, auth=httpx2.Auth(), follow_redirects=False)
 
 
-class Route(httpx2.AsyncBaseTransport):
+class RoutedTransport(httpx2.AsyncBaseTransport):
     """Connects to servers directly or through a proxy. It loads certificates at the first encrypted
     connection."""
 
@@ -73,13 +75,13 @@ class Route(httpx2.AsyncBaseTransport):
         """The transports with and without encryption."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        proxy = None if self._proxy is None else usable_proxy(self._proxy)
+        proxy = None if self._proxy is None else parse_proxy(self._proxy)
         to_proxy = None if proxy is None else proxy.url.scheme
         is_encrypted = "https" in (request.url.scheme, to_proxy)
         if is_encrypted not in self._opened:
-            must_be_readable(self._bundle)
+            check_bundle_readable(self._bundle)
             # Reading certificates takes time: not on the loop that draws the screen.
-            context = await asyncio.to_thread(trusted_context, self._bundle) if is_encrypted else None
+            context = await asyncio.to_thread(tls_context, self._bundle) if is_encrypted else None
             if proxy is not None and to_proxy == "https":
                 proxy.ssl_context = context
             self._opened.setdefault(is_encrypted, EarlyResponseTransport(context, proxy))
@@ -106,11 +108,11 @@ def proxy_addresses(
         out = {f"{scheme}://": found[scheme] for scheme in ("http", "https", "all") if found.get(scheme)}
     if not out or "*" in names:
         return {}
-    out.update(dict.fromkeys(filter(None, map(_pattern, (*_LOOPBACK, *names)))))
+    out.update(dict.fromkeys(filter(None, map(_host_pattern, (*_LOOPBACK_HOSTS, *names)))))
     return out
 
 
-def _pattern(name: str) -> str:
+def _host_pattern(name: str) -> str:
     """Returns httpx2's pattern of a host, a domain (with or without a dot or a star before it) or a network;
     "" if the name is not valid."""
     host = name.rpartition("://")[2].removeprefix("*").lstrip(".")
@@ -127,7 +129,7 @@ def _pattern(name: str) -> str:
         return ""
 
 
-def usable_proxy(address: str) -> httpx2.Proxy:
+def parse_proxy(address: str) -> httpx2.Proxy:
     """Parses a proxy's address. Raises `ProviderError`."""
     try:
         proxy = httpx2.Proxy(address if "://" in address else f"http://{address}")

@@ -1,14 +1,14 @@
-"""Explains connection failures: what is wrong with the server, and what to do."""
+"""Explains connection failures: the fault, and the next step of the user."""
 
 import ssl
 import time
 from urllib.parse import urlsplit
 
 from app.providers.errors import ProviderError
-from app.providers.senders.client import CONNECT_SECONDS
+from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS
 from app.providers.senders.early_answers import HTTP2_ONLY, TLS_ONLY
 
-_CERTIFICATE_HINT = "If a proxy with certificates of its own stands between, name its file in SSL_CERT_FILE."
+_CERTIFICATE_HINT = "If a proxy uses its own certificates, name their file in SSL_CERT_FILE."
 _TLS_REASONS = {
     "TLSV1_ALERT_NO_APPLICATION_PROTOCOL": "it speaks HTTP/2 only. Put a proxy before it that speaks both.",
     **dict.fromkeys(
@@ -46,7 +46,8 @@ def connection_error(problem: BaseException, url: str) -> ProviderError:
         return _tls_error(cause, host, is_open="ConnectError" not in names)
     if names & {"TimeoutException", "APITimeoutError"} or isinstance(cause, TimeoutError):
         return ProviderError(
-            f"Request timed out: no connection to {host} within {CONNECT_SECONDS:g} s.", kind="timeout"
+            f"Request timed out: no connection to {host} within {CONNECT_TIMEOUT_SECONDS:g} s.",
+            kind="timeout",
         )
     if "ProxyError" in names:
         return ProviderError(f"Connection error: the proxy refused: {told}", kind="connection")

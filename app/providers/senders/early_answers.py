@@ -13,7 +13,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
-_LARGE_BYTES = 64 * 1024
+_LARGE_WRITE_BYTES = 64 * 1024
 """More than systems buffer while the other side does not read."""
 HTTP2_ONLY, TLS_ONLY = "it speaks HTTP/2 only", "it speaks TLS"
 _HAS_UNREAD_BYTES = "has_unasked_answer"
@@ -35,7 +35,7 @@ class EarlyResponseTransport(httpx2.AsyncBaseTransport):
             max_connections=None,
             max_keepalive_connections=20,
             keepalive_expiry=30.0,  # servers and the routers between keep an idle connection for a minute or more
-            network_backend=_Network(),
+            network_backend=_EarlyReadBackend(),
             socket_options=_KEEPALIVE_OPTIONS,
         )
 
@@ -53,19 +53,22 @@ class EarlyResponseTransport(httpx2.AsyncBaseTransport):
                 )
             )
         except Exception as problem:
-            raise _as_httpx2(problem) from problem
+            raise _to_httpx2_error(problem) from problem
         if response.extensions["network_stream"].get_extra_info(_HAS_UNREAD_BYTES):
             await response.aclose()
             raise httpx2.RemoteProtocolError("Answered what was not asked, without sending a response")
         return httpx2.Response(
-            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
+            response.status,
+            headers=response.headers,
+            stream=_ResponseBody(response),
+            extensions=response.extensions,
         )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
 
 
-class _Body(httpx2.AsyncByteStream):
+class _ResponseBody(httpx2.AsyncByteStream):
     def __init__(self, response: httpcore2.Response) -> None:
         self._response = response
 
@@ -74,56 +77,59 @@ class _Body(httpx2.AsyncByteStream):
             async for piece in self._response.aiter_stream():
                 yield piece
         except Exception as problem:
-            raise _as_httpx2(problem) from problem
+            raise _to_httpx2_error(problem) from problem
 
     async def aclose(self) -> None:
         await self._response.aclose()
 
 
-class _Network(httpcore2.AsyncNetworkBackend):
+class _EarlyReadBackend(httpcore2.AsyncNetworkBackend):
     def __init__(self) -> None:
-        self._below: httpcore2.AsyncNetworkBackend = httpcore2.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
+        self._backend: httpcore2.AsyncNetworkBackend = httpcore2.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
 
     async def connect_tcp(self, *arguments: Any, **named: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._below.connect_tcp(*arguments, **named))
+        return _EarlyReadStream(await self._backend.connect_tcp(*arguments, **named))
 
 
-class _Stream(httpcore2.AsyncNetworkStream):
+class _EarlyReadStream(httpcore2.AsyncNetworkStream):
     def __init__(self, below: httpcore2.AsyncNetworkStream) -> None:
-        self._below = below
-        self._early: asyncio.Task[bytes] | None = None
+        self._inner_stream = below
+        self._early_read: asyncio.Task[bytes] | None = None
         """The read that a large write started."""
         self._has_read = True
         """Whether a read followed the last write; without one, a response consists of leftover bytes."""
-        self._has_heard = False
+        self._has_received = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         self._has_read = True
-        early, self._early = self._early, None
+        early, self._early_read = self._early_read, None
         try:
-            data = await (early or self._below.read(max_bytes, timeout))
+            data = await (early or self._inner_stream.read(max_bytes, timeout))
         finally:
             if early is not None:
                 early.cancel()
-        if data[3:9] == b"\4\0\0\0\0\0" and not self._has_heard:
+        if data[3:9] == b"\4\0\0\0\0\0" and not self._has_received:
             raise httpcore2.RemoteProtocolError(HTTP2_ONLY)
-        if data[:2] in (b"\x15\3", b"\x16\3") and not self._has_heard:
+        if data[:2] in (b"\x15\3", b"\x16\3") and not self._has_received:
             raise httpcore2.RemoteProtocolError(TLS_ONLY)
-        self._has_heard = True
+        self._has_received = True
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Raises `WriteError` when the response arrives first, so that httpcore2 reads it."""
+        """Writes to the connection. Raises `WriteError` when the response arrives before all is written, so that
+        httpcore2 reads it."""
         self._has_read = False
-        if self._early is None:
-            if len(buffer) < _LARGE_BYTES:
-                await self._below.write(buffer, timeout)
+        if self._early_read is None:
+            if len(buffer) < _LARGE_WRITE_BYTES:
+                await self._inner_stream.write(buffer, timeout)
                 return
-            self._early = asyncio.ensure_future(self._below.read(_LARGE_BYTES))
-        for start in range(0, len(buffer), _LARGE_BYTES):
-            writing = asyncio.ensure_future(self._below.write(buffer[start : start + _LARGE_BYTES], timeout))
+            self._early_read = asyncio.ensure_future(self._inner_stream.read(_LARGE_WRITE_BYTES))
+        for start in range(0, len(buffer), _LARGE_WRITE_BYTES):
+            writing = asyncio.ensure_future(
+                self._inner_stream.write(buffer[start : start + _LARGE_WRITE_BYTES], timeout)
+            )
             try:
-                await asyncio.wait({self._early, writing}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({self._early_read, writing}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 if not writing.done():
                     writing.cancel()
@@ -133,20 +139,20 @@ class _Stream(httpcore2.AsyncNetworkStream):
             writing.result()
 
     async def aclose(self) -> None:
-        early, self._early = self._early, None
+        early, self._early_read = self._early_read, None
         if early is not None:
             early.cancel()
             await asyncio.wait({early})
-        await self._below.aclose()
+        await self._inner_stream.aclose()
 
     async def start_tls(self, *arguments: Any, **named: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._below.start_tls(*arguments, **named))
+        return _EarlyReadStream(await self._inner_stream.start_tls(*arguments, **named))
 
     def get_extra_info(self, info: str) -> Any:
-        return not self._has_read if info == _HAS_UNREAD_BYTES else self._below.get_extra_info(info)
+        return not self._has_read if info == _HAS_UNREAD_BYTES else self._inner_stream.get_extra_info(info)
 
 
-def _as_httpx2(problem: Exception) -> Exception:
+def _to_httpx2_error(problem: Exception) -> Exception:
     """Converts an httpcore2 exception to the httpx2 exception of the same name."""
     kind = getattr(httpx2, type(problem).__name__, None)
     return kind(str(problem)) if type(problem).__module__ == "httpcore2" and kind else problem

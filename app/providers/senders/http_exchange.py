@@ -17,7 +17,7 @@ from tools.patterns import late
 
 _MAX_REDIRECTS = 10
 _MAX_PORT = 65_535
-_SAFE_HEADERS = (
+_CROSS_HOST_HEADERS = (
     "host",
     "accept",
     "accept-encoding",
@@ -27,7 +27,7 @@ _SAFE_HEADERS = (
     "user-agent",
 )
 """Headers that a redirect may take to another origin: none of them can hold a credential."""
-_ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
+_CONTENT_ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
 _INVALID_HEADER_CHARACTERS = late(r"[^\t\x20-\x7e\x80-\xff]")
 _DRAIN_SECONDS = 0.05
 _MAX_ERROR_BYTES = 1024 * 1024
@@ -35,35 +35,35 @@ _MAX_ERROR_BYTES = 1024 * 1024
 
 @asynccontextmanager
 async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
-    async with opened(request, options) as answer:
+    async with open_response(request, options) as answer:
         if answer.status >= 400:
             raise await status_error(answer)
         yield answer
 
 
 @asynccontextmanager
-async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
+async def open_response(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
     """Opens the response of any status, after redirects. Leaving the context closes the connection if the
     response was not read to the end."""
     client = shared_client(options.proxy, options.ca_bundle)
-    response = await _sent(client, await _request(request, options))
+    response = await _send_request(client, await _build_request(request, options))
     try:
         for _ in range(_MAX_REDIRECTS):
             if not response.has_redirect_location:
                 break
-            following = _redirected(response, request)
+            following = _redirect_request(response, request)
             await response.aclose()
-            response = await _sent(client, following)
+            response = await _send_request(client, following)
         if response.has_redirect_location:
             raise ProviderError(
-                f"{response.status_code} {_shown(response.url)} redirects in a circle.",
+                f"{response.status_code} {_address_without_query(response.url)} redirects in a circle.",
                 status=response.status_code,
             )
         answer = HttpxResponse(response)
         if options.hooks.on_response is not None:
             await options.hooks.on_response(answer.status, answer.headers)
         yield answer
-        await answer.read_rest()
+        await answer.drain()
     finally:
         await response.aclose()
 
@@ -77,9 +77,9 @@ async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, byte
         headers={**request.headers, "Connection": "close"},
         query=request.query,
         method=request.method,
-        is_secret=request.is_secret,
+        is_body_secret=request.is_body_secret,
     )
-    async with opened(closing, options) as answer:
+    async with open_response(closing, options) as answer:
         return answer.status, await answer.read(_MAX_ERROR_BYTES)
 
 
@@ -88,12 +88,12 @@ class HttpxResponse:
 
     def __init__(self, response: httpx2.Response) -> None:
         encoding = response.headers.get("content-encoding", "").strip().lower()
-        if encoding not in _ENCODINGS:
+        if encoding not in _CONTENT_ENCODINGS:
             raise ProviderError(
                 f"The server compressed its answer with '{encoding}', which bayou did not request (gzip, "
                 "deflate)."
             )
-        response.headers["content-encoding"] = _ENCODINGS[encoding]
+        response.headers["content-encoding"] = _CONTENT_ENCODINGS[encoding]
         self.status = response.status_code
         self.headers: Mapping[str, str] = dict(response.headers)
         self._url = str(response.url)
@@ -115,7 +115,7 @@ class HttpxResponse:
                 break
         return bytes(body[:limit])
 
-    async def read_rest(self) -> None:
+    async def drain(self) -> None:
         """Reads the rest of the body after the format's terminal event, so that the connection can be reused."""
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
@@ -134,7 +134,7 @@ async def status_error(answer: HttpxResponse) -> ProviderError:
     return error_from_response(answer.status, answer.headers, body)
 
 
-async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+async def _send_request(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
     """Sends the request; if a kept connection was closed by its server meanwhile, sends it again on a new
     one."""
     is_new: list[bool] = []
@@ -149,25 +149,25 @@ async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.R
         try:
             return await client.send(request, stream=True, auth=auth)
         except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as problem:
-            if is_new or not _closed_before_response(problem):
+            if is_new or not _is_closed_before_response(problem):
                 raise
             return await client.send(request, stream=True, auth=auth)
     except Exception as problem:
         raise connection_error(problem, str(request.url)) from problem
 
 
-def _closed_before_response(problem: Exception) -> bool:
+def _is_closed_before_response(problem: Exception) -> bool:
     """Says whether the connection ended before any response, so that a second send repeats nothing."""
     return not isinstance(problem, httpx2.RemoteProtocolError) or "without sending" in str(problem)
 
 
-def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Request:
+def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2.Request:
     """Returns the request that follows a redirect. Raises `ProviderError` if the redirect is not followed."""
     following, status, here = response.next_request, response.status_code, response.url
     if following is None or (following.url.port or 0) > _MAX_PORT:
         place = response.headers.get("location", "")
         raise ProviderError(
-            f"{status} {_shown(here)} redirects to an invalid address: {place}", status=status
+            f"{status} {_address_without_query(here)} redirects to an invalid address: {place}", status=status
         )
     is_elsewhere = following.url.origin != here.origin
     why = ""
@@ -177,25 +177,26 @@ def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Reque
         why = "that connection would not be encrypted"
     elif request.method != "GET" and status in (301, 302, 303):
         why = "what was sent would be lost on the way; use that address instead"
-    elif request.is_secret and is_elsewhere:
+    elif request.is_body_secret and is_elsewhere:
         why = "credentials are sent to no other server"
     if why:
         raise ProviderError(
-            f"{status} {_shown(here)} redirects to {_shown(following.url)}; the redirect was refused: {why}.",
+            f"{status} {_address_without_query(here)} redirects to {_address_without_query(following.url)}; "
+            f"the redirect was refused: {why}.",
             status=status,
         )
     kept = response.request.headers
     if is_elsewhere:
-        kept = {name: value for name, value in following.headers.items() if name in _SAFE_HEADERS}
+        kept = {name: value for name, value in following.headers.items() if name in _CROSS_HOST_HEADERS}
     return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
 
 
-def _shown(url: httpx2.URL) -> str:
+def _address_without_query(url: httpx2.URL) -> str:
     """Returns the address without its query, which may contain keys."""
     return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
-async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
+async def _build_request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
     """Builds the request. Raises `ProviderError` for an invalid address or header."""
     try:
         url = httpx2.URL(request.url)
@@ -206,7 +207,7 @@ async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Reque
             f"{request.url} is not a server address: it must begin with http:// or https:// and a host name."
         )
     headers: list[tuple[bytes, bytes]] = []
-    for name, value in (await _headers(request, options)).items():
+    for name, value in (await _merge_headers(request, options)).items():
         text = value.strip()
         if not name.isascii() or _INVALID_HEADER_CHARACTERS.search(
             text
@@ -216,7 +217,7 @@ async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Reque
     return httpx2.Request(request.method, url, headers=headers, content=request.body)
 
 
-async def _headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
+async def _merge_headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
     """Merges the headers of the adapter and the transport, with lower-case names, and passes them through the
     hook."""
     headers = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive"}

@@ -2,7 +2,7 @@
 without its retries, and with its raw stream instead of an object per chunk. Keys and addresses are always
 passed, so that the SDK takes none from the environment.
 
-Importing an SDK takes half a second or more, so `choice` imports it only for these models."""
+Importing an SDK takes half a second or more, so `sender_choice` imports it only for these models."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,11 +13,11 @@ import msgspec
 
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.model_stream import StreamOptions
-from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
+from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS, SharedClientTransport
 from app.providers.senders.connection_errors import connection_error
-from app.providers.transport import HttpRequest, Send, ServerResponse
+from app.providers.transport import HttpRequest, Sender, ServerResponse
 
-_NO_KEY = "none"
+_PLACEHOLDER_KEY = "none"
 """A placeholder, because SDKs require a key; its header is not sent."""
 _TRANSPORT_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
@@ -31,28 +31,32 @@ class SdkRequest(msgspec.Struct, frozen=True):
     options: StreamOptions
 
 
-_exchange: ContextVar[SdkRequest | None] = ContextVar("exchange", default=None)
+_current_request: ContextVar[SdkRequest | None] = ContextVar("exchange", default=None)
 
 
-def sender_of(library: str) -> Send:
+def sender_for_library(library: str) -> Sender:
     """Imports the SDK and the modules that its first request needs. Raises `ImportError`."""
     if library == "anthropic":
         import anthropic.resources  # noqa: PLC0415  (costs more than a second)
 
-        return _sender(anthropic, anthropic.AsyncAnthropic)
+        return _make_sender(anthropic, anthropic.AsyncAnthropic)
     import openai.resources  # noqa: PLC0415  (costs most of a second)
 
-    return _sender(openai, openai.AsyncOpenAI)
+    return _make_sender(openai, openai.AsyncOpenAI)
 
 
-def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
+def _make_sender(sdk: Any, make_client: Callable[..., Any]) -> Sender:
     @asynccontextmanager
     async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
         http = _client_for(sdk, options)
         client = make_client(
-            api_key=_NO_KEY, base_url=request.base_url, max_retries=0, http_client=http, timeout=http.timeout
+            api_key=_PLACEHOLDER_KEY,
+            base_url=request.base_url,
+            max_retries=0,
+            http_client=http,
+            timeout=http.timeout,
         )
-        token = _exchange.set(SdkRequest(request, options))
+        token = _current_request.set(SdkRequest(request, options))
         try:
             stream = await client.post(
                 request.path,
@@ -67,7 +71,7 @@ def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
         except Exception as problem:
             raise connection_error(problem, request.url) from problem
         finally:
-            _exchange.reset(token)
+            _current_request.reset(token)
         try:
             yield SdkResponse(stream.response)
         finally:
@@ -79,19 +83,19 @@ def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
 def _client_for(sdk: Any, options: StreamOptions) -> Any:
     """Returns a client of the SDK over the shared connections."""
     return sdk.DefaultAsyncHttpxClient(
-        transport=ThroughSharedClient(options.proxy, options.ca_bundle),
+        transport=SharedClientTransport(options.proxy, options.ca_bundle),
         trust_env=False,
         # A redirect would send the headers, and with them the key, to another server.
         follow_redirects=False,
         event_hooks={"request": [_before_request], "response": [_after_headers]},
-        timeout=sdk.Timeout(None, connect=CONNECT_SECONDS),
+        timeout=sdk.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
     )
 
 
 async def _before_request(request: Any) -> None:
     """Replaces the SDK's headers by those of the adapter and the transport, so that headers that the SDK adds
     or takes from the environment for one vendor never reach other servers."""
-    current = _exchange.get()
+    current = _current_request.get()
     if current is None:
         return
     wanted = {name.lower(): value for name, value in current.request.headers.items()}
@@ -115,7 +119,7 @@ async def _before_request(request: Any) -> None:
 
 
 async def _after_headers(response: Any) -> None:
-    current = _exchange.get()
+    current = _current_request.get()
     if current is not None and current.options.hooks.on_response is not None:
         await current.options.hooks.on_response(response.status_code, dict(response.headers))
 

@@ -11,11 +11,25 @@ from collections.abc import Mapping
 
 import msgspec
 
-from app.providers.key_values import CredentialError
 from app.providers.model_stream import Credential
+from app.providers.secret_references import CredentialError
 from app.providers.signin.device import DeviceCodeSignIn
-from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, fetch_json, post, post_async
-from app.providers.signin.pkce import PkceSignIn, RedirectServer, code_of, first_redirect, new_verifier
+from app.providers.signin.interface import (
+    SignIn,
+    SignInEntry,
+    SignInUi,
+    fetch_json,
+    oauth_error_text,
+    post_form,
+    post_form_async,
+)
+from app.providers.signin.pkce import (
+    PkceSignIn,
+    RedirectServer,
+    authorization_code,
+    first_redirect,
+    new_verifier_and_challenge,
+)
 
 
 class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,10 +40,10 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
     missing: str = ""
     base_url: str = "https://openrouter.ai"
 
-    async def login(self, ui: SignInUi) -> Entry:
+    async def login(self, ui: SignInUi) -> SignInEntry:
         from urllib.parse import urlencode  # noqa: PLC0415  (only this sign-in needs it)
 
-        verifier, challenge = new_verifier()
+        verifier, challenge = new_verifier_and_challenge()
         path = f"/callback/{secrets.token_urlsafe(16)}"  # replaces the state, which this page does not return
         async with RedirectServer(0, path) as callback:
             query = {
@@ -39,21 +53,25 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
             }
             await ui.open_url(f"{self.base_url}/auth?{urlencode(query)}", "Allow bayou to create an API key.")
             answer = await first_redirect(callback, ui)
-        got = await post_async(
+        got = await post_form_async(
             f"{self.base_url}/api/v1/auth/keys",
-            {"code": code_of(answer, ""), "code_verifier": verifier, "code_challenge_method": "S256"},
+            {
+                "code": authorization_code(answer, ""),
+                "code_verifier": verifier,
+                "code_challenge_method": "S256",
+            },
             is_json=True,
         )
         if not got.get("key"):
             raise CredentialError(
-                f"OpenRouter returned no key: {error_text(got) or 'its answer holds none'}."
+                f"OpenRouter returned no key: {oauth_error_text(got) or 'its answer holds none'}."
             )
         return {"type": "api_key", "key": got["key"]}
 
-    def refresh(self, entry: Entry) -> Entry:
+    def refresh(self, entry: SignInEntry) -> SignInEntry:
         return entry
 
-    def credential(self, entry: Entry) -> Credential:
+    def credential(self, entry: SignInEntry) -> Credential:
         return Credential(key=entry.get("key") or entry.get("access") or "")
 
 
@@ -69,23 +87,23 @@ class CopilotSignIn(msgspec.Struct, frozen=True, kw_only=True):
     def missing(self) -> str:
         return self.device.missing
 
-    async def login(self, ui: SignInUi) -> Entry:
-        tokens = await self.device.tokens(ui)
+    async def login(self, ui: SignInUi) -> SignInEntry:
+        tokens = await self.device.request_tokens(ui)
         github = tokens.get("access_token") or ""
         if not github:
             raise CredentialError("GitHub returned no token.")
         ui.progress("Fetching a Copilot token")
         return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": github})
 
-    def refresh(self, entry: Entry) -> Entry:
+    def refresh(self, entry: SignInEntry) -> SignInEntry:
         answer = fetch_json(self.token_url, headers={"Authorization": f"Bearer {entry['refresh']}"})
-        problem = error_text(answer)
+        problem = oauth_error_text(answer)
         if problem or not answer.get("token"):
             raise CredentialError(f"GitHub returned no Copilot token: {problem or 'its answer holds none'}.")
         expires = float(answer.get("expires_at") or time.time() + 1_500)
         return {**entry, "access": answer["token"], "expires": int(expires * 1000)}
 
-    def credential(self, entry: Entry) -> Credential:
+    def credential(self, entry: SignInEntry) -> Credential:
         return Credential(key=entry["access"], is_bearer=True)
 
 
@@ -102,34 +120,34 @@ class MetaSignIn(msgspec.Struct, frozen=True, kw_only=True):
     def missing(self) -> str:
         return self.device.missing
 
-    async def login(self, ui: SignInUi) -> Entry:
-        tokens = await self.device.tokens(ui)
+    async def login(self, ui: SignInUi) -> SignInEntry:
+        tokens = await self.device.request_tokens(ui)
         identity = tokens.get("access_token") or ""
         if not identity:
             raise CredentialError("Meta's answer did not contain an account.")
         ui.progress("Fetching a key for the model API")
         return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": identity})
 
-    def refresh(self, entry: Entry) -> Entry:
+    def refresh(self, entry: SignInEntry) -> SignInEntry:
         headers = {"Authorization": f"Bearer {entry['refresh']}", "X-Api-Version": "1.0.0"}
-        answer = post(self.key_url, {}, is_json=True, headers=headers)
-        problem = error_text(answer)
+        answer = post_form(self.key_url, {}, is_json=True, headers=headers)
+        problem = oauth_error_text(answer)
         if problem or not answer.get("api_key"):
             raise CredentialError(f"Meta returned no key: {problem or 'its answer holds none'}.")
-        return {**entry, "access": answer["api_key"], "expires": int((time.time() + _DAY) * 1000)}
+        return {**entry, "access": answer["api_key"], "expires": int((time.time() + _SECONDS_PER_DAY) * 1000)}
 
-    def credential(self, entry: Entry) -> Credential:
+    def credential(self, entry: SignInEntry) -> Credential:
         return Credential(key=entry["access"], is_bearer=True)
 
 
-_DAY = 86_400
+_SECONDS_PER_DAY = 86_400
 
 
 def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
     """Returns the sign-ins by provider. `env` holds the ids of applications that the user has registered."""
 
     def client(provider: str) -> str:
-        return env.get(variable_of(provider), "")
+        return env.get(client_id_variable(provider), "")
 
     found: tuple[SignIn, ...] = (
         PkceSignIn(
@@ -138,19 +156,19 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             authorize_url="https://claude.ai/oauth/authorize",
             token_url="https://console.anthropic.com/v1/oauth/token",
             client_id=client("anthropic"),
-            client_variable=variable_of("anthropic"),
+            client_variable=client_id_variable("anthropic"),
             scope="org:create_api_key user:profile user:inference",
             is_json=True,
             headers={"Anthropic-Beta": "oauth-2025-04-20"},
         ),
-        _chatgpt(),
+        _chatgpt_sign_in(),
         PkceSignIn(
             id="openai-codex",
             name="OpenAI Codex (ChatGPT)",
             authorize_url="https://auth.openai.com/oauth/authorize",
             token_url="https://auth.openai.com/oauth/token",
             client_id=client("openai-codex"),
-            client_variable=variable_of("openai-codex"),
+            client_variable=client_id_variable("openai-codex"),
             scope="openid profile email offline_access",
             redirect_port=1455,
             redirect_path="/auth/callback",
@@ -162,7 +180,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
                 device_url="https://github.com/login/device/code",
                 token_url="https://github.com/login/oauth/access_token",
                 client_id=client("github-copilot"),
-                client_variable=variable_of("github-copilot"),
+                client_variable=client_id_variable("github-copilot"),
                 scope="read:user",
             )
         ),
@@ -172,7 +190,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             device_url="https://auth.x.ai/oauth2/device/code",
             token_url="https://auth.x.ai/oauth2/token",
             client_id=client("xai"),
-            client_variable=variable_of("xai"),
+            client_variable=client_id_variable("xai"),
             scope="openid profile email offline_access api:access",
         ),
         DeviceCodeSignIn(
@@ -181,7 +199,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             device_url="https://auth.kimi.com/api/oauth/device_authorization",
             token_url="https://auth.kimi.com/api/oauth/token",
             client_id=client("kimi-coding"),
-            client_variable=variable_of("kimi-coding"),
+            client_variable=client_id_variable("kimi-coding"),
         ),
         MetaSignIn(
             device=DeviceCodeSignIn(
@@ -190,7 +208,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
                 device_url="https://auth.meta.com/oidc/device/authorization/",
                 token_url="https://auth.meta.com/oidc/device/token/",
                 client_id=client("meta"),
-                client_variable=variable_of("meta"),
+                client_variable=client_id_variable("meta"),
             )
         ),
         OpenRouterSignIn(),
@@ -198,12 +216,12 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
     return {sign_in.id: sign_in for sign_in in found}
 
 
-def variable_of(provider: str) -> str:
+def client_id_variable(provider: str) -> str:
     """Returns the variable for the id of the user's registered application."""
     return f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
 
 
-def _chatgpt() -> PkceSignIn:
+def _chatgpt_sign_in() -> PkceSignIn:
     """Builds the sign-in with ChatGPT, in which each sign-in registers a new client under bayou's name."""
     resource = {"resource": "https://api.openai.com/v1"}
     return PkceSignIn(
@@ -212,12 +230,16 @@ def _chatgpt() -> PkceSignIn:
         authorize_url="https://auth.openai.com/api/accounts/authorize",
         token_url="https://auth.openai.com/api/accounts/oauth/token",
         client_id="dynamic_agent_client",
-        is_client_given=True,
+        registers_client=True,
         scope="openid profile email offline_access resource.invoke chatgpt.tokens.use.direct",
         redirect_host="127.0.0.1",
         redirect_port=1455,
         redirect_path="/auth/callback",
         # The host's id is random each time, so that it reveals nothing about this machine.
-        extra={"agent_name_hint": "bayou", "ext_agent_host_id": f"urn:uuid:{uuid.uuid4()}", **resource},
-        token_extra=resource,
+        extra_authorize_fields={
+            "agent_name_hint": "bayou",
+            "ext_agent_host_id": f"urn:uuid:{uuid.uuid4()}",
+            **resource,
+        },
+        extra_token_fields=resource,
     )

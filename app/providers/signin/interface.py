@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.providers.key_values import CredentialError
 from app.providers.model_stream import Credential
+from app.providers.secret_references import CredentialError
 from app.values.json_texts import with_texts
 
-Entry = dict[str, Any]
+SignInEntry = dict[str, Any]
 """A sign-in as stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
 
 _SECRET_FIELDS = (
@@ -48,7 +48,7 @@ class SignInUi(Protocol):
 
 
 class SignIn(Protocol):
-    """The sign-in of one provider."""
+    """The interface of an account sign-in to one model provider."""
 
     @property
     def id(self) -> str: ...
@@ -61,18 +61,18 @@ class SignIn(Protocol):
         """Returns the variable that must first hold an application's id; empty if the sign-in can begin."""
         ...
 
-    async def login(self, ui: SignInUi) -> Entry:
+    async def login(self, ui: SignInUi) -> SignInEntry:
         """Signs in and returns the entry to store. Raises `CredentialError`."""
         ...
 
-    def refresh(self, entry: Entry) -> Entry:
+    def refresh(self, entry: SignInEntry) -> SignInEntry:
         """Returns a renewed entry. Blocks; it runs on a thread and under the lock. Raises `CredentialError`."""
         ...
 
-    def credential(self, entry: Entry) -> Credential: ...
+    def credential(self, entry: SignInEntry) -> Credential: ...
 
 
-def post(
+def post_form(
     url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Sends a request of a sign-in and returns its JSON answer. OAuth errors are answers too: see the `error`
@@ -87,7 +87,7 @@ def post(
     sent = [*(str(data[name]) for name in _SECRET_FIELDS if data.get(name)), *(headers or {}).values()]
 
     def without(text: str) -> str:
-        return str(ProviderError(text).without(one.rpartition(" ")[2] for one in sent))
+        return str(ProviderError(text).without_secrets(one.rpartition(" ")[2] for one in sent))
 
     try:
         answer = fetch_json(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
@@ -96,8 +96,8 @@ def post(
     return with_texts(answer, without) if "error" in answer else answer
 
 
-async def post_async(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:
-    return await asyncio.to_thread(post, url, data, is_json=is_json)
+async def post_form_async(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:
+    return await asyncio.to_thread(post_form, url, data, is_json=is_json)
 
 
 def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
@@ -114,7 +114,7 @@ def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> di
         body=body,
         headers={"Accept": "application/json", "User-Agent": USER_AGENT, **headers},
         method="POST" if body else "GET",
-        is_secret=True,
+        is_body_secret=True,
     )
     try:
         status, content = asyncio.run(asyncio.wait_for(fetch(request, StreamOptions()), timeout=30.0))
@@ -130,14 +130,14 @@ def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> di
     return answer
 
 
-def unregistered(name: str, variable: str) -> CredentialError:
+def unregistered_client_error(name: str, variable: str) -> CredentialError:
     return CredentialError(
         f"bayou is not registered with {name}. Use an API key, or set {variable} to the id of "
         "your own application."
     )
 
 
-def error_text(answer: Mapping[str, Any]) -> str | None:
+def oauth_error_text(answer: Mapping[str, Any]) -> str | None:
     """Returns the error in an OAuth answer."""
     error = answer.get("error")
     if not error:

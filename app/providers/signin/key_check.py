@@ -5,25 +5,25 @@ from typing import Literal
 
 import msgspec
 
-from app.providers.failure_kinds import AUTH, classify, compiled
+from app.providers.adapter_registry import AdapterRegistry
+from app.providers.failure_kinds import AUTH_PATTERNS, classify_failure, compiled_pattern
 from app.providers.model_stream import Context, Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.registry import Registry
 from app.values.messages import user_message
 
 CHECK_TIMEOUT = 20.0
 """The timeout of a check."""
-_ANSWER_TOKENS = 16
+_MAX_ANSWER_TOKENS = 16
 
 
-class KeyCheck(msgspec.Struct, frozen=True, kw_only=True):
+class KeyCheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check. `text` gives details, if there are any."""
 
     state: Literal["accepted", "refused", "unknown"]
     text: str = ""
 
 
-Check = Callable[[str, Credential], Awaitable[KeyCheck]]
+CheckKey = Callable[[str, Credential], Awaitable[KeyCheckResult]]
 """Checks whether a provider, given by id, accepts a credential."""
 
 
@@ -32,26 +32,29 @@ class KeyChecker:
     model."""
 
     def __init__(
-        self, catalogue: ModelCatalogue, registry: Registry, options: Callable[[], StreamOptions | None]
+        self,
+        catalogue: ModelCatalogue,
+        registry: AdapterRegistry,
+        options: Callable[[], StreamOptions | None],
     ) -> None:
         """`options` returns the current request options, or None while requests are not allowed."""
         self._catalogue = catalogue
         self._registry = registry
         self._options = options
 
-    async def __call__(self, provider: str, credential: Credential) -> KeyCheck:
-        options, model = self._options(), self._catalogue.default_of(provider)
+    async def __call__(self, provider: str, credential: Credential) -> KeyCheckResult:
+        options, model = self._options(), self._catalogue.default_model(provider)
         if options is None:
-            return KeyCheck(state="unknown", text="bayou is offline.")
+            return KeyCheckResult(state="unknown", text="bayou is offline.")
         if model is None:
-            return KeyCheck(
+            return KeyCheckResult(
                 state="unknown", text="No model of this provider is known, so the key was not tested."
             )
         asked = msgspec.structs.replace(
             options,
             credential=credential,
             thinking="off",
-            max_tokens=_ANSWER_TOKENS,
+            max_tokens=_MAX_ANSWER_TOKENS,
             use_cache=False,
             first_event_seconds=CHECK_TIMEOUT,
             idle_seconds=CHECK_TIMEOUT,
@@ -59,11 +62,13 @@ class KeyChecker:
         context = Context(messages=(user_message("Answer with the word ready."),))
         message = await self._registry.stream(model, context, asked).result()
         if message.stop_reason != "error":
-            return KeyCheck(state="accepted")
+            return KeyCheckResult(state="accepted")
         text = message.error_message or "The request failed."
-        kind = classify(message, model).kind
-        if kind == "auth" or (kind == "other" and any(compiled(row).search(text) for _, row in AUTH)):
-            return KeyCheck(state="refused", text=text)
+        kind = classify_failure(message, model).kind
+        if kind == "auth" or (
+            kind == "other" and any(compiled_pattern(row).search(text) for _, row in AUTH_PATTERNS)
+        ):
+            return KeyCheckResult(state="refused", text=text)
         if kind in ("rate_limit", "quota"):  # a server that limits or bills requests has accepted the key
-            return KeyCheck(state="accepted", text=text)
-        return KeyCheck(state="unknown", text=text)
+            return KeyCheckResult(state="accepted", text=text)
+        return KeyCheckResult(state="unknown", text=text)

@@ -13,18 +13,25 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import msgspec
 
-from app.providers.key_values import CredentialError
 from app.providers.model_stream import Credential
-from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_async, unregistered
+from app.providers.secret_references import CredentialError
+from app.providers.signin.interface import (
+    SignInEntry,
+    SignInUi,
+    oauth_error_text,
+    post_form,
+    post_form_async,
+    unregistered_client_error,
+)
 
-_PAGE = (
+_DONE_PAGE = (
     "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
     "<!doctype html><title>bayou</title><p>{}</p>"
 )
 _INSTRUCTIONS = "Sign in there. If the last page does not load, paste its address here."
 
 
-def new_verifier() -> tuple[str, str]:
+def new_verifier_and_challenge() -> tuple[str, str]:
     """Returns a random secret and its PKCE challenge."""
     verifier = secrets.token_urlsafe(48)
     digest = hashlib.sha256(verifier.encode()).digest()
@@ -44,11 +51,11 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """The port of the redirect; 0 means any free port."""
     redirect_path: str = "/callback"
     redirect_host: str = "localhost"
-    extra: Mapping[str, str] = {}
+    extra_authorize_fields: Mapping[str, str] = {}
     """Additional fields of the authorization address."""
-    token_extra: Mapping[str, str] = {}
+    extra_token_fields: Mapping[str, str] = {}
     """Additional fields of every token request."""
-    is_client_given: bool = False
+    registers_client: bool = False
     """Each sign-in is given a new client, which the redirect names; `client_id` only requests one."""
     is_json: bool = False
     """The token endpoint expects JSON."""
@@ -60,10 +67,10 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
     def missing(self) -> str:
         return "" if self.client_id else self.client_variable
 
-    async def login(self, ui: SignInUi) -> Entry:
+    async def login(self, ui: SignInUi) -> SignInEntry:
         if self.missing:
-            raise unregistered(self.name, self.missing)
-        verifier, challenge = new_verifier()
+            raise unregistered_client_error(self.name, self.missing)
+        verifier, challenge = new_verifier_and_challenge()
         state = secrets.token_urlsafe(16)
         async with RedirectServer(self.redirect_port, self.redirect_path, state) as callback:
             redirect = f"http://{self.redirect_host}:{callback.port}{self.redirect_path}"
@@ -75,13 +82,13 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 "state": state,
                 "code_challenge": challenge,
                 "code_challenge_method": "S256",
-                **self.extra,
+                **self.extra_authorize_fields,
             }
             await ui.open_url(f"{self.authorize_url}?{urlencode(query)}", _INSTRUCTIONS)
             answer = await first_redirect(callback, ui)
-        code = code_of(answer, state)
-        client = _client_of(answer, self.name) if self.is_client_given else self.client_id
-        tokens = await post_async(
+        code = authorization_code(answer, state)
+        client = _registered_client_id(answer, self.name) if self.registers_client else self.client_id
+        tokens = await post_form_async(
             self.token_url,
             {
                 "grant_type": "authorization_code",
@@ -90,50 +97,50 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 "client_id": client,
                 "redirect_uri": redirect,
                 "code_verifier": verifier,
-                **self.token_extra,
+                **self.extra_token_fields,
             },
             is_json=self.is_json,
         )
-        entry = entry_of(tokens, self.name)
-        return {**entry, "clientId": client} if self.is_client_given else entry
+        entry = entry_from_tokens(tokens, self.name)
+        return {**entry, "clientId": client} if self.registers_client else entry
 
-    def refresh(self, entry: Entry) -> Entry:
+    def refresh(self, entry: SignInEntry) -> SignInEntry:
         client = entry.get("clientId") or self.client_id
-        return refreshed(
-            self.token_url, client, entry, self.name, is_json=self.is_json, extra=self.token_extra
+        return refresh_entry(
+            self.token_url, client, entry, self.name, is_json=self.is_json, extra=self.extra_token_fields
         )
 
-    def credential(self, entry: Entry) -> Credential:
+    def credential(self, entry: SignInEntry) -> Credential:
         return Credential(key=entry["access"], is_bearer=True, headers=self.headers)
 
 
-def refreshed(
+def refresh_entry(
     token_url: str,
     client_id: str,
-    entry: Entry,
+    entry: SignInEntry,
     name: str,
     *,
     is_json: bool = False,
     extra: Mapping[str, str] | None = None,
-) -> Entry:
+) -> SignInEntry:
     """Performs OAuth's refresh grant. Other fields of the old entry are kept."""
     fields = {
         "grant_type": "refresh_token",
         "refresh_token": entry.get("refresh", ""),
         "client_id": client_id,
     }
-    tokens = post(token_url, {**fields, **(extra or {})}, is_json=is_json)
-    fresh = entry_of(tokens, name)
+    tokens = post_form(token_url, {**fields, **(extra or {})}, is_json=is_json)
+    fresh = entry_from_tokens(tokens, name)
     return {**entry, **fresh, "refresh": fresh.get("refresh") or entry.get("refresh", "")}
 
 
-def entry_of(tokens: Mapping[str, Any], name: str) -> Entry:
-    problem = error_text(tokens)
+def entry_from_tokens(tokens: Mapping[str, Any], name: str) -> SignInEntry:
+    problem = oauth_error_text(tokens)
     if problem or not tokens.get("access_token"):
         raise CredentialError(f"{name} refused the sign-in: {problem or 'no access token came'}.")
     seconds = tokens.get("expires_in")
     expires = int((time.time() + float(seconds)) * 1000) if isinstance(seconds, int | float) else None
-    entry: Entry = {
+    entry: SignInEntry = {
         "type": "oauth",
         "access": tokens["access_token"],
         "refresh": tokens.get("refresh_token", ""),
@@ -143,9 +150,9 @@ def entry_of(tokens: Mapping[str, Any], name: str) -> Entry:
     return entry
 
 
-def code_of(answer: str, state: str) -> str:
+def authorization_code(answer: str, state: str) -> str:
     """Returns the code in a redirect's address or a pasted text. Raises `CredentialError`."""
-    fields = _fields(answer)
+    fields = _redirect_fields(answer)
     if "error" in fields:
         raise CredentialError(
             f"The sign-in was refused: {fields.get('error_description') or fields['error']}."
@@ -167,8 +174,8 @@ def code_of(answer: str, state: str) -> str:
     return code
 
 
-def _client_of(answer: str, name: str) -> str:
-    client = _fields(answer).get("client_id", "").strip()
+def _registered_client_id(answer: str, name: str) -> str:
+    client = _redirect_fields(answer).get("client_id", "").strip()
     if not client:
         raise CredentialError(
             f"{name} did not register this sign-in. Paste the whole address of the last page."
@@ -176,14 +183,14 @@ def _client_of(answer: str, name: str) -> str:
     return client
 
 
-def _fields(answer: str) -> dict[str, str]:
+def _redirect_fields(answer: str) -> dict[str, str]:
     query = urlsplit(answer.strip()).query or answer.strip()
     return {name: values[0] for name, values in parse_qs(query).items()}
 
 
 async def first_redirect(callback: "RedirectServer", ui: SignInUi) -> str:
     """Returns the redirect or the pasted address, whichever arrives first."""
-    waiting = asyncio.ensure_future(callback.answer())
+    waiting = asyncio.ensure_future(callback.redirect_address())
     pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it does not load):"))
     try:
         done, _ = await asyncio.wait((waiting, pasting), return_when=asyncio.FIRST_COMPLETED)
@@ -209,7 +216,7 @@ class RedirectServer:
 
     async def __aenter__(self) -> "RedirectServer":
         try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self._server = await asyncio.start_server(self._serve_request, "127.0.0.1", self.port)
         except OSError as problem:
             raise CredentialError(f"Port {self.port} on this machine is in use: {problem}") from None
         self.port = self._server.sockets[0].getsockname()[1]
@@ -219,11 +226,11 @@ class RedirectServer:
         if self._server is not None:
             self._server.close()
 
-    def expect(self, state: str) -> None:
+    def set_state(self, state: str) -> None:
         """Sets the state, if it was not known when the server was made."""
         self._state = state
 
-    async def answer(self) -> str:
+    async def redirect_address(self) -> str:
         return await asyncio.shield(self._answer)
 
     def _belongs_to_sign_in(self, fields: Mapping[str, str]) -> bool:
@@ -233,14 +240,14 @@ class RedirectServer:
             return True
         return not self._state or fields.get("state") == self._state
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             words = (await reader.readline()).decode("latin-1").split()
             target = words[1] if len(words) > 1 else ""
-            if urlsplit(target).path == self._path and not self._belongs_to_sign_in(_fields(target)):
+            if urlsplit(target).path == self._path and not self._belongs_to_sign_in(_redirect_fields(target)):
                 writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
             elif urlsplit(target).path == self._path:
-                writer.write(_PAGE.format("You are signed in. You can close this window.").encode())
+                writer.write(_DONE_PAGE.format("You are signed in. You can close this window.").encode())
                 if not self._answer.done():
                     self._answer.set_result(target)
             else:

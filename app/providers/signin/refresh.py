@@ -5,51 +5,51 @@ import time
 from collections.abc import Mapping
 
 from app.providers.auth_file import AuthFile
-from app.providers.key_values import CredentialError
 from app.providers.model_stream import Credential
-from app.providers.signin.interface import Entry, SignIn
+from app.providers.secret_references import CredentialError
+from app.providers.signin.interface import SignIn, SignInEntry
 from app.values.user_errors import FileError
 
-_EARLY_MS = 60_000
+_REFRESH_MARGIN_MS = 60_000
 """A token is refreshed this long before its end."""
 
 
 async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile) -> Credential:
     """Returns the stored sign-in as a credential, refreshed if its end is near. Raises `CredentialError`."""
     sign_in = sign_ins.get(provider)
-    entry = auth.entries.now().get(provider)
+    entry = auth.entries.current().get(provider)
     if entry is None:
         raise CredentialError(f"You are not signed in to {provider}. Use /login {provider}.")
     if sign_in is None:
         return Credential(key=entry.get("access") or "", is_bearer=True)
-    if is_ending(entry):
+    if is_expiring(entry):
         entry = await asyncio.to_thread(_refresh_once, provider, sign_in, auth)
     return sign_in.credential(entry)
 
 
-def is_ending(entry: Entry) -> bool:
+def is_expiring(entry: SignInEntry) -> bool:
     expires = entry.get("expires")
-    return isinstance(expires, int | float) and expires - _EARLY_MS <= time.time() * 1000
+    return isinstance(expires, int | float) and expires - _REFRESH_MARGIN_MS <= time.time() * 1000
 
 
-def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> Entry:
+def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> SignInEntry:
     """Refreshes the entry under the lock, for which it blocks. If another process has refreshed it meanwhile,
     that entry is used."""
     try:
-        with auth.locked() as entries:
+        with auth.locked_entries() as entries:
             entry = entries.get(provider)
             if entry is None:
                 raise CredentialError(
                     f"The sign-in to {provider} was removed in the meantime. Use /login to sign in again."
                 )
-            if is_ending(entry):
-                entry = entries[provider] = _refreshed(provider, sign_in, entry)
+            if is_expiring(entry):
+                entry = entries[provider] = _refresh_entry(provider, sign_in, entry)
             return entry
     except FileError as problem:
         raise CredentialError(str(problem)) from None
 
 
-def _refreshed(provider: str, sign_in: SignIn, entry: Entry) -> Entry:
+def _refresh_entry(provider: str, sign_in: SignIn, entry: SignInEntry) -> SignInEntry:
     try:
         return sign_in.refresh(entry)
     except CredentialError as problem:

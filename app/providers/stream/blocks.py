@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.model_stream import AssistantStream, text_of
+from app.providers.model_stream import AssistantStream, server_text
 from app.providers.stream.partial_json import PartialArguments
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.stream import (
@@ -24,7 +24,7 @@ from app.values.stream import (
 )
 from tools.memory import trim_heap
 
-LARGE = 10_000_000
+LARGE_BLOCK_CHARS = 10_000_000
 
 
 def _must_be_text(said: Any) -> None:
@@ -32,7 +32,7 @@ def _must_be_text(said: Any) -> None:
         raise TypeError(f"text was expected, not {type(said).__name__}")
 
 
-class OpenText:
+class OpenTextBlock:
     """A text or thinking block that is still growing."""
 
     __slots__ = ("_emit", "_kind", "_pieces", "index", "is_redacted", "is_thinking", "signature")
@@ -58,21 +58,21 @@ class OpenText:
     def text(self) -> str:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
-            if len(self._pieces[0]) > LARGE:
+            if len(self._pieces[0]) > LARGE_BLOCK_CHARS:
                 trim_heap()  # the pieces', which the allocator would keep
         return self._pieces[0] if self._pieces else ""
 
-    def block(self) -> AssistantContent:
+    def to_block(self) -> AssistantContent:
         if self.is_thinking:
             return Thinking(
                 thinking=self.text,
-                thinking_signature=text_of(self.signature),
+                thinking_signature=server_text(self.signature),
                 redacted=True if self.is_redacted else None,
             )
-        return Text(text=self.text, text_signature=text_of(self.signature))
+        return Text(text=self.text, text_signature=server_text(self.signature))
 
 
-class OpenCall:
+class OpenToolCall:
     """A tool call whose arguments are still growing."""
 
     __slots__ = ("_arguments", "_emit", "id", "index", "name", "namespace", "signature")
@@ -98,72 +98,72 @@ class OpenCall:
     def text(self) -> str:
         return self._arguments.text
 
-    def block(self, *, is_last: bool) -> ToolCall:
-        return self._call(self._arguments.exact() if is_last else self._arguments.value, None)
+    def to_block(self, *, is_last: bool) -> ToolCall:
+        return self._make_call(self._arguments.exact_value() if is_last else self._arguments.value, None)
 
-    def finished(self) -> ToolCall:
-        return self._call(*self._arguments.finish())
+    def finished_call(self) -> ToolCall:
+        return self._make_call(*self._arguments.finish())
 
-    def _call(self, arguments: dict[str, Any], problem: str | None) -> ToolCall:
+    def _make_call(self, arguments: dict[str, Any], problem: str | None) -> ToolCall:
         return ToolCall(
-            id=text_of(self.id) or "",
-            name=text_of(self.name) or "",
+            id=server_text(self.id) or "",
+            name=server_text(self.name) or "",
             arguments=arguments,
             arguments_error=problem,
-            namespace=text_of(self.namespace),
-            thought_signature=text_of(self.signature),
+            namespace=server_text(self.namespace),
+            thought_signature=server_text(self.signature),
         )
 
 
-class Blocks:
+class BlockBuilder:
     """The blocks of one response. Ending a block twice is harmless; a delta for an unknown block begins it."""
 
     def __init__(self, stream: AssistantStream) -> None:
         self._stream = stream
         self._content = stream.draft.content
-        self._open: dict[Hashable, OpenText | OpenCall] = {}
-        stream.before_snapshot = self._snapshot
+        self._open_blocks: dict[Hashable, OpenTextBlock | OpenToolCall] = {}
+        stream.before_snapshot = self._update_draft
 
     def __len__(self) -> int:
         return len(self._content)
 
-    def text(self, key: Hashable) -> OpenText:
+    def open_text(self, key: Hashable) -> OpenTextBlock:
         """Returns the open text block with that key and begins it if needed."""
-        found = self._open.get(key)
-        if isinstance(found, OpenText) and not found.is_thinking:
+        found = self._open_blocks.get(key)
+        if isinstance(found, OpenTextBlock) and not found.is_thinking:
             return found
         return self._begin_text(key, is_thinking=False)
 
-    def thinking(self, key: Hashable) -> OpenText:
-        found = self._open.get(key)
-        if isinstance(found, OpenText) and found.is_thinking:
+    def open_thinking(self, key: Hashable) -> OpenTextBlock:
+        found = self._open_blocks.get(key)
+        if isinstance(found, OpenTextBlock) and found.is_thinking:
             return found
         return self._begin_text(key, is_thinking=True)
 
-    def call(self, key: Hashable, *, call_id: str = "", name: str = "") -> OpenCall:
-        found = self._open.get(key)
-        if isinstance(found, OpenCall):
+    def open_call(self, key: Hashable, *, call_id: str = "", name: str = "") -> OpenToolCall:
+        found = self._open_blocks.get(key)
+        if isinstance(found, OpenToolCall):
             return found
-        call_id, name = text_of(call_id) or "", text_of(name) or ""
-        self.end(key)
-        opened = self._open[key] = OpenCall(self._stream, len(self._content), call_id, name)
+        call_id, name = server_text(call_id) or "", server_text(name) or ""
+        self.end_block(key)
+        opened = self._open_blocks[key] = OpenToolCall(self._stream, len(self._content), call_id, name)
         self._content.append(ToolCall(id=call_id, name=name, arguments={}))
         self._stream.emit(ToolCallStart(content_index=opened.index, id=call_id, tool_name=name))
         return opened
 
-    def opened(self, key: Hashable) -> OpenText | OpenCall | None:
-        return self._open.get(key)
+    def find_open_block(self, key: Hashable) -> OpenTextBlock | OpenToolCall | None:
+        return self._open_blocks.get(key)
 
-    def end(self, key: Hashable) -> None:
-        opened = self._open.pop(key, None)
+    def end_block(self, key: Hashable) -> None:
+        opened = self._open_blocks.pop(key, None)
         if opened is None:
             return
-        if isinstance(opened, OpenCall):
-            call = opened.finished()
+        if isinstance(opened, OpenToolCall):
+            call = opened.finished_call()
             self._content[opened.index] = call
             self._stream.emit(ToolCallEnd(content_index=opened.index, tool_call=call))
             return
-        block = opened.block()
+        block = opened.to_block()
         self._content[opened.index] = block
         if isinstance(block, Thinking):
             self._stream.emit(ThinkingEnd(content_index=opened.index, content=block.thinking))
@@ -171,8 +171,8 @@ class Blocks:
             self._stream.emit(TextEnd(content_index=opened.index, content=block.text))
 
     def end_all(self) -> None:
-        for key in tuple(self._open):
-            self.end(key)
+        for key in tuple(self._open_blocks):
+            self.end_block(key)
 
     def add_thinking(self, block: Thinking) -> None:
         """Adds a complete thinking block (redacted thinking)."""
@@ -181,7 +181,7 @@ class Blocks:
         self._stream.emit(ThinkingStart(content_index=index))
         self._stream.emit(ThinkingEnd(content_index=index, content=block.thinking))
 
-    def sign(self, index: int, signature: str) -> None:
+    def add_signature(self, index: int, signature: str) -> None:
         """Adds a signature to a block that has already ended."""
         block = self._content[index]
         if isinstance(block, Thinking):
@@ -189,9 +189,11 @@ class Blocks:
         elif isinstance(block, Text):
             self._content[index] = msgspec.structs.replace(block, text_signature=signature)
 
-    def _begin_text(self, key: Hashable, *, is_thinking: bool) -> OpenText:
-        self.end(key)
-        opened = self._open[key] = OpenText(self._stream, len(self._content), is_thinking=is_thinking)
+    def _begin_text(self, key: Hashable, *, is_thinking: bool) -> OpenTextBlock:
+        self.end_block(key)
+        opened = self._open_blocks[key] = OpenTextBlock(
+            self._stream, len(self._content), is_thinking=is_thinking
+        )
         if is_thinking:
             self._content.append(Thinking(thinking=""))
             self._stream.emit(ThinkingStart(content_index=opened.index))
@@ -200,9 +202,9 @@ class Blocks:
             self._stream.emit(TextStart(content_index=opened.index))
         return opened
 
-    def _snapshot(self, is_last: bool) -> None:
-        for opened in self._open.values():
-            if isinstance(opened, OpenCall):
-                self._content[opened.index] = opened.block(is_last=is_last)
+    def _update_draft(self, is_last: bool) -> None:
+        for opened in self._open_blocks.values():
+            if isinstance(opened, OpenToolCall):
+                self._content[opened.index] = opened.to_block(is_last=is_last)
             else:
-                self._content[opened.index] = opened.block()
+                self._content[opened.index] = opened.to_block()

@@ -34,7 +34,7 @@ class PacedSender(msgspec.Struct, eq=False):
     """Writes blocks into a stream piece by piece; it can be cancelled between pieces."""
 
     stream: AssistantStream
-    size: Callable[[], int]
+    next_piece_length: Callable[[], int]
     tokens_per_second: float = 0
     breaks_after: int | None = None
 
@@ -75,31 +75,31 @@ class PacedSender(msgspec.Struct, eq=False):
         """Yields each piece with the text so far."""
         position = 0
         while position < len(text):
-            self._count()
-            piece = text[position : position + self.size()]
+            self._count_piece()
+            piece = text[position : position + self.next_piece_length()]
             position += len(piece)
             yield piece, text[:position]
-            await asyncio.sleep(self._pause(piece))
-            await self.stream.room()
+            await asyncio.sleep(self._pause_seconds(piece))
+            await self.stream.wait_for_space()
 
-    def _count(self) -> None:
+    def _count_piece(self) -> None:
         if self.breaks_after == 0:
             raise StreamBroken
         if self.breaks_after is not None:
             self.breaks_after -= 1
 
-    def _pause(self, piece: str) -> float:
+    def _pause_seconds(self, piece: str) -> float:
         if not self.tokens_per_second:
             return 0
         return len(piece) / CHARACTERS_PER_TOKEN / self.tokens_per_second
 
 
-def sizes(source: random.Random, low: int, high: int) -> Callable[[], int]:
+def random_piece_lengths(source: random.Random, low: int, high: int) -> Callable[[], int]:
     """Returns a source of random piece lengths, uneven like a network's."""
     return lambda: source.randint(low, high)
 
 
-def with_output(usage: Usage, content: list[AssistantContent]) -> Usage:
+def with_output_tokens(usage: Usage, content: list[AssistantContent]) -> Usage:
     """Returns the prompt's `usage` with the tokens of the sent content."""
     output = sum(len(encode(block)) for block in content) // CHARACTERS_PER_TOKEN
     return msgspec.structs.replace(usage, output=output, total_tokens=usage.total_tokens + output)

@@ -8,15 +8,15 @@ from typing import Any
 
 from tools.patterns import late
 
-_CONTROL = late(r"[\x00-\x1f]")
-_STRING = late(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_CONTROL_CHARACTER = late(r"[\x00-\x1f]")
+_STRING_LITERAL = late(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _BAD_ESCAPE = late(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
 def parse_partial(text: str) -> dict[str, Any]:
     """Parses the readable part of incomplete arguments; returns an object, which may be empty."""
-    data, _ = _read(text, is_partial=True)
+    data, _ = _parse_object(text, is_partial=True)
     return data if isinstance(data, dict) else {}
 
 
@@ -24,17 +24,17 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """Returns the complete arguments, and an error if they could not be parsed."""
     if not text.strip():
         return {}, None
-    data, problem = _read(text, is_partial=False)
+    data, problem = _parse_object(text, is_partial=False)
     if problem is not None:
         return {}, problem
     if isinstance(data, str):  # some models send the object as a JSON string
-        inner, inner_problem = _read(data, is_partial=False)
+        inner, inner_problem = _parse_object(data, is_partial=False)
         if inner_problem is None and isinstance(inner, dict):
             return inner, None
     if data is None:
         return {}, None
     if not isinstance(data, dict):
-        return {}, f"The arguments are not an object but {_kind_of(data)}: {_shortened(text)}"
+        return {}, f"The arguments are not an object but {_json_type_name(data)}: {_shorten(text)}"
     return data, None
 
 
@@ -62,11 +62,11 @@ class PartialArguments:
     def value(self) -> dict[str, Any]:
         """Returns the latest parsed value. The text is parsed again when its length has doubled."""
         if self._length >= self._read_again_at:
-            self._value = self.exact()
+            self._value = self.exact_value()
             self._read_again_at = self._length + max(64, self._length)
         return self._value
 
-    def exact(self) -> dict[str, Any]:
+    def exact_value(self) -> dict[str, Any]:
         return parse_partial(self.text)
 
     def finish(self) -> tuple[dict[str, Any], str | None]:
@@ -74,16 +74,18 @@ class PartialArguments:
         return parse_arguments(self.text)
 
 
-def repair(text: str) -> str:
+def repair_json(text: str) -> str:
     """Escapes raw control characters and fixes invalid escapes inside the text's strings."""
 
     def mend(match: re.Match[str]) -> str:
         found = match.group()
         if "\\" in found:
             found = _BAD_ESCAPE.sub(_repair_escape, found)
-        return _CONTROL.sub(lambda c: _ESCAPES.get(c.group()) or f"\\u{ord(c.group()):04x}", found)
+        return _CONTROL_CHARACTER.sub(
+            lambda c: _CONTROL_ESCAPES.get(c.group()) or f"\\u{ord(c.group()):04x}", found
+        )
 
-    return _STRING.sub(mend, text)
+    return _STRING_LITERAL.sub(mend, text)
 
 
 def _repair_escape(match: re.Match[str]) -> str:
@@ -95,24 +97,24 @@ def _repair_escape(match: re.Match[str]) -> str:
     return "\\\\" + other
 
 
-def _read(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
+def _parse_object(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
     import jiter  # noqa: PLC0415  (only responses need it)
 
     mode = "trailing-strings" if is_partial else False
     problem = ""
     for attempt in (text, None):
-        candidate = repair(text) if attempt is None else attempt
+        candidate = repair_json(text) if attempt is None else attempt
         try:
             raw = candidate.encode("utf-8", "replace")
             return jiter.from_json(raw, partial_mode=mode, cache_mode="none", allow_inf_nan=False), None
         except ValueError as fault:
             problem = problem or str(fault)
-    return None, f"The arguments are not valid JSON: {problem}. Received: {_shortened(text)}"
+    return None, f"The arguments are not valid JSON: {problem}. Received: {_shorten(text)}"
 
 
-def _kind_of(data: Any) -> str:
+def _json_type_name(data: Any) -> str:
     return {list: "a list", str: "a text", bool: "true or false"}.get(type(data), "a number")
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"

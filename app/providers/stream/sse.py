@@ -26,7 +26,7 @@ class SseDecoder:
             end = buffer.rfind(b"\n")
             self._buffered_bytes -= sum(map(len, pending))
             self._pending = [buffer[end + 1 :]]
-            found = self._lines(buffer[:end].split(b"\n")) if end >= 0 else []
+            found = self._read_lines(buffer[:end].split(b"\n")) if end >= 0 else []
             self._buffered_bytes += len(buffer) - end - 1
         else:
             pending.append(chunk)
@@ -39,7 +39,7 @@ class SseDecoder:
     def finish(self) -> list[tuple[str, bytes]]:
         """Returns the last event if the stream ended without its final line break."""
         rest, self._pending = b"".join(self._pending).rstrip(b"\r"), []
-        return self._lines([*([rest] if rest else []), b""])
+        return self._read_lines([*([rest] if rest else []), b""])
 
     @staticmethod
     def _without_carriage_returns(buffer: bytes) -> bytes:
@@ -47,7 +47,7 @@ class SseDecoder:
             return buffer[:-1].replace(b"\r\n", b"\n").replace(b"\r", b"\n") + b"\r"
         return buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _lines(self, lines: list[bytes]) -> list[tuple[str, bytes]]:
+    def _read_lines(self, lines: list[bytes]) -> list[tuple[str, bytes]]:
         out: list[tuple[str, bytes]] = []
         data = self._data
         for line in lines:

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.frontmatter import files_in, read_document
+from app.resources.frontmatter import files_with_suffixes, read_document
 from app.resources.paths import Paths, folders_up_to
-from app.resources.rules.rule_patterns import RegexEngineMissing, compile_condition
+from app.resources.rules.rule_patterns import RegexEngineMissing, condition_fault
 from app.resources.rules.rule_scopes import RuleScope, glob_error, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
 from app.values.user_errors import UserError
-from tools.files.presence import is_dir, is_file
+from tools.files.existence import is_dir, is_file
 
 RuleSource = Literal["native", "cursor", "windsurf", "cline"]
 RULE_SOURCES: tuple[RuleSource, ...] = ("native", "cursor", "windsurf", "cline")
@@ -43,7 +43,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     interrupt_mode: InterruptMode = "always"
 
     @property
-    def bucket(self) -> RuleActivation:
+    def activation(self) -> RuleActivation:
         if self.conditions:
             return "conditional"
         if self.always_apply:
@@ -63,27 +63,27 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that are not used, because an earlier rule has the same name."""
     problems: tuple[str, ...] = ()
 
-    def of(self, bucket: RuleActivation) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rules if rule.bucket == bucket)
+    def rules_with_activation(self, bucket: RuleActivation) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule.activation == bucket)
 
-    def with_globs(self) -> tuple[Rule, ...]:
+    def rules_with_globs(self) -> tuple[Rule, ...]:
         """Returns the rules that apply automatically when a matching file is touched."""
-        return tuple(rule for rule in self.of("rulebook") if rule.globs)
+        return tuple(rule for rule in self.rules_with_activation("rulebook") if rule.globs)
 
-    def for_prompt(self) -> tuple[tuple[tuple[str, str], ...], tuple[RuleLine, ...]]:
+    def prompt_rules(self) -> tuple[tuple[tuple[str, str], ...], tuple[RuleLine, ...]]:
         """Returns the rules that always apply (name and text) and the rulebook: `always_rules` and `rulebook`
         of the prompt."""
-        always = tuple((rule.name, rule.content) for rule in self.of("always"))
+        always = tuple((rule.name, rule.content) for rule in self.rules_with_activation("always"))
         rulebook = tuple(
             RuleLine(name=rule.name, description=rule.description, globs=rule.globs)
-            for rule in self.of("rulebook")
+            for rule in self.rules_with_activation("rulebook")
             if rule.description
         )
         return always, rulebook
 
-    def read(self, name: str) -> str:
+    def rule_text(self, name: str) -> str:
         """Returns the text of `rule://name`. Raises `UnknownRule`."""
-        readable = [rule for rule in self.rules if rule.bucket != "unreachable"]
+        readable = [rule for rule in self.rules if rule.activation != "unreachable"]
         for rule in readable:
             if rule.name == name:
                 return rule.content
@@ -100,7 +100,7 @@ def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = RULE_
     for source in RULE_SOURCES:
         if source not in wanted:
             continue
-        for path, name in _files(source, paths, is_trusted, problems):
+        for path, name in _rule_files(source, paths, is_trusted, problems):
             if problem := paths.symlink_escape(path):
                 problems.append(problem)
                 continue
@@ -114,7 +114,7 @@ def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = RULE_
     return Rules(rules=tuple(counted.values()), shadowed=tuple(shadowed), problems=tuple(problems))
 
 
-def _files(
+def _rule_files(
     source: RuleSource, paths: Paths, is_trusted: bool, problems: list[str]
 ) -> Iterator[tuple[Path, str]]:
     """Yields the rule files of a source with their rules' names. The project's files are included only if the
@@ -122,35 +122,37 @@ def _files(
     match source:
         case "native":
             if is_trusted:
-                yield from _in_folder(paths.project_dir / "rules", (".md", ".mdc"), problems)
-            yield from _in_folder(paths.agent_dir / "rules", (".md", ".mdc"), problems)
+                yield from _named_files_in(paths.project_dir / "rules", (".md", ".mdc"), problems)
+            yield from _named_files_in(paths.agent_dir / "rules", (".md", ".mdc"), problems)
         case "cursor":
-            yield from _in_folder(paths.home / ".cursor" / "rules", (".mdc", ".md"), problems)
+            yield from _named_files_in(paths.home / ".cursor" / "rules", (".mdc", ".md"), problems)
             if is_trusted:
-                yield from _in_folder(paths.cwd / ".cursor" / "rules", (".mdc", ".md"), problems)
+                yield from _named_files_in(paths.cwd / ".cursor" / "rules", (".mdc", ".md"), problems)
         case "windsurf":
             shared = paths.home / ".codeium" / "windsurf" / "memories" / "global_rules.md"
             if is_file(shared):
                 yield shared, "global_rules"
             if is_trusted:
-                yield from _in_folder(paths.cwd / ".windsurf" / "rules", (".md",), problems)
+                yield from _named_files_in(paths.cwd / ".windsurf" / "rules", (".md",), problems)
         case "cline":
             if is_trusted:
-                yield from _cline(paths, problems)
+                yield from _cline_rule_files(paths, problems)
 
 
-def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> Iterator[tuple[Path, str]]:
-    for path in files_in(folder, suffixes, problems):
+def _named_files_in(
+    folder: Path, suffixes: tuple[str, ...], problems: list[str]
+) -> Iterator[tuple[Path, str]]:
+    for path in files_with_suffixes(folder, suffixes, problems):
         yield path, path.stem
 
 
-def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Yields the nearest `.clinerules` from `cwd` up to the project's top folder: a single rule, or a folder
-    of rules."""
+def _cline_rule_files(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """Yields the rule files of the nearest `.clinerules` from `cwd` up to the project's top folder: a single rule,
+    or a folder of rules."""
     for folder in folders_up_to(paths.cwd, paths.top):
         place = folder / ".clinerules"
         if is_dir(place):
-            yield from _in_folder(place, (".md",), problems)
+            yield from _named_files_in(place, (".md",), problems)
             return
         if is_file(place):
             yield place, "clinerules"
@@ -166,7 +168,7 @@ def read_rule(path: Path, *, name: str, source: RuleSource, problems: list[str])
         problems.append(f"{path}: {document.problem}")
     fields = document.fields
     try:
-        conditions, scopes = _conditions(path, fields, problems)
+        conditions, scopes = _parse_conditions(path, fields, problems)
     except RegexEngineMissing as problem:  # it is not read as one without a condition
         problems.append(f"{path}: the rule {name} is ignored, because its condition is not valid: {problem}")
         return None
@@ -177,7 +179,7 @@ def read_rule(path: Path, *, name: str, source: RuleSource, problems: list[str])
         )
         mode = "always"
     description = fields.get("description")
-    globs = _texts(fields.get("globs"))
+    globs = _parse_texts(fields.get("globs"))
     for glob in globs:
         if why := glob_error(glob):
             problems.append(f"{path}: the glob {glob!r} {why}")
@@ -203,7 +205,7 @@ def _always_applies(fields: dict[str, Any], source: RuleSource) -> bool:
     return says_nothing and source in ("cline", "windsurf")
 
 
-def _conditions(
+def _parse_conditions(
     path: Path, fields: dict[str, Any], problems: list[str]
 ) -> tuple[tuple[str, ...], tuple[RuleScope, ...]]:
     """Returns the conditions and their scopes. A condition that is a file glob means any edit or write of a
@@ -212,21 +214,21 @@ def _conditions(
         (fields[key] for key in ("condition", "ttsr_trigger", "ttsrTrigger") if fields.get(key) is not None),
         None,
     )
-    scopes = list(parse_scopes(",".join(_texts(fields.get("scope")))))
+    scopes = list(parse_scopes(",".join(_parse_texts(fields.get("scope")))))
     conditions: list[str] = []
-    for text in _texts(given, split=False):
+    for text in _parse_texts(given, split=False):
         from_glob = scopes_of_glob(text)
         if from_glob:
             scopes += from_glob
             conditions.append(".*")
-        elif problem := compile_condition(text):
+        elif problem := condition_fault(text):
             problems.append(f"{path}: the condition {text!r} is not a regular expression: {problem}")
         else:
             conditions.append(text)
     return tuple(dict.fromkeys(conditions)), tuple(dict.fromkeys(scopes))
 
 
-def _texts(value: Any, *, split: bool = True) -> tuple[str, ...]:
+def _parse_texts(value: Any, *, split: bool = True) -> tuple[str, ...]:
     """Returns the texts of a list, or the parts of a comma-separated text."""
     if isinstance(value, str):
         parts = value.split(",") if split and "{" not in value and "(" not in value else [value]

@@ -25,7 +25,7 @@ class RegexEngineMissing(UserError):
     """The `regex` library, which conditions need, is not installed."""
 
 
-def compile_condition(text: str) -> str:
+def condition_fault(text: str) -> str:
     """Returns the fault of a regular expression; empty if it is valid. Raises `RegexEngineMissing`."""
     if len(text) > _MAX_PATTERN_CHARS:
         return f"it is longer than {_MAX_PATTERN_CHARS:,} characters"
@@ -37,7 +37,7 @@ def compile_condition(text: str) -> str:
     if prod(count for count in counts if count) > _MAX_REPEATS:
         return f"it has more than {_MAX_REPEATS:,} repetitions"
     try:
-        _compiled(text)
+        _compile_pattern(text)
     except RegexEngineMissing:
         raise
     except Exception as problem:  # noqa: BLE001  (the engine has its own errors, and may exceed the recursion depth)
@@ -48,14 +48,14 @@ def compile_condition(text: str) -> str:
 def search_condition(condition: str, text: str) -> str | None:
     """Returns the condition's first match, or None. Raises `PatternTooSlow`."""
     try:
-        match = _compiled(condition).search(text, timeout=SEARCH_TIMEOUT)
+        match = _compile_pattern(condition).search(text, timeout=SEARCH_TIMEOUT)
     except TimeoutError:
         raise PatternTooSlow from None
     return None if match is None else match.group()
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str) -> Any:
+def _compile_pattern(text: str) -> Any:
     try:
         import regex  # noqa: PLC0415  (only a rule with a condition needs it)
     except ImportError:

@@ -91,14 +91,14 @@ def matches_glob(path: str, glob: str) -> bool:
     slash is matched against the file's name."""
     name = path.replace("\\", "/")
     if "/" not in glob:
-        return any(fnmatchcase(PurePosixPath(name).name, one) for one in _choices(glob))
+        return any(fnmatchcase(PurePosixPath(name).name, one) for one in _expand_braces(glob))
     # Calls often name absolute paths and globs start at the project's top, so any tail of the path may match.
     parts = name.split("/")
-    return any(_matches(parts, one.split("/")) for one in _choices(glob))
+    return any(_tail_matches(parts, one.split("/")) for one in _expand_braces(glob))
 
 
 @lru_cache(maxsize=256)
-def _choices(glob: str) -> tuple[str, ...]:
+def _expand_braces(glob: str) -> tuple[str, ...]:
     """Expands `{a,b}` to globs without braces, up to a limit."""
     found, waiting = [], [glob]
     while waiting and len(found) + len(waiting) <= _MAX_GLOB_ALTERNATIVES:
@@ -111,7 +111,7 @@ def _choices(glob: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _matches(parts: list[str], globs: list[str]) -> bool:
+def _tail_matches(parts: list[str], globs: list[str]) -> bool:
     """Says whether any tail of the folders matches; the cost is at most the glob's length times the path's."""
     reached = set(range(len(parts)))
     for glob in globs:

@@ -1,7 +1,7 @@
 """Watches a streaming answer for violations of the conditional rules.
 
 It only searches and counts. The engine stops the stream, drops the partial answer and continues with the
-text that `interruption` returns."""
+text that `interruption_text` returns."""
 
 import time
 from collections import defaultdict
@@ -41,7 +41,7 @@ _PATH_SEARCH_CHARS = 20_000
 _PATH_ARGUMENT = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
-class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
+class RuleViolation(msgspec.Struct, frozen=True, kw_only=True):
     """A violation of a rule: the rule and the text that matched."""
 
     rule: Rule
@@ -50,7 +50,7 @@ class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
     """False: the call may run, and its result names the rule that it violated."""
 
 
-class _Call:
+class _StreamedCall:
     """The arguments of a tool call that are still arriving, and the path in them."""
 
     def __init__(self, tool: str = "") -> None:
@@ -58,7 +58,7 @@ class _Call:
         self.path = ""
         self._head = ""
 
-    def note(self, delta: str) -> None:
+    def add_arguments(self, delta: str) -> None:
         if self.path or len(self._head) > _PATH_SEARCH_CHARS:
             return
         self._head += delta
@@ -71,7 +71,7 @@ class RuleWatch:
     """Watches one session's answers for violations of its conditional rules."""
 
     def __init__(self, rules: Iterable[Rule], *, repeat_gap_turns: int = 0) -> None:
-        self._rules = [rule for rule in rules if rule.bucket == "conditional"]
+        self._rules = [rule for rule in rules if rule.activation == "conditional"]
         self._problems: list[str] = []
         self._gap = repeat_gap_turns
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -83,7 +83,7 @@ class RuleWatch:
         self._whole: set[int] = set()
         """Completely searched blocks of the current answer."""
         self._tails: dict[int, str] = {}
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, _StreamedCall] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -104,7 +104,9 @@ class RuleWatch:
         """Marks the current answer as completely searched."""
         self._finished.add(self._answer)
 
-    def rest(self, content: Iterable[AssistantContent]) -> Iterator[tuple[int, RuleHit]]:
+    def search_complete_answer(
+        self, content: Iterable[AssistantContent]
+    ) -> Iterator[tuple[int, RuleViolation]]:
         """Searches the blocks of a complete answer whose streams were not followed to the end, and yields the
         violations."""
         for index, block in enumerate(content):
@@ -114,14 +116,14 @@ class RuleWatch:
             self._tails.pop(index, None)
             match block:
                 case Text():
-                    hit = self.look(index, "text", block.text)
+                    hit = self.search_delta(index, "text", block.text)
                 case Thinking():
-                    hit = self.look(index, "thinking", block.thinking)
+                    hit = self.search_delta(index, "thinking", block.thinking)
                 case ToolCall():
-                    call = _Call(tool=block.name)
+                    call = _StreamedCall(tool=block.name)
                     words = encode_json(block.arguments).decode("utf-8", "replace")
-                    call.note(words)
-                    hit = self.look(index, "tool", words, tool=call.tool, path=call.path)
+                    call.add_arguments(words)
+                    hit = self.search_delta(index, "tool", words, tool=call.tool, path=call.path)
                 case UnknownContent():
                     hit = None
                 case _:
@@ -129,7 +131,7 @@ class RuleWatch:
             if hit is not None:
                 yield index, hit
 
-    def hear(self, event: BlockEvent) -> RuleHit | None:
+    def search_event(self, event: BlockEvent) -> RuleViolation | None:
         """Searches an event of the answer's stream. A tool call's arguments are searched as they arrive; a
         scope with a glob applies once the path is known."""
         if not self._rules or self._answer in self._finished:
@@ -138,24 +140,26 @@ class RuleWatch:
             case TextEnd() | ThinkingEnd() | ToolCallEnd():
                 self._whole.add(event.content_index)
             case TextDelta():
-                return self.look(event.content_index, "text", event.delta)
+                return self.search_delta(event.content_index, "text", event.delta)
             case ThinkingDelta():
-                return self.look(event.content_index, "thinking", event.delta)
+                return self.search_delta(event.content_index, "thinking", event.delta)
             case ToolCallStart():
-                self._calls[event.content_index] = _Call(tool=event.tool_name)
+                self._calls[event.content_index] = _StreamedCall(tool=event.tool_name)
             case ToolCallDelta():
-                call = self._calls.setdefault(event.content_index, _Call())
-                call.note(event.delta)
-                return self.look(event.content_index, "tool", event.delta, tool=call.tool, path=call.path)
+                call = self._calls.setdefault(event.content_index, _StreamedCall())
+                call.add_arguments(event.delta)
+                return self.search_delta(
+                    event.content_index, "tool", event.delta, tool=call.tool, path=call.path
+                )
             case TextStart() | ThinkingStart():
                 pass
             case _:
                 assert_never(event)
         return None
 
-    def look(
+    def search_delta(
         self, index: int, part: StreamPart, delta: str, *, tool: str = "", path: str = ""
-    ) -> RuleHit | None:
+    ) -> RuleViolation | None:
         """Searches new text of content block `index` and returns the first violated rule; each rule is
         reported at most once per gap."""
         if not self._rules:
@@ -164,12 +168,14 @@ class RuleWatch:
         text = tail + delta
         self._tails[index] = text[-_LOOKBACK_CHARS:]
         for rule in tuple(self._rules):
-            if not self._may_match_again(rule) or not self._covers(rule, part, tool, path):
+            if not self._may_match_again(rule) or not self._is_in_scope(rule, part, tool, path):
                 continue
-            matched = self._search(rule, text)
+            matched = self._search_conditions(rule, text)
             if matched is not None:
                 self._last_hit[rule.name] = self._turn
-                return RuleHit(rule=rule, matched=matched[:200], interrupts=_interrupts(rule, part))
+                return RuleViolation(
+                    rule=rule, matched=matched[:200], interrupts=_is_interrupting(rule, part)
+                )
         return None
 
     def take_problems(self) -> tuple[str, ...]:
@@ -177,7 +183,7 @@ class RuleWatch:
         told, self._problems = tuple(self._problems), []
         return told
 
-    def _search(self, rule: Rule, text: str) -> str | None:
+    def _search_conditions(self, rule: Rule, text: str) -> str | None:
         """Searches for a rule's conditions. A rule that exceeds a time limit, in one search or in total, is
         disabled."""
         begun = time.monotonic()
@@ -202,11 +208,11 @@ class RuleWatch:
         return last is None or (self._gap > 0 and self._turn - last >= self._gap)
 
     @staticmethod
-    def _covers(rule: Rule, part: StreamPart, tool: str, path: str) -> bool:
+    def _is_in_scope(rule: Rule, part: StreamPart, tool: str, path: str) -> bool:
         return any(scope.covers(part, tool, path) for scope in rule.scopes or DEFAULT_SCOPES)
 
 
-def _interrupts(rule: Rule, part: StreamPart) -> bool:
+def _is_interrupting(rule: Rule, part: StreamPart) -> bool:
     match rule.interrupt_mode:
         case "always":
             return True
@@ -218,19 +224,20 @@ def _interrupts(rule: Rule, part: StreamPart) -> bool:
             return part == "tool"
 
 
-def interruption(hit: RuleHit, *, was_stopped: bool = True) -> str:
+def interruption_text(hit: RuleViolation, *, was_stopped: bool = True) -> str:
     """Returns the message to the model about an answer that violated a rule."""
     rule = hit.rule
     place = f"the rule {rule.name} ({rule.path.as_posix()})"
     told = (
-        f"Your answer was stopped because it breaks {place}. Nothing of it was kept. Begin again and keep to the rule:"
+        f"Your answer was stopped because it breaks {place}. None of it was kept. Start again and "
+        f"follow the rule:"
         if was_stopped
-        else f"Your last answer breaks {place}. Put right what it did, and keep to the rule:"
+        else f"Your last answer breaks {place}. Fix what it did and follow the rule:"
     )
     return f'{told}\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
 
 
-def reminder(hit: RuleHit) -> str:
+def reminder_text(hit: RuleViolation) -> str:
     """Returns the text that precedes a tool's result when its call violated a rule that does not interrupt."""
     rule = hit.rule
     return f'<reminder rule="{rule.name}">\nThis call touches a rule of the project:\n{rule.content}\n</reminder>'

@@ -22,7 +22,7 @@ from app.resources.settings.settings import (
 )
 from app.resources.settings.settings_reader import SettingsLayer, SettingsProblem, read_layer
 from app.resources.settings.value_checks import convert_valid
-from tools.files.watched import WatchedFiles
+from tools.files.watched_files import WatchedFiles
 
 SettingOrigin = Literal["session", "flags", "project", "global"]
 ORIGIN_PRECEDENCE: tuple[SettingOrigin, ...] = ("session", "flags", "project", "global")
@@ -55,7 +55,7 @@ class EffectiveSettings:
         self._project_file: Path | None = None
         self._followers: list[SettingsListener] = []
         self._as_in_file: dict[str, Any] | None = None
-        self._read(self._files())
+        self._read_files(self._file_origins())
 
     @property
     def problems(self) -> tuple[SettingsProblem, ...]:
@@ -77,7 +77,7 @@ class EffectiveSettings:
         """Says whether the project's file decides any of these settings."""
         return any(self.origin(name) == "project" for name in names)
 
-    def said(self, name: str) -> Mapping[SettingOrigin, Any]:
+    def layer_values(self, name: str) -> Mapping[SettingOrigin, Any]:
         """Returns the value of each layer that has the setting, for callers to which the origin matters."""
         return {
             origin: self._layers[origin].values[name]
@@ -85,7 +85,7 @@ class EffectiveSettings:
             if name in self._layers[origin].values
         }
 
-    def is_sound(self, origin: SettingOrigin, group: str) -> bool:
+    def is_group_valid(self, origin: SettingOrigin, group: str) -> bool:
         """Says whether the file of that origin could be read and has no problem in that group of settings."""
         return not any(
             problem.kind == "broken" or problem.key.split(".")[0] == group
@@ -96,8 +96,8 @@ class EffectiveSettings:
         """Adds a follower, for objects that cannot read a setting at each use, such as a widget."""
         self._followers.append(follower)
 
-    def subscribed_in(self, make: Callable[[], _Made]) -> tuple[_Made, Callable[[], None]]:
-        """Returns what `make` makes, and a function that removes the followers which that has added."""
+    def collect_subscriptions(self, make: Callable[[], _Made]) -> tuple[_Made, Callable[[], None]]:
+        """Calls `make` and returns its result, with a function that removes the followers that `make` added."""
         before = len(self._followers)
         made = make()
         added = self._followers[before:]
@@ -115,21 +115,21 @@ class EffectiveSettings:
         self._layers["session"] = SettingsLayer(values=mine)
         self._merge_layers()
 
-    def keep(self, name: str, value: Any) -> None:
+    def save_value(self, name: str, value: Any) -> None:
         """Writes a value to the user's file and makes sure that it is in force here, too. Raises
         `SettingRefused`."""
-        self._write(name, value)
-        if not self._places or name in self._layers["session"].values or self._hides_file(name):
+        self._write_value(name, value)
+        if not self._file_paths or name in self._layers["session"].values or self._overrides_user_file(name):
             self.set(name, value)
 
     def reset(self, name: str) -> None:
         """Removes the setting from the user's file and from this session. Raises `SettingRefused`."""
         mine = {key: value for key, value in self._layers["session"].values.items() if key != name}
-        self._write(name, None, is_reset=True)
+        self._write_value(name, None, is_reset=True)
         self._layers["session"] = SettingsLayer(values=mine)
         self._merge_layers()
 
-    def trust(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
+    def set_trusted(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
         """Sets whether the project's file is used, as it is now. Returns the file's problems."""
         if not (is_trusted or self._is_trusted):
             return ()
@@ -141,42 +141,44 @@ class EffectiveSettings:
             self._flaws.pop("project", None)
             self._merge_layers()
             return ()
-        return self._read(("project",))
+        return self._read_files(("project",))
 
-    def follow(self) -> tuple[SettingsProblem, ...]:
+    def reload_changed(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns their problems; their valid values are used."""
         if not self.files.any_changed():
             return ()
-        places = self._places
-        changed: list[SettingOrigin] = [one for one in self._files() if self.files.has_changed(places[one])]
+        places = self._file_paths
+        changed: list[SettingOrigin] = [
+            one for one in self._file_origins() if self.files.has_changed(places[one])
+        ]
         if "project" in changed and not self.project_counts():
             changed.remove("project")  # the values read while the file was trusted stay
-            self.files.note(places["project"])
-        return self._read(tuple(changed)) if changed else ()
+            self.files.record_state(places["project"])
+        return self._read_files(tuple(changed)) if changed else ()
 
     def without_project(self) -> Settings:
         """Returns the settings without the project's file."""
-        return self._merged(("session", "flags", "global"))
+        return self._merge_origins(("session", "flags", "global"))
 
     # Reading
 
     @property
-    def _places(self) -> dict[SettingOrigin, Path]:
+    def _file_paths(self) -> dict[SettingOrigin, Path]:
         """The settings files by origin. A property, because the project can change."""
         paths = self._paths
         return {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
 
-    def _files(self) -> tuple[SettingOrigin, ...]:
+    def _file_origins(self) -> tuple[SettingOrigin, ...]:
         if self._paths is None:
             return ()
         return ("project", "global") if self._is_trusted else ("global",)
 
-    def _read(self, origins: tuple[SettingOrigin, ...]) -> tuple[SettingsProblem, ...]:
+    def _read_files(self, origins: tuple[SettingOrigin, ...]) -> tuple[SettingsProblem, ...]:
         found: list[tuple[SettingOrigin, SettingsProblem]] = []
-        places = self._places
+        places = self._file_paths
         for origin in reversed(origins):
             file = places[origin]
-            self.files.note(file)
+            self.files.record_state(file)
             if origin == "project":
                 self._project_file = file
             layer, problems = read_layer(file, is_project=origin == "project")
@@ -198,7 +200,7 @@ class EffectiveSettings:
                 else "None of its settings are used"
             )
             text = f"{problem.text} {stays} until it is fixed."
-        elif problem.kind == "wrong" and (key := _key(problem.key)) is not None:
+        elif problem.kind == "wrong" and (key := _find_key(problem.key)) is not None:
             which = "default" if self.origin(key.name) is None else "previous value"
             shown = msgspec.json.encode(value_at(self.settings, key)).decode()
             text = f"{problem.text} The {which} stays in use: {shown}."
@@ -209,13 +211,13 @@ class EffectiveSettings:
     def _merge_layers(self) -> None:
         """Merges the layers and calls the followers if the settings have changed."""
         before = self.settings
-        settings = self.settings = self._merged(ORIGIN_PRECEDENCE)
+        settings = self.settings = self._merge_origins(ORIGIN_PRECEDENCE)
         if settings != before:
             self._as_in_file = None
             for follower in self._followers:
                 follower(before)
 
-    def _merged(self, origins: Sequence[SettingOrigin]) -> Settings:
+    def _merge_origins(self, origins: Sequence[SettingOrigin]) -> Settings:
         settings = Settings()
         layers = [self._layers[origin] for origin in origins]
         for name in {name: None for layer in reversed(layers) for name in layer.values}:
@@ -227,22 +229,22 @@ class EffectiveSettings:
 
     # Writing
 
-    def _hides_file(self, name: str) -> bool:
+    def _overrides_user_file(self, name: str) -> bool:
         """Says whether flags or the project's file override the user's file for this setting. Lists that add
         up are never overridden."""
         return self.origin(name) in ("flags", "project") and not find_key(name).is_merged_list
 
-    def _write(self, name: str, value: Any, *, is_reset: bool = False) -> None:
-        if not self._places:
+    def _write_value(self, name: str, value: Any, *, is_reset: bool = False) -> None:
+        if not self._file_paths:
             return
         # Imported late: few sessions change a settings file.
         from app.resources.settings.settings_file import set_value, unset_value  # noqa: PLC0415
 
         if is_reset:
-            unset_value(self._places["global"], name)
+            unset_value(self._file_paths["global"], name)
         else:
-            set_value(self._places["global"], name, value)
-        self._read(("global",))
+            set_value(self._file_paths["global"], name, value)
+        self._read_files(("global",))
 
 
 def _with_former_values(
@@ -258,7 +260,7 @@ def _with_former_values(
     return msgspec.structs.replace(now, values={**kept, **now.values})
 
 
-def _key(name: str) -> SettingKey | None:
+def _find_key(name: str) -> SettingKey | None:
     """Returns the key, or None for the name of a group."""
     try:
         return find_key(name)

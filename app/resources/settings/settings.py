@@ -18,7 +18,7 @@ from app.values.user_errors import UserError
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every setting, by feature."""
+    """All settings of bayou, grouped by feature."""
 
     model: agent.ModelSettings = agent.ModelSettings()
     interaction: agent.InteractionSettings = agent.InteractionSettings()
@@ -107,8 +107,24 @@ GROUP_TITLES: Mapping[str, str] = {
 """The headings of the groups, in /settings and in docs/settings.md."""
 
 
+SettingUnit = Literal["", "ms", "s", "min", "days", "B", "MB", "tokens", "$"]
+"""The unit of a setting's number in the file."""
+_UNIT_BY_SUFFIX: Mapping[str, SettingUnit] = {
+    "ms": "ms",
+    "seconds": "s",
+    "minutes": "min",
+    "days": "days",
+    "bytes": "B",
+    "mb": "MB",
+    "tokens": "tokens",
+    "budgets": "tokens",
+    "cost": "$",
+}
+"""Units by the last word of a setting's name, or of its group's."""
+
+
 class SettingRefused(UserError):
-    """A rejected change of a setting. The message says why and what to do."""
+    """A rejected change of a setting. The message gives the reason and the next step."""
 
 
 class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +137,7 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """The setting's name in /settings."""
     description: str
+    unit: SettingUnit = ""
     is_global_only: bool = False
     is_merged_list: bool = False
     runs: bool = False
@@ -137,26 +154,26 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def keys() -> tuple[SettingKey, ...]:
+def all_keys() -> tuple[SettingKey, ...]:
     """Returns all settings in the order of their groups."""
     found: list[SettingKey] = []
     for field in msgspec.structs.fields(Settings):
         path = () if field.name in FLAT_GROUPS else (field.encode_name,)
-        found += _keys_of(field.type, field.default, path, (field.name,))
+        found += _group_keys(field.type, field.default, path, (field.name,))
     return tuple(found)
 
 
 def find_key(name: str) -> SettingKey:
     """Returns the key named `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
-    key = _by_name().get(name)
+    key = _keys_by_name().get(name)
     if key is None:
         raise SettingRefused(f"There is no setting {name}. docs/settings.md lists all of them.")
     return key
 
 
 @cache
-def _by_name() -> Mapping[str, SettingKey]:
-    return {key.name: key for key in keys()}
+def _keys_by_name() -> Mapping[str, SettingKey]:
+    return {key.name: key for key in all_keys()}
 
 
 def convert_value(key: SettingKey, value: Any) -> Any:
@@ -164,7 +181,7 @@ def convert_value(key: SettingKey, value: Any) -> Any:
     try:
         return msgspec.convert(value, key.type)
     except msgspec.ValidationError as problem:
-        raise SettingRefused(f"{key.name}: {_explain(problem, key)}") from None
+        raise SettingRefused(f"{key.name}: {_explain_problem(problem, key)}") from None
 
 
 def value_at(settings: Settings, key: SettingKey) -> Any:
@@ -177,7 +194,7 @@ def value_at(settings: Settings, key: SettingKey) -> Any:
 
 def with_value(settings: Settings, key: SettingKey, value: Any) -> Settings:
     """Returns `settings` with one value replaced; `value` must be converted already."""
-    return _replaced(settings, key.attributes, value)
+    return _replace_nested(settings, key.attributes, value)
 
 
 def settings_as_in_file(settings: Settings) -> dict[str, Any]:
@@ -206,7 +223,7 @@ def setting_choices(key: SettingKey) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _keys_of(
+def _group_keys(
     group: Any, default: Any, path: tuple[str, ...], attributes: tuple[str, ...]
 ) -> list[SettingKey]:
     found: list[SettingKey] = []
@@ -214,7 +231,7 @@ def _keys_of(
         here = getattr(default, field.name)
         where, through = (*path, field.encode_name), (*attributes, field.name)
         if isinstance(field.type, type) and issubclass(field.type, agent.SettingsGroup):
-            found += _keys_of(field.type, here, where, through)
+            found += _group_keys(field.type, here, where, through)
             continue
         meta = field.type.__metadata__[0]
         marks = meta.extra or {}
@@ -226,6 +243,7 @@ def _keys_of(
                 default=msgspec.to_builtins(here),
                 label=meta.title,
                 description=meta.description,
+                unit=_unit_of(through) if isinstance(here, int | float) else "",
                 is_global_only=bool(marks.get("global_only")),
                 is_merged_list=bool(marks.get("is_merged_list")),
                 runs=bool(marks.get("runs")),
@@ -234,14 +252,22 @@ def _keys_of(
     return found
 
 
-def _replaced(value: Any, attributes: tuple[str, ...], new: Any) -> Any:
+def _unit_of(attributes: tuple[str, ...]) -> SettingUnit:
+    for attribute in reversed(attributes):
+        unit = _UNIT_BY_SUFFIX.get(attribute.rpartition("_")[2])
+        if unit is not None:
+            return unit
+    return ""
+
+
+def _replace_nested(value: Any, attributes: tuple[str, ...], new: Any) -> Any:
     first, *rest = attributes
     if rest:
-        new = _replaced(getattr(value, first), tuple(rest), new)
+        new = _replace_nested(getattr(value, first), tuple(rest), new)
     return msgspec.structs.replace(value, **{first: new})
 
 
-def _explain(problem: msgspec.ValidationError, key: SettingKey) -> str:
+def _explain_problem(problem: msgspec.ValidationError, key: SettingKey) -> str:
     """Returns msgspec's message without the path, which is the key itself, and with the possible values."""
     text, _, where = str(problem).partition(" - at `")
     inside = where.rstrip("`").removeprefix("$")

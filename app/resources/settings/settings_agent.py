@@ -23,7 +23,8 @@ class ThinkingBudgets(SettingsGroup, frozen=True, kw_only=True):
         Meta(ge=0, title="Thinking tokens: minimal", description="Thinking tokens allowed at level minimal."),
     ] = 1024
     low: Annotated[
-        int, Meta(ge=0, title="Thinking tokens: low", description="Thinking tokens allowed at level low.")
+        int,
+        Meta(ge=0, title="Thinking tokens: low", description="Thinking tokens allowed at level low."),
     ] = 2048
     medium: Annotated[
         int,
@@ -130,7 +131,10 @@ class InteractionSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = None
     double_escape_action: Annotated[
         Literal["tree", "fork", "none"],
-        Meta(title="On esc twice", description="What pressing Escape twice opens when the editor is empty."),
+        Meta(
+            title="esc twice opens",
+            description="What pressing Escape twice opens when the editor is empty.",
+        ),
     ] = "tree"
     ctrl_c_stops: Annotated[
         bool,
@@ -147,8 +151,8 @@ class InteractionSettings(SettingsGroup, frozen=True, kw_only=True):
         Literal["ask", "always", "never"],
         Meta(
             title="Trust new projects",
-            description="Whether the settings, extensions and commands of an undecided project are used. "
-            "`ask` asks; without a person to ask they are ignored.",
+            description="Whether bayou uses the settings, extensions and commands of a project "
+            "before you decided. `ask`: ask; without a screen they are ignored.",
             extra={"global_only": True},
         ),
     ] = "ask"
@@ -278,7 +282,7 @@ class TodoSettings(SettingsGroup, frozen=True, kw_only=True):
         bool,
         Meta(
             title="Todo reminders",
-            description="Remind the agent, once for each prompt that changed them, of open todos before it stops.",
+            description="Remind the agent of open todos before it stops, at most once per prompt.",
         ),
     ] = True
 
@@ -327,7 +331,7 @@ class UndoSettings(SettingsGroup, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1024,
-            title="Undo file size limit (MB)",
+            title="Undo file size limit",
             description="Larger files are not stored, so their changes cannot be undone.",
         ),
     ] = 32
@@ -335,7 +339,7 @@ class UndoSettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=16,
-            title="Undo storage limit (MB)",
+            title="Undo storage limit",
             description="Storage for undo of all sessions together; the oldest sessions are deleted first, "
             "open ones never.",
         ),
@@ -344,7 +348,7 @@ class UndoSettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=1,
-            title="Keep undo data (days)",
+            title="Keep undo data",
             description="Days after a session's last use when its undo data is deleted.",
         ),
     ] = 30
@@ -389,7 +393,7 @@ class CompactionSettings(SettingsGroup, frozen=True, kw_only=True):
         Meta(
             ge=0,
             title="Tokens kept unsummarised",
-            description="Latest tokens of the conversation that compaction leaves as they are.",
+            description="Latest tokens of the conversation that compaction does not summarise.",
         ),
     ] = 20000
     model: Annotated[
@@ -420,7 +424,7 @@ class BranchSummarySettings(SettingsGroup, frozen=True, kw_only=True):
         bool,
         Meta(
             title="Skip branch summary question",
-            description="Leave a branch without the question whether to summarise it.",
+            description="Leave a branch without asking whether to summarise it.",
         ),
     ] = False
 
@@ -440,7 +444,7 @@ class NetworkSettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            title="First response timeout (ms)",
+            title="First response timeout",
             description="Milliseconds to wait for the start of a response before the request fails; 0: no "
             "limit.",
         ),
@@ -449,7 +453,7 @@ class NetworkSettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            title="Idle response timeout (ms)",
+            title="Idle response timeout",
             description="Milliseconds that a response may pause before the request fails; 0: no limit.",
         ),
     ] = 300_000
@@ -469,13 +473,14 @@ class RetrySettings(SettingsGroup, frozen=True, kw_only=True):
         bool, Meta(title="Automatic retry", description="Retry a request after a temporary error.")
     ] = True
     max_retries: Annotated[
-        int, Meta(ge=0, le=100, title="Maximum retries", description="Most retries of one request.")
+        int,
+        Meta(ge=0, le=100, title="Maximum retries", description="Maximum number of retries of one request."),
     ] = 3
     base_delay_ms: Annotated[
         int,
         Meta(
             ge=0,
-            title="First retry delay (ms)",
+            title="First retry delay",
             description="Milliseconds before the first retry; each further delay is twice as long.",
         ),
     ] = 2000
@@ -483,7 +488,7 @@ class RetrySettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            title="Longest retry delay (ms)",
+            title="Longest retry delay",
             description="Longest delay between two retries in milliseconds.",
         ),
     ] = 60_000
@@ -565,25 +570,19 @@ class ExtensionSettings(SettingsGroup, frozen=True, kw_only=True):
 
     hook_timeout_ms: Annotated[
         int,
-        Meta(
-            ge=10,
-            title="Hook timeout (ms)",
-            description="Milliseconds that an extension's hook has to answer.",
-        ),
+        Meta(ge=10, title="Hook timeout", description="Milliseconds that an extension's hook has to answer."),
     ] = 10_000
     block_timeout_ms: Annotated[
         int,
         Meta(
             ge=10,
-            title="Blocking limit (ms)",
+            title="Blocking limit",
             description="Milliseconds that an extension may block bayou before it is interrupted.",
         ),
     ] = 2_000
     load_timeout_ms: Annotated[
         int,
         Meta(
-            ge=10,
-            title="Load timeout (ms)",
-            description="Milliseconds that an extension has to register itself.",
+            ge=10, title="Load timeout", description="Milliseconds that an extension has to register itself."
         ),
     ] = 10_000

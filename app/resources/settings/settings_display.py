@@ -86,19 +86,20 @@ class DisplaySettings(SettingsGroup, frozen=True, kw_only=True):
         ),
     ] = 3
     side_panel: Annotated[
-        bool,
+        bool | Literal["auto"],
         Meta(
             title="Side panel",
-            description="Show changed files, todos and jobs on the right if the terminal has at least 120 "
-            "columns.",
+            description="Show changed files, todos, jobs, the context and the usage on the right: `auto` from 120 "
+            "columns, true from 100 columns.",
         ),
-    ] = False
+    ] = "auto"
     expand_tools: Annotated[
         Literal["never", "errors", "edits", "results", "always"],
         Meta(
             title="Open tool cards",
             description="Tool cards that open automatically. `never`: none. `errors`: failed calls and running "
-            "commands. `edits`: file changes too. `results`: also the last three lines of commands, cells and MCP "
+            "commands. `edits`: file changes too. `results`: also the last three lines of commands, cells "
+            "and MCP "
             "calls. `always`: all.",
         ),
     ] = "results"
@@ -149,7 +150,8 @@ class EditorSettings(SettingsGroup, frozen=True, kw_only=True):
         ),
     ] = 0
     autocomplete_max_visible: Annotated[
-        int, Meta(ge=3, le=20, title="Completion list rows", description="Most rows of the completion list.")
+        int,
+        Meta(ge=3, le=20, title="Completion list rows", description="Maximum rows of the completion list."),
     ] = 8
     vi_mode: Annotated[
         bool, Meta(title="Vi mode", description="Edit prompts with vi keys: normal, insert and visual mode.")
@@ -159,7 +161,7 @@ class EditorSettings(SettingsGroup, frozen=True, kw_only=True):
         Meta(
             ge=2,
             title="Fold pastes longer than",
-            description="Lines above which a paste is folded in the editor; it can be opened.",
+            description="Pastes with more lines than this are folded in the editor.",
         ),
     ] = 10
     history_size: Annotated[
@@ -202,8 +204,6 @@ class FooterSettings(SettingsGroup, frozen=True, kw_only=True):
         "git",
         "session",
         "tokens",
-        "cacheRead",
-        "cacheWrite",
         "cacheHit",
         "cost",
         "context",
@@ -238,6 +238,14 @@ class TerminalSettings(SettingsGroup, frozen=True, kw_only=True):
             title="24-bit colours", description="Use 24-bit colours. `auto`: if the terminal supports them."
         ),
     ] = "auto"
+    plain_marks: Annotated[
+        bool,
+        Meta(
+            title="Plain marks",
+            description="Replace marks that your font lacks (✓ ◐ ▸) by others that every font has; applies from the "
+            "next start.",
+        ),
+    ] = False
     title: Annotated[
         bool, Meta(title="Window title", description="Show the session and its state in the window title.")
     ] = True
@@ -258,7 +266,7 @@ class TerminalSettings(SettingsGroup, frozen=True, kw_only=True):
     launch_frame: Annotated[
         bool,
         Meta(
-            title="Fast first frame", description="Show the last start's empty page while bayou is loading."
+            title="Fast first frame", description="Show the empty page of the last start while bayou loads."
         ),
     ] = True
     mouse: Annotated[
@@ -294,7 +302,7 @@ class NotificationSettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            title="Minimum seconds",
+            title="Notify after",
             description="Do not notify about work shorter than this; repeat the notification of an open "
             "question after this time.",
         ),

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from app.resources.settings.settings import SettingKey, Settings, keys
+from app.resources.settings.settings import SettingKey, Settings, all_keys
 from app.resources.text_files import write_text
 
-PAGE = "docs/settings.md"
-SCHEMA = "docs/settings.schema.json"
+PAGE_FILE = "docs/settings.md"
+SCHEMA_FILE = "docs/settings.schema.json"
 
 _TYPE_NAMES = {"boolean": "true or false", "integer": "whole number", "string": "text"}
 _INTRODUCTION = """# Settings
@@ -41,21 +41,21 @@ Generated from `app/resources/settings/` by `python -m app.resources.settings.se
 """
 
 
-def page() -> str:
+def page_text() -> str:
     """Returns the content of docs/settings.md."""
     lines = [_INTRODUCTION]
-    table = keys()
+    table = all_keys()
     for field in msgspec.structs.fields(Settings):
         own = [key for key in table if key.attributes[0] == field.name]
         lines.append(f"## {own[0].group}\n")
         lines.append(f"{(field.type.__doc__ or '').strip()}\n")
         lines.append("| Key | Values | Default | Meaning |\n|---|---|---|---|")
-        lines += map(_row, own)
+        lines += map(_setting_row, own)
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def schema() -> str:
+def schema_text() -> str:
     """Returns the content of docs/settings.schema.json."""
     root: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,7 +64,7 @@ def schema() -> str:
         "properties": {"$schema": {"type": "string"}},
     }
     definitions: dict[str, Any] = {}
-    for key in keys():
+    for key in all_keys():
         described, more = msgspec.json.schema_components([key.type], ref_template="#/$defs/{name}")
         definitions.update(more)
         here = root
@@ -76,7 +76,7 @@ def schema() -> str:
     return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
 
 
-def _row(key: SettingKey) -> str:
+def _setting_row(key: SettingKey) -> str:
     marks = [
         text
         for is_set, text in (
@@ -88,27 +88,29 @@ def _row(key: SettingKey) -> str:
     ]
     meaning = " ".join([key.description, *marks]).replace("|", "\\|")
     default = json.dumps(key.default, ensure_ascii=False)
-    return f"| `{key.name}` | {_values(key)} | `{default}` | {meaning} |"
+    return f"| `{key.name}` | {_values_text(key)} | `{default}` | {meaning} |"
 
 
-def _values(key: SettingKey) -> str:
+def _values_text(key: SettingKey) -> str:
     described = msgspec.json.schema_components([key.type])[0][0]
-    return _in_words(described).replace("|", "\\|")
+    return _schema_in_words(described).replace("|", "\\|")
 
 
-def _in_words(described: dict[str, Any]) -> str:
+def _schema_in_words(described: dict[str, Any]) -> str:
     if "anyOf" in described:
-        return " or ".join(_in_words(part) for part in described["anyOf"])
+        return " or ".join(_schema_in_words(part) for part in described["anyOf"])
     if "enum" in described:
         return ", ".join("null" if value is None else f"`{value}`" for value in described["enum"])
     kind = described.get("type", "object")
     if kind == "array":
         items = described.get("items")
-        return f"list of {_in_words(items)}" if isinstance(items, dict) else "list"
+        return f"list of {_schema_in_words(items)}" if isinstance(items, dict) else "list"
     if kind == "object":
         inner = described.get("additionalProperties")
         return (
-            f"object of {_in_words(inner)}" if isinstance(inner, dict) and "$ref" not in inner else "object"
+            f"object of {_schema_in_words(inner)}"
+            if isinstance(inner, dict) and "$ref" not in inner
+            else "object"
         )
     words = _TYPE_NAMES.get(str(kind), str(kind))
     low, high = described.get("minimum"), described.get("maximum")
@@ -119,8 +121,8 @@ def _in_words(described: dict[str, Any]) -> str:
 
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
-    write_text(home / PAGE, page())
-    write_text(home / SCHEMA, schema())
+    write_text(home / PAGE_FILE, page_text())
+    write_text(home / SCHEMA_FILE, schema_text())
 
 
 if __name__ == "__main__":

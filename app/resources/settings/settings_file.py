@@ -16,16 +16,16 @@ def set_value(file: Path, name: str, value: Any) -> None:
     file is broken."""
     key = find_key(name)
     convert_valid(key, value)
-    _change(file, lambda text: with_value(text, key.path, value))
+    _change_settings_file(file, lambda text: with_value(text, key.path, value))
 
 
 def unset_value(file: Path, name: str) -> None:
     """Removes the key from the file, so that the default applies again."""
     key = find_key(name)
-    _change(file, lambda text: without_key(text, key.path))
+    _change_settings_file(file, lambda text: without_key(text, key.path))
 
 
-def _change(file: Path, edit: Callable[[str], str]) -> None:
+def _change_settings_file(file: Path, edit: Callable[[str], str]) -> None:
     try:
         change_json(file, edit)
     except (UserError, OSError) as problem:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.hook_files import HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY
-from app.resources.settings.settings import SettingKey, SettingRefused, convert_value, keys
+from app.resources.settings.settings import SettingKey, SettingRefused, all_keys, convert_value
 from app.resources.settings.value_checks import invalid_parts
 from app.resources.text_files import read_text
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments, value_positions
@@ -61,11 +61,11 @@ def read_layer(
         words = "must be an object: { … }."
         return None, (SettingsProblem(file=file, kind="broken", line=1, text=words),)
     reading = _FileReader(file, text, is_project=is_project)
-    reading.take(data, ())
+    reading.read_data(data, ())
     return SettingsLayer(values=reading.values, extra=reading.extra), tuple(reading.problems)
 
 
-_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY)
+_KEYS_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY)
 """Keys that are no settings; `app.resources.hook_files` reads the hooks."""
 
 
@@ -80,10 +80,10 @@ class _FileReader:
         self._text = text
         self._is_project = is_project
         self._places: Mapping[Any, Any] | None = None
-        self._keys = {key.path: key for key in keys()}
+        self._keys = {key.path: key for key in all_keys()}
         self._branches = {path[:end] for path in self._keys for end in range(1, len(path))}
 
-    def take(self, data: dict[str, Any], path: tuple[str, ...]) -> None:
+    def read_data(self, data: dict[str, Any], path: tuple[str, ...]) -> None:
         for name, value in data.items():
             where = (*path, name)
             key = self._keys.get(where)
@@ -91,28 +91,32 @@ class _FileReader:
                 self._set_value(key, value)
             elif where in self._branches:
                 if isinstance(value, dict):
-                    self.take(value, where)
+                    self.read_data(value, where)
                 else:
-                    self._report("wrong", where, f"{'.'.join(where)} must be an object. It is ignored.")
-            elif path or name not in _READ_ELSEWHERE:
+                    self._report_problem(
+                        "wrong", where, f"{'.'.join(where)} must be an object. It is ignored."
+                    )
+            elif path or name not in _KEYS_READ_ELSEWHERE:
                 if not path:
                     self.extra[name] = value
-                self._report("unknown", where, self._unknown(where))
+                self._report_problem("unknown", where, self._unknown_key_text(where))
 
     def _set_value(self, key: SettingKey, value: Any) -> None:
         if self._is_project and key.is_global_only:
             text = f"{key.name} is only read from the global settings file. It is ignored here."
-            self._report("ignored", key.path, text)
+            self._report_problem("ignored", key.path, text)
             return
         try:
             held = self.values[key.name] = convert_value(key, value)
         except SettingRefused as problem:
-            self._report("wrong", key.path, f"{problem}.")
+            self._report_problem("wrong", key.path, f"{problem}.")
             return
         for flaw in invalid_parts(key, held):
-            self._report("partly", (*key.path, flaw.at), f"{key.name}: {flaw.text}. It is ignored.", key.name)
+            self._report_problem(
+                "partly", (*key.path, flaw.at), f"{key.name}: {flaw.text}. It is ignored.", key.name
+            )
 
-    def _unknown(self, where: tuple[str, ...]) -> str:
+    def _unknown_key_text(self, where: tuple[str, ...]) -> str:
         import difflib  # noqa: PLC0415  (only for the hint; costs start-up)
 
         name = ".".join(where)
@@ -120,7 +124,9 @@ class _FileReader:
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"unknown setting {name}; it is kept but has no effect.{hint}"
 
-    def _report(self, kind: ProblemKind, where: tuple[str | int, ...], text: str, key: str = "") -> None:
+    def _report_problem(
+        self, kind: ProblemKind, where: tuple[str | int, ...], text: str, key: str = ""
+    ) -> None:
         """Adds a problem; `key` names the setting if the place is inside its value."""
         if self._places is None:  # only a problem needs them
             self._places = value_positions(self._text)

@@ -37,15 +37,15 @@ class Interceptor(SettingsGroup, frozen=True, kw_only=True):
         bool,
         Meta(
             title="Redirect shell commands",
-            description="Answer `cat`, `grep`, `find`, `sed -i` and output redirections by naming the tool "
-            "to use instead.",
+            description="Refuse `cat`, `grep`, `find`, `sed -i` and output redirections, "
+            "and name the tool to use instead.",
         ),
     ] = False
     rules: Annotated[
         tuple[InterceptorRule, ...],
         Meta(
             title="Redirection rules",
-            description="Additional redirections, checked first: a regular expression for the start of a "
+            description="Your own rules, checked before the built-in ones: a regular expression for the start of a "
             "command, the required tool, and the message to the model.",
         ),
     ] = ()
@@ -62,7 +62,7 @@ class BashSettings(SettingsGroup, frozen=True, kw_only=True):
             ge=0,
             le=3600,
             title="Command timeout",
-            description="Seconds after which a foreground command without a timeout of its own is stopped; "
+            description="Seconds after which a foreground command without its own timeout is stopped; "
             "0: no limit.",
         ),
     ] = 600
@@ -109,7 +109,7 @@ class EvalSettings(SettingsGroup, frozen=True, kw_only=True):
             ge=0,
             le=3600,
             title="Cell timeout",
-            description="Seconds after which a cell of the model without a timeout of its own is stopped; 0: "
+            description="Seconds after which a cell of the model without its own timeout is stopped; 0: "
             "no limit.",
         ),
     ] = 600
@@ -147,14 +147,17 @@ class WebSettings(SettingsGroup, frozen=True, kw_only=True):
         ),
     ] = True
     search: Annotated[
-        Literal["off", "brave", "tavily"],
+        Literal["off", "provider", "brave", "tavily"],
         Meta(
             title="Web search service",
-            description="Service of the tool `web_search`: Brave Search or Tavily, with a key in `BRAVE_API_KEY`, "
-            "`TAVILY_API_KEY` or auth.json; without a key the tool is not offered.",
+            description="Search service of the tool `web_search`. "
+            "`provider`: the built-in search of the model's provider "
+            "(Anthropic, OpenAI, Google). `brave`, `tavily`: that service, with a key of `bayou auth login "
+            "brave` or "
+            "`BRAVE_API_KEY`. `off`, or without such a model or key: the tool is not offered.",
             extra={"global_only": True},
         ),
-    ] = "off"
+    ] = "provider"
     search_url: Annotated[
         str | None,
         Meta(
@@ -217,7 +220,7 @@ class TaskSettings(SettingsGroup, frozen=True, kw_only=True):
         float,
         Meta(
             ge=0,
-            title="Helper cost ($)",
+            title="Helper cost",
             description="US dollars that a helper may cost, where prices are known; `0`: no limit.",
         ),
     ] = 0.0
@@ -227,7 +230,7 @@ class TaskSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = 60
     max_minutes: Annotated[
         float,
-        Meta(gt=0, title="Helper minutes", description="Minutes that a helper may work."),
+        Meta(gt=0, title="Helper time limit", description="Minutes that a helper may work."),
     ] = 30.0
 
 
@@ -281,8 +284,7 @@ class McpSettings(SettingsGroup, frozen=True, kw_only=True):
             ge=0,
             le=100_000,
             title="MCP direct token limit",
-            description="Tokens that exposure `auto` may use to list MCP tools directly, for all servers "
-            "together.",
+            description="Maximum tokens for which exposure `auto` lists MCP tools directly, for all servers together.",
         ),
     ] = 3_000
     sandbox: Annotated[
@@ -302,8 +304,9 @@ class AcpSettings(SettingsGroup, frozen=True, kw_only=True):
         Literal["followUp", "steer", "refuse"],
         Meta(
             title="Prompt during a run",
-            description="What becomes of a prompt that an editor sends while one runs. `followUp`: it waits for the "
-            "end of the run. `steer`: it joins the run before the next request. `refuse`: an error says that one runs.",
+            description="What happens to a prompt that an editor sends during a run. "
+            "`followUp`: it waits for the end of the run. `steer`: it is sent with the run's next request. "
+            "`refuse`: it fails with an error.",
         ),
     ] = "followUp"
 

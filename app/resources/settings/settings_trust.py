@@ -33,7 +33,7 @@ class PermissionSettings(SettingsGroup, frozen=True, kw_only=True):
         dict[str, tuple[str, ...]],
         Meta(
             title="Allow rules per folder",
-            description="Your rules for what runs without approval in single project folders.",
+            description="Your rules for what runs without approval, by project folder.",
             extra={"global_only": True},
         ),
     ] = {}  # noqa: RUF012  (frozen)
@@ -57,8 +57,7 @@ class PermissionSettings(SettingsGroup, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             title="Dangerous command exceptions",
-            description="Parts of commands, word for word, that no longer count as dangerous. For unattended "
-            "runs.",
+            description="Parts of commands, word for word, that are not treated as dangerous. For unattended runs.",
             extra={"global_only": True, "is_merged_list": True},
         ),
     ] = ()
@@ -92,7 +91,8 @@ class SandboxSettings(SettingsGroup, frozen=True, kw_only=True):
         Meta(
             title="Sandbox network",
             description="Hosts that commands in the sandbox can reach. `off`: only servers started in this session. "
-            "`listed`: also hosts allowed by you or by rules (`net: example.org:443`, `net: python packages`). "
+            "`listed`: also hosts allowed by you or by rules (`net: example.org:443`, `net: python "
+            "packages`). "
             "`open`: all hosts. "
             "Host groups: "
             + "; ".join(f"{name} ({', '.join(hosts)})" for name, hosts in HOST_GROUPS.items())
@@ -142,8 +142,8 @@ class SecretSettings(SettingsGroup, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             title="Ignored secrets",
-            description="Values that are not secrets, by the last part of their mark; `/secrets` adds to "
-            "this list.",
+            description="Values that are not secrets, by the id at the end of their mark `[secret:…]`; "
+            "`/secrets` adds to this list.",
             extra={"global_only": True},
         ),
     ] = ()

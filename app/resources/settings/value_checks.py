@@ -12,7 +12,7 @@ from tools.running.interceptor import pattern_error
 
 
 class InvalidPart(msgspec.Struct, frozen=True, kw_only=True):
-    """An unusable part of a value."""
+    """An unusable part of a setting's value: its index and the reason."""
 
     at: int
     """Its index in the list."""

@@ -24,10 +24,10 @@ def fingerprint(path: Path, *, is_limited: bool = True) -> str:
     `is_limited`."""
     whole = hashlib.sha256()
     left = MAX_FINGERPRINT_BYTES if is_limited else sys.maxsize
-    for name, file in _files(path, MAX_FINGERPRINT_FILES if is_limited else sys.maxsize):
+    for name, file in _files_below(path, MAX_FINGERPRINT_FILES if is_limited else sys.maxsize):
         whole.update(name.encode("utf-8", "surrogatepass") + b"\0")
         try:
-            read, digest = _digest(file, left)
+            read, digest = _file_digest(file, left)
         except OSError as problem:
             read, digest = 0, f"error {problem.errno}".encode()
         left -= read
@@ -39,7 +39,7 @@ def text_fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
+def _files_below(path: Path, most: int) -> Iterator[tuple[str, Path]]:
     """Yields names and files in a fixed order on every disk. A folder that was visited already (a loop of
     links) is skipped."""
     try:
@@ -70,7 +70,7 @@ def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
                 waiting.append((told, below))
 
 
-def _digest(file: Path, most: int) -> tuple[int, bytes]:
+def _file_digest(file: Path, most: int) -> tuple[int, bytes]:
     """Returns size and hash of a file, without blocking on pipes. Raises `OSError` and `TooLargeToCheck`."""
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb", buffering=0) as opened:

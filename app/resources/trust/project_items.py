@@ -28,7 +28,7 @@ from app.resources.trust.content_fingerprint import (
 )
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
-from tools.files.presence import exists, is_dir, is_file
+from tools.files.existence import exists, is_dir, is_file
 from tools.git.repository import find_repository
 from tools.patterns import late
 from tools.text import reveal_hidden_characters
@@ -43,9 +43,9 @@ _PATH_SETTINGS = (
 """Settings whose values may contain paths."""
 _MAX_SHOWN_CHARS = 10_000
 """The largest number of characters of one value that is shown."""
-_CURRENT_FOLDER = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
-_VARIABLE = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
-_PATTERN = late(r"[*?\[]")
+_CURRENT_FOLDER_PATTERN = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
+_VARIABLE_PATTERN = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
+_GLOB_CHARACTERS = late(r"[*?\[]")
 _MOST_STEPS, _MOST_PATTERNS = 3, 20
 """Limits on wildcards per pattern and on patterns, so that no large folder is walked before the question."""
 
@@ -77,16 +77,18 @@ class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
         return reveal_hidden_characters(what)
 
     @property
-    def line(self) -> str:
+    def display_line(self) -> str:
         return f"{self.kind} {reveal_hidden_characters(self.path)} {self.display_text}".rstrip()
 
 
 def project_items(paths: Paths) -> tuple[ProjectItem, ...]:
     """Returns the project's items; those that start something come first."""
-    return tuple(sorted(map(_readable, _ItemCollector(paths).items()), key=lambda item: not item.runs_code))
+    return tuple(
+        sorted(map(_shorten_detail, _ItemCollector(paths).items()), key=lambda item: not item.runs_code)
+    )
 
 
-def _readable(item: ProjectItem) -> ProjectItem:
+def _shorten_detail(item: ProjectItem) -> ProjectItem:
     """Shortens a detail that is too long to read, and marks the item as too large to check."""
     if len(item.detail) <= _MAX_SHOWN_CHARS:
         return item
@@ -106,33 +108,33 @@ class _ItemCollector:
         """Fingerprints by resolved path, so that a file with several names is read once."""
 
     def items(self) -> Iterator[ProjectItem]:
-        yield from self._extensions()
-        yield from self._settings()
-        yield from self._hooks()
+        yield from self._extension_items()
+        yield from self._setting_items()
+        yield from self._hook_items()
         for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
             if is_file(self._project / name):
-                yield self._item("prompt", self._project / name, "replaces or extends the system prompt")
+                yield self._make_item("prompt", self._project / name, "replaces or extends the system prompt")
         models = self._project / "models.json"
         if is_file(models):
-            yield self._item("models", models, programs_and_addresses(models))
-        yield from self._servers()
+            yield self._make_item("models", models, programs_and_addresses(models))
+        yield from self._server_items()
         for name in ("skills", "prompts", "agents", "rules", "themes"):
             if _is_not_empty(self._project / name):
                 own: ProjectItemKind = "rules" if name == "rules" else "prompt"
-                yield self._item(own, self._project / name, f"the project's own {name}")
+                yield self._make_item(own, self._project / name, f"the project's own {name}")
         for folder in folders_up_to(self._paths.cwd, self._top):
             for name in SHARED_SKILL_FOLDERS:
                 if _is_not_empty(folder / name / "skills"):
-                    yield self._item("prompt", folder / name / "skills", "the project's own skills")
+                    yield self._make_item("prompt", folder / name / "skills", "the project's own skills")
         shared_agents = self._top / ".claude" / "agents"
         if _is_not_empty(shared_agents):
-            yield self._item("prompt", shared_agents, "the project's own kinds of helpers")
-        yield from self._commands()
-        yield from self._imports()
-        yield from self._foreign_rules()
-        yield from self._repository()
+            yield self._make_item("prompt", shared_agents, "the project's own kinds of helpers")
+        yield from self._command_items()
+        yield from self._import_items()
+        yield from self._foreign_rule_items()
+        yield from self._repository_items()
 
-    def _extensions(self) -> Iterator[ProjectItem]:
+    def _extension_items(self) -> Iterator[ProjectItem]:
         folder = self._project / "extensions"
         try:
             entries = sorted(folder.iterdir())
@@ -140,41 +142,43 @@ class _ItemCollector:
             return
         for path in entries:
             is_code = path.suffix == ".py" or is_dir(path)
-            yield self._item("extension", path, "Python code" if is_code else "is in the extensions folder")
+            yield self._make_item(
+                "extension", path, "Python code" if is_code else "is in the extensions folder"
+            )
 
-    def _settings(self) -> Iterator[ProjectItem]:
+    def _setting_items(self) -> Iterator[ProjectItem]:
         file = self._paths.project_settings_file
         try:
             text = read_text(file)
             data = None if text is None else parse_json_with_comments(text)
         except (FileError, JsonSyntaxError) as problem:
             why = problem.what if isinstance(problem, FileError) else problem
-            yield self._item("settings", file, f"cannot be used: {why}")
+            yield self._make_item("settings", file, f"cannot be used: {why}")
             return
         if text is None:
             return
-        from app.resources.settings.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
+        from app.resources.settings.settings import all_keys  # noqa: PLC0415  (only a project with settings pays for the table)
 
-        yield self._item("settings", file, "the project's settings")
-        known = {key.path: key for key in keys()}
+        yield self._make_item("settings", file, "the project's settings")
+        known = {key.path: key for key in all_keys()}
         named: dict[str, str] = {}
         for path, value in _leaf_settings(data, (), set(known)):
             if path[0] in (HOOKS_KEY, STATUS_LINE_KEY):
-                continue  # each hook and the status line are items of their own
+                continue  # each hook and the status line are separate items
             key, name = known.get(path), ".".join(path)
             shown = json.dumps(value, ensure_ascii=False)
             yield ProjectItem(
                 kind="command" if key is not None and key.runs else "settings",
-                path=self._shown(file),
+                path=self._display_path(file),
                 detail=f"{name} = {shown}",
                 fingerprint=text_fingerprint(shown),
             )
             if name in _PATH_SETTINGS:
-                named.update((word, name) for word in self._words(value))
+                named.update((word, name) for word in self._possible_paths(value))
         for word, name in named.items():
-            yield from self._named(word, name)
+            yield from self._named_file_items(word, name)
 
-    def _hooks(self) -> Iterator[ProjectItem]:
+    def _hook_items(self) -> Iterator[ProjectItem]:
         """Yields one item per hook, and the files in the project that its command names, as scripts are."""
         named: dict[str, None] = {}
         for file in project_hook_files(self._paths):
@@ -184,31 +188,31 @@ class _ItemCollector:
             for hook in read.hooks:
                 yield ProjectItem(
                     kind="hook",
-                    path=self._shown(file),
+                    path=self._display_path(file),
                     detail=hook.detail,
                     fingerprint=text_fingerprint(f"{hook.detail}\0{hook.timeout_seconds}"),
                 )
-                named.update(dict.fromkeys(self._words(hook.command_line)))
+                named.update(dict.fromkeys(self._possible_paths(hook.command_line)))
             if read.status_line is not None:
                 command = read.status_line.command
                 yield ProjectItem(
                     kind="hook",
-                    path=self._shown(file),
+                    path=self._display_path(file),
                     detail=f"{STATUS_LINE_KEY}: {command}",
                     fingerprint=text_fingerprint(command),
                 )
-                named.update(dict.fromkeys(self._words(command)))
+                named.update(dict.fromkeys(self._possible_paths(command)))
             if not read.hooks and read.problems:
-                yield self._item("hook", file, f"cannot be used: {read.problems[0]}")
+                yield self._make_item("hook", file, f"cannot be used: {read.problems[0]}")
         for word in named:
             path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
             if path.is_relative_to(self._top) and is_file(path):  # what a folder contains may change often
-                yield self._item("hook", path, "named by a hook")
+                yield self._make_item("hook", path, "named by a hook")
         scripts = self._paths.cwd / ".claude" / "hooks"
         if named and _is_not_empty(scripts):  # scripts there use one another
-            yield self._item("hook", scripts, "the scripts of hooks")
+            yield self._make_item("hook", scripts, "the scripts of hooks")
 
-    def _words(self, value: Any) -> Iterator[str]:
+    def _possible_paths(self, value: Any) -> Iterator[str]:
         """Yields the parts of a setting's value that may be paths: each text of a list, or each word of a
         command in shell syntax."""
         if isinstance(value, list):
@@ -218,15 +222,15 @@ class _ItemCollector:
             here = {name: path for name, path in os.environ.items() if path.startswith(f"{self._top}/")}
             known = {**here, "PWD": ".", "HOME": str(self._paths.home)}
             known |= dict.fromkeys(("CLAUDE_PROJECT_DIR", "BAYOU_PROJECT_DIR"), str(self._paths.cwd))
-            for word in words_of(value, known):
+            for word in shell_words(value, known):
                 # Words such as `.` or `..` would name the whole folder, which a command does not mean.
                 if not self._paths.cwd.is_relative_to(os.path.normpath(self._paths.cwd / word)):
-                    yield from self._matching(word)
+                    yield from self._matching_files(word)
 
-    def _matching(self, word: str) -> Iterator[str]:
+    def _matching_files(self, word: str) -> Iterator[str]:
         yield word
         pattern = word.removeprefix("./").replace("**", "*")
-        steps = sum(_PATTERN.search(part) is not None for part in pattern.split("/"))
+        steps = sum(_GLOB_CHARACTERS.search(part) is not None for part in pattern.split("/"))
         if not 0 < steps <= _MOST_STEPS or self._patterns >= _MOST_PATTERNS:
             return
         self._patterns += 1
@@ -240,15 +244,15 @@ class _ItemCollector:
             return
         yield from map(str, found)
 
-    def _named(self, word: str, setting: str) -> Iterator[ProjectItem]:
+    def _named_file_items(self, word: str, setting: str) -> Iterator[ProjectItem]:
         """Yields the file or folder that a setting names. Programs outside the project are left out, because
         the project cannot change them."""
         path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
         is_program = setting in ("shellPath", "externalEditor", "eval.python")
         if exists(path) and not (is_program and not path.is_relative_to(self._top)):
-            yield self._item("command" if is_program else "extension", path, f"named by {setting}")
+            yield self._make_item("command" if is_program else "extension", path, f"named by {setting}")
 
-    def _servers(self) -> Iterator[ProjectItem]:
+    def _server_items(self) -> Iterator[ProjectItem]:
         """Yields one item per server, so that a later question names the servers that changed."""
         files = [path for path in project_server_files(self._paths) if exists(path)]
         if not files:
@@ -261,13 +265,13 @@ class _ItemCollector:
             for each in project_servers(read_servers(file)):
                 yield ProjectItem(
                     kind="server",
-                    path=self._shown(file),
+                    path=self._display_path(file),
                     detail=each.detail,
                     fingerprint=text_fingerprint(each.content),
                     exceeded_limit=each.exceeded_limit,
                 )
 
-    def _commands(self) -> Iterator[ProjectItem]:
+    def _command_items(self) -> Iterator[ProjectItem]:
         """Yields one item per command file, with the commands of the shell that it runs."""
         folder = self._paths.cwd / COMMANDS_FOLDER
         if self._paths.cwd == self._paths.home:
@@ -280,11 +284,11 @@ class _ItemCollector:
             except FileError:
                 continue
             words = "; ".join(runs)
-            yield self._item(
+            yield self._make_item(
                 "command" if runs else "prompt", file, f"/{name}{f' runs {words}' if runs else ''}"
             )
 
-    def _imports(self) -> Iterator[ProjectItem]:
+    def _import_items(self) -> Iterator[ProjectItem]:
         """Yields one item per import of a context file, with the text of the imported page. Of a context file, which
         is read without trust, only the name counts."""
         context_files = project_context_files(self._paths)
@@ -299,42 +303,44 @@ class _ItemCollector:
                 file, text, home=self._paths.home, may_import=project_imports_test(self._paths)
             )
             for one in imported.files:
-                detail = f"imports {self._shown(one.path)}"
+                detail = f"imports {self._display_path(one.path)}"
                 text = "" if one.path in context_files else one.text
                 yield ProjectItem(
                     kind="prompt",
-                    path=self._shown(file),
+                    path=self._display_path(file),
                     detail=detail,
                     fingerprint=text_fingerprint(f"{detail}\0{text}"),
                 )
 
-    def _foreign_rules(self) -> Iterator[ProjectItem]:
+    def _foreign_rule_items(self) -> Iterator[ProjectItem]:
         cwd = self._paths.cwd
         places = [cwd / ".cursor" / "rules", cwd / ".windsurf" / "rules"]
         places += [folder / ".clinerules" for folder in folders_up_to(cwd, self._top)]
         for place in places:
             if is_file(place) or _is_not_empty(place):
-                yield self._item("rules", place, "rules written for another agent")
+                yield self._make_item("rules", place, "rules written for another agent")
 
-    def _repository(self) -> Iterator[ProjectItem]:
-        """Yields what git would start, in added folders too: undo and maps call git there."""
-        for folder in (self._paths.cwd, *self._paths.added.paths):
+    def _repository_items(self) -> Iterator[ProjectItem]:
+        """Yields the programs that git would start, in added folders too: undo and maps call git there."""
+        for folder in (self._paths.cwd, *self._paths.added_folders.paths):
             repository = find_repository(folder)
             for oddity in repository.risky_settings(self._paths.home) if repository is not None else ():
                 yield ProjectItem(
                     kind="git",
-                    path=self._shown(oddity.file),
+                    path=self._display_path(oddity.file),
                     detail=oddity.text,
                     fingerprint=text_fingerprint(oddity.text),
                 )
 
-    def _item(self, kind: ProjectItemKind, path: Path, detail: str) -> ProjectItem:
-        mark = self._marks(path)
+    def _make_item(self, kind: ProjectItemKind, path: Path, detail: str) -> ProjectItem:
+        mark = self._file_fingerprint(path)
         if isinstance(mark, TooLargeToCheck):
-            return ProjectItem(kind=kind, path=self._shown(path), detail=detail, exceeded_limit=str(mark))
-        return ProjectItem(kind=kind, path=self._shown(path), detail=detail, fingerprint=mark)
+            return ProjectItem(
+                kind=kind, path=self._display_path(path), detail=detail, exceeded_limit=str(mark)
+            )
+        return ProjectItem(kind=kind, path=self._display_path(path), detail=detail, fingerprint=mark)
 
-    def _marks(self, path: Path) -> "str | TooLargeToCheck":
+    def _file_fingerprint(self, path: Path) -> "str | TooLargeToCheck":
         real = os.path.realpath(path)
         key = f"{path.name}\0{real}"
         if key not in self._known:
@@ -344,7 +350,7 @@ class _ItemCollector:
                 self._known[key] = problem
         return self._known[key]
 
-    def _shown(self, path: Path) -> str:
+    def _display_path(self, path: Path) -> str:
         if path.is_relative_to(self._paths.cwd):
             return path.relative_to(self._paths.cwd).as_posix()
         return str(path)
@@ -369,14 +375,14 @@ def _leaf_settings(
         yield path, data
 
 
-def words_of(command: str, variables: Mapping[str, str]) -> Iterator[str]:
+def shell_words(command: str, variables: Mapping[str, str]) -> Iterator[str]:
     """Yields the words of a shell command, with these variables expanded as in a shell."""
 
     def value(match: re.Match[str]) -> str:
         name = match["braced"] or match["bare"]
         return variables.get(name, match[0])
 
-    text = _VARIABLE.sub(value, _CURRENT_FOLDER.sub(variables.get("PWD", "."), command))
+    text = _VARIABLE_PATTERN.sub(value, _CURRENT_FOLDER_PATTERN.sub(variables.get("PWD", "."), command))
     try:
         words = shlex.split(re.sub(r"[;&|<>()`]", " ", text))
     except ValueError:

@@ -15,7 +15,7 @@ import msgspec
 from app.resources.server_files import SERVERS_KEY, UncheckedServers
 
 _MAX_SERVERS = 100
-_READ = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
+_VARIABLE_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,10 +51,10 @@ def _server_text(entry: Any) -> str:
         values = entry.get(key)
         if isinstance(values, dict) and values:
             parts.append(f"{words} {', '.join(map(str, values))}")
-    reads = sorted({name for text in _texts(entry) for name in _READ.findall(text)})
+    reads = sorted({name for text in _texts_in(entry) for name in _VARIABLE_REFERENCE.findall(text)})
     if reads:
         parts.append(f"reads {', '.join(f'${name}' for name in reads)}")
-    runnable = _texts([entry.get(key) for key in ("env", "headers", "url", "oauth")])
+    runnable = _texts_in([entry.get(key) for key in ("env", "headers", "url", "oauth")])
     commands = sorted({text for text in runnable if text.startswith("!")})
     if commands:
         parts.append(f"runs {', '.join(commands)}")
@@ -75,9 +75,9 @@ def _transport_text(entry: dict[str, Any]) -> str:
     return f"changes {json.dumps(changes, ensure_ascii=False)}" if changes else "has no details"
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+            yield from _texts_in(each)

@@ -1,8 +1,7 @@
-"""Decides whether a project's settings, extensions and commands may be used, and stores the answer.
-
-An answer is stored per folder with a fingerprint of all that would run or come into force; when that
-changes, the question returns, even within a session. `brought` lists the items; the user interfaces show
-`Question.items` and ask."""
+"""Decides whether a project's settings, extensions and commands may be used, and stores the answer. An answer is
+stored per folder with a fingerprint of all that would run or come into force; when that changes, the question
+returns, even within a session. `project_items` lists the items; the user interfaces show `TrustQuestion.items` and
+ask."""
 
 import hashlib
 import json
@@ -18,7 +17,7 @@ from app.resources.text_files import read_text, write_text
 from app.resources.trust.project_items import ProjectItem, project_items
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
-from tools.files.presence import exists
+from tools.files.existence import exists
 from tools.git.repository import find_repository
 
 TrustReason = Literal[
@@ -57,7 +56,7 @@ class TrustDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored answer."""
+    """A stored answer to the trust question about a folder."""
 
     folder: Path
     trusted: bool
@@ -93,7 +92,7 @@ def decide_trust(
     decided = partial(TrustDecision, question=question)
     if flag is not None:
         return decided(is_trusted=flag, reason="flag")
-    saved = _nearest(paths)
+    saved = _nearest_answer(paths)
     if saved is not None:
         if not saved.trusted:
             return decided(is_trusted=False, reason="saved")
@@ -153,34 +152,34 @@ def store_answer(paths: Paths, question: TrustQuestion, *, is_trusted: bool) -> 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(f"{file}.lock", timeout=5):
-            table = _read_to_change(file)
-            table[_key(question.folder)] = {
+            table = _read_answers_to_change(file)
+            table[_folder_key(question.folder)] = {
                 "trusted": is_trusted,
                 "fingerprint": question.fingerprint,
                 "at": time.strftime("%Y-%m-%d", time.gmtime()),
             }
-            _write(file, table)
+            _write_answers(file, table)
     except (OSError, filelock.Timeout) as problem:
         raise FileError(file, f"cannot be written: {problem}") from None
 
 
 def forget_answer(paths: Paths, folder: Path) -> bool:
     """Removes the folder's answer; False if there was none. Raises `FileError`."""
-    table = _read_to_change(paths.trust_file)
-    if _key(folder) not in table:
+    table = _read_answers_to_change(paths.trust_file)
+    if _folder_key(folder) not in table:
         return False
-    del table[_key(folder)]
-    _write(paths.trust_file, table)
+    del table[_folder_key(folder)]
+    _write_answers(paths.trust_file, table)
     return True
 
 
-def _nearest(paths: Paths) -> _StoredAnswer | None:
+def _nearest_answer(paths: Paths) -> _StoredAnswer | None:
     """Returns the folder's own answer, else that of the nearest folder above. A no covers all folders below;
     a yes does not cover a repository that begins below its folder."""
-    table = _read(paths.trust_file)
+    table = _read_answers(paths.trust_file)
     is_same_repository = True
     for folder in (paths.cwd, *paths.cwd.parents):
-        saved = _entry(table, folder)
+        saved = _stored_answer_of(table, folder)
         if saved is not None and (not saved.trusted or is_same_repository):
             return saved
         is_same_repository = is_same_repository and not _begins_repository(folder)
@@ -195,10 +194,10 @@ def _is_covered(paths: Paths, question: TrustQuestion, saved: _StoredAnswer) -> 
     if saved.folder == paths.cwd:
         return saved.fingerprint == question.fingerprint
     above = trust_question_for(msgspec.structs.replace(paths, cwd=saved.folder))
-    return above.fingerprint == saved.fingerprint and _placed(question) <= _placed(above)
+    return above.fingerprint == saved.fingerprint and _item_identities(question) <= _item_identities(above)
 
 
-def _placed(question: TrustQuestion) -> set[tuple[str, Path, str, str]]:
+def _item_identities(question: TrustQuestion) -> set[tuple[str, Path, str, str]]:
     return {
         (item.kind, question.folder / item.path, item.detail, item.fingerprint) for item in question.items
     }
@@ -209,8 +208,8 @@ def _begins_repository(folder: Path) -> bool:
     return exists(folder / ".git") or (found is not None and found.top == folder)
 
 
-def _entry(table: dict[str, Any], folder: Path) -> _StoredAnswer | None:
-    entry = table.get(_key(folder))
+def _stored_answer_of(table: dict[str, Any], folder: Path) -> _StoredAnswer | None:
+    entry = table.get(_folder_key(folder))
     if isinstance(entry, bool):
         entry = {"trusted": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("trusted"), bool):
@@ -227,22 +226,22 @@ def _entry(table: dict[str, Any], folder: Path) -> _StoredAnswer | None:
 def trust_file_problem(file: Path) -> str | None:
     """Returns the fault of the file with the answers; no folder is trusted until it is repaired."""
     try:
-        _read_to_change(file)
+        _read_answers_to_change(file)
     except FileError as problem:
         return f"{problem}. Until this is fixed no folder is trusted; delete the file to be asked again."
     return None
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_answers(file: Path) -> dict[str, Any]:
     """Returns the stored answers; none if the file is broken. The file is not repaired here, so that nothing
     is lost."""
     try:
-        return _read_to_change(file)
+        return _read_answers_to_change(file)
     except FileError:
         return {}
 
 
-def _read_to_change(file: Path) -> dict[str, Any]:
+def _read_answers_to_change(file: Path) -> dict[str, Any]:
     """Returns the stored answers. Raises `FileError` for a broken file, whose content a write would lose."""
     try:
         table = parse_json_with_comments(read_text(file) or "{}")
@@ -253,9 +252,9 @@ def _read_to_change(file: Path) -> dict[str, Any]:
     return table
 
 
-def _write(file: Path, table: dict[str, Any]) -> None:
+def _write_answers(file: Path, table: dict[str, Any]) -> None:
     write_text(file, json.dumps(table, indent=2, ensure_ascii=False) + "\n", mode=0o600)
 
 
-def _key(folder: Path) -> str:
+def _folder_key(folder: Path) -> str:
     return str(folder.resolve())

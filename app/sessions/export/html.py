@@ -23,19 +23,19 @@ from app.sessions.export.html_blocks import (
     builtin_card_drawer,
     preformatted,
 )
-from app.sessions.export.html_code import ColouredCode, HtmlMarkdown
-from app.sessions.export.html_tree import attribute, branch_steps, tree
-from app.sessions.export.text import calls_line, clean, pretty
+from app.sessions.export.html_code import HighlightedCode, HtmlMarkdown
+from app.sessions.export.html_tree import branch_links, html_attribute, tree_html
+from app.sessions.export.text import call_summary, indented_json, remove_controls
 from app.sessions.export.walk import (
-    ChangeEntry,
-    CustomItem,
+    AnyCustomMessage,
     SettingEntry,
     StateEntry,
     SummaryEntry,
+    TransformEntry,
     UnsupportedMessage,
     summary_heading,
-    unchanged,
-    write,
+    unchanged_entry,
+    write_entry,
 )
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
@@ -62,28 +62,28 @@ from app.values.usage import Usage, format_dollars
 from tools.amounts import duration, tokens
 from tools.results import CommandBlock, ImageBlock
 
-_FOLDER = Path(__file__).parent
+_ASSET_FOLDER = Path(__file__).parent
 _IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 MAX_TITLE_CHARACTERS = 80
-_HEADING_ONLY = " "
+_EMPTY_BODY = " "
 """The body of an article that consists of its heading alone; not empty, so that the article is shown."""
 
 
 def export_html(
     log: SessionLog,
     *,
-    change: ChangeEntry = unchanged,
+    change: TransformEntry = unchanged_entry,
     draw: DrawCard | None = None,
 ) -> str:
     """Returns the session as one HTML page. `draw` draws the cards of tool calls, by default with the
     built-in tools."""
-    style = _asset("page.css")
-    script = _asset("page.js")
-    body = _PageBody(log, change, draw or builtin_card_drawer())
+    style = _read_asset("page.css")
+    script = _read_asset("page.js")
+    body = _PageContent(log, change, draw or builtin_card_drawer())
     title = escape(body.title())
     policy = (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
+        f"default-src 'none'; img-src data:; style-src '{_content_hash(style)}'; script-src '{_content_hash(script)}';"
         " base-uri 'none'; form-action 'none'"
     )
     return "\n".join(
@@ -98,7 +98,7 @@ def export_html(
             '<button id="theme" type="button">Light or dark</button>'
             '<button id="open" type="button">Open or close all</button> <span id="count" role="status"></span></div>',
             body.tree(),
-            f"</nav>\n<main>\n{body.facts()}",
+            f"</nav>\n<main>\n{body.session_facts()}",
             *body.articles(),
             "</main>",
             f"<script>{script}</script>\n</body>\n</html>\n",
@@ -106,18 +106,18 @@ def export_html(
     )
 
 
-def _asset(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
+def _read_asset(name: str) -> str:
+    return (_ASSET_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def _content_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-class _PageBody:
-    """Builds the parts of the page that contain text of the session. All returned HTML is escaped."""
+class _PageContent:
+    """Builds the parts of the exported page that contain text of the session. All returned HTML is escaped."""
 
-    def __init__(self, log: SessionLog, change: ChangeEntry, draw: DrawCard) -> None:
+    def __init__(self, log: SessionLog, change: TransformEntry, draw: DrawCard) -> None:
         self._log = log
         self._change = change
         self._on_path = {entry.id for entry in log.path_to()}
@@ -129,23 +129,26 @@ class _PageBody:
             call.id: call for one in said if isinstance(one, AssistantMessage) for call in one.tool_calls
         }
         self._answered = {one.tool_call_id for one in said if isinstance(one, ToolResultMessage)}
-        self._rows = _RowWriter(calls)
-        articles = _ArticleWriter(calls, self._answered, draw)
-        self._inners = {id(entry): write(self._changed[id(entry)], articles) for entry in self._entries}
+        self._calls = {call_id: place for place, call_id in enumerate(calls)}
+        code = HighlightedCode()
+        markdown = HtmlMarkdown(code)
+        self._rows = _TreeRowWriter(calls, markdown)
+        articles = _ArticleBodyWriter(calls, self._answered, draw, code, markdown)
+        self._inners = {id(entry): write_entry(self._changed[id(entry)], articles) for entry in self._entries}
 
     def title(self) -> str:
-        """The session's name, or else its first prompt."""
+        """The title of the exported page: the session's name, or else its first prompt."""
         named = self._change(SessionInfoEntry(parent_id=None, name=self._log.name))
         if isinstance(named, SessionInfoEntry) and named.name:
-            return clean(named.name)
+            return remove_controls(named.name)
         for entry in self._changed.values():
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-                words = " ".join(clean(text_of(entry.message.content)).split())
+                words = " ".join(remove_controls(text_of(entry.message.content)).split())
                 if words:
                     return words if len(words) <= MAX_TITLE_CHARACTERS else f"{words[:MAX_TITLE_CHARACTERS]}…"
-        return f"Session {clean(self._log.session_id)}"
+        return f"Session {remove_controls(self._log.session_id)}"
 
-    def facts(self) -> str:
+    def session_facts(self) -> str:
         log = self._log
         stats = log.stats()
         used = SessionCounts()
@@ -156,22 +159,25 @@ class _PageBody:
             if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
         )
         rows = (
-            ("Folder", escape(clean(log.header.cwd))),
-            ("Started", _time(log.header.timestamp)),
-            ("Model" if len(models) == 1 else "Models", escape(clean(", ".join(filter(None, models))))),
+            ("Folder", escape(remove_controls(log.header.cwd))),
+            ("Started", _timestamp_html(log.header.timestamp)),
+            (
+                "Model" if len(models) == 1 else "Models",
+                escape(remove_controls(", ".join(filter(None, models)))),
+            ),
             ("Messages", str(stats.messages)),
             ("Branches", str(stats.branches) if stats.branches > 1 else ""),
             ("Tokens", _usage_text(used.usage)),
             ("Cost", format_dollars(stats.cost)),
-            ("Id", escape(clean(log.session_id))),
+            ("Id", escape(remove_controls(log.session_id))),
         )
         terms = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
         return f"<header><h1>{escape(self.title())}</h1><dl>{terms}</dl></header>"
 
     def tree(self) -> str:
-        return tree(self._log, self._row)
+        return tree_html(self._log, self._tree_row)
 
-    def _row(self, stored: Entry) -> str:
+    def _tree_row(self, stored: Entry) -> str:
         entry = self._changed.get(id(stored))
         if entry is None:
             return ""
@@ -179,19 +185,19 @@ class _PageBody:
         if label:
             told = self._change(LabelEntry(parent_id=None, target_id=entry.id, label=label))
             label = told.label if isinstance(told, LabelEntry) else ""
-        mark = f' <span class="label">{escape(clean(label))}</span>' if label else ""
+        mark = f' <span class="label">{escape(remove_controls(label))}</span>' if label else ""
         on = " on" if entry.id in self._on_path else ""
         parent = self._log.parent(entry.id) if entry.id in self._log else None
         quiet = "" if mark or self._is_visible(entry, stored) else ' class="quiet"'
         return (
-            f'<li{quiet}><a class="{_css_class(entry)}{on}" href="#e-{attribute(entry.id)}"'
-            f' data-id="{attribute(entry.id)}" data-parent="{attribute(parent or "")}">'
-            f"{escape(clean(write(entry, self._rows))[:100])}{mark}</a></li>"
+            f'<li{quiet}><a class="{_css_class(entry)}{on}" href="#e-{html_attribute(entry.id)}"'
+            f' data-id="{html_attribute(entry.id)}" data-parent="{html_attribute(parent or "")}">'
+            f"{escape(remove_controls(write_entry(entry, self._rows))[:100])}{mark}</a></li>"
         )
 
     def _is_visible(self, entry: Entry, stored: Entry) -> bool:
-        """Whether the entry gets a visible row. An answer that only carries calls gets none, since their
-        results have rows."""
+        """Whether a session entry gets a visible row in the exported page's tree. An answer that only carries
+        calls gets none, since their results have rows."""
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             message = entry.message
             has_open_calls = any(call.id not in self._answered for call in message.tool_calls)
@@ -199,21 +205,33 @@ class _PageBody:
         return bool(self._inners[id(stored)])
 
     def articles(self) -> Iterator[str]:
-        steps = branch_steps(self._log, lambda entry: bool(self._inners.get(id(entry))))
-        for entry in self._entries:
-            inner = self._inners[id(entry)]
-            if inner and not is_leaf_mark(entry):
-                yield self._article(self._changed[id(entry)], inner, steps.get(entry.id, ""))
+        steps = branch_links(self._log, lambda entry: bool(self._inners.get(id(entry))))
+        results: list[Entry] = []
+        """Of one answer, which are shown in the order of its calls, as in the terminal."""
+        for entry in (*self._entries, None):
+            if entry is not None and (not self._inners[id(entry)] or is_leaf_mark(entry)):
+                continue
+            if entry is not None and _result_of(self._changed[id(entry)]) is not None:
+                results.append(entry)
+                continue
+            results.sort(key=lambda one: self._position_of_call(self._changed[id(one)]))
+            for one in (*results, *([entry] if entry is not None else [])):
+                yield self._article(self._changed[id(one)], self._inners[id(one)], steps.get(one.id, ""))
+            results.clear()
+
+    def _position_of_call(self, entry: Entry) -> int:
+        result = _result_of(entry)
+        return self._calls.get(result.tool_call_id, -1) if result is not None else -1
 
     def _article(self, entry: Entry, inner: str, steps: str) -> str:
         off = "" if entry.id in self._on_path else " off"
-        bad = " bad" if _is_bad(entry) else ""
-        name = attribute(entry.id)
+        bad = " bad" if _has_failed(entry) else ""
+        name = html_attribute(entry.id)
         is_result = isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage)
         head = (
             ""
             if is_result
-            else f'<h2 class="who">{escape(clean(self._heading(entry)))} {_figures(entry)}</h2>'
+            else f'<h2 class="who">{escape(remove_controls(self._heading(entry)))} {_time_and_cost_html(entry)}</h2>'
         )
         kind = f"{_css_class(entry)} result" if is_result else _css_class(entry)
         return (
@@ -229,30 +247,36 @@ class _PageBody:
         if isinstance(said, BashExecutionMessage):
             return "You ran"
         is_custom = isinstance(said, CustomMessage | CustomMessageEntry)
-        return said.custom_type if is_custom else write(entry, self._rows)
+        return said.custom_type if is_custom else write_entry(entry, self._rows)
 
 
-class _RowWriter:
-    """Writes an entry as one line, for its row in the page's tree."""
+def _result_of(entry: Entry) -> ToolResultMessage | None:
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    return message if isinstance(message, ToolResultMessage) else None
 
-    def __init__(self, calls: Mapping[str, ToolCall]) -> None:
+
+class _TreeRowWriter:
+    """Writes a session entry as one line, for its row in the exported page's tree."""
+
+    def __init__(self, calls: Mapping[str, ToolCall], markdown: HtmlMarkdown) -> None:
         self._calls = calls
+        self._markdown = markdown
 
-    def prompt(self, message: UserMessage) -> str:
-        return _message_html(message)
+    def prompt(self, message: UserMessage | CustomMessage) -> str:
+        return self._markdown.one_line(text_of(message.content)) or "(no text)"
 
     def answer(self, message: AssistantMessage) -> str:
-        words = " ".join(message.text.split())
-        return words or ", ".join(map(calls_line, message.tool_calls)) or message.stop_reason
+        words = self._markdown.one_line(message.text)
+        return words or ", ".join(map(call_summary, message.tool_calls)) or message.stop_reason
 
     def result(self, message: ToolResultMessage) -> str:
-        return calls_line(_call_of(message, self._calls))
+        return call_summary(_call_of(message, self._calls))
 
     def command(self, message: BashExecutionMessage) -> str:
         return f"$ {message.command}"
 
-    def custom(self, message: CustomItem) -> str:
-        return _message_html(message) if isinstance(message, CustomMessage) else message.custom_type
+    def custom(self, message: AnyCustomMessage) -> str:
+        return self.prompt(message) if isinstance(message, CustomMessage) else message.custom_type
 
     def system(self, message: SystemMessage) -> str:
         return "System prompt"
@@ -271,18 +295,25 @@ class _RowWriter:
         return entry.custom_type if isinstance(entry, CustomEntry) else "Name, cost or state"
 
 
-class _ArticleWriter:
-    """Writes the body of an entry's article, below its heading. All returned HTML is escaped."""
+class _ArticleBodyWriter:
+    """Writes the body of a session entry's article on the exported page, below its heading. All returned HTML is
+    escaped."""
 
-    def __init__(self, calls: Mapping[str, ToolCall], answered: Set[str], draw: DrawCard) -> None:
+    def __init__(
+        self,
+        calls: Mapping[str, ToolCall],
+        answered: Set[str],
+        draw: DrawCard,
+        code: HighlightedCode,
+        markdown: HtmlMarkdown,
+    ) -> None:
         """`answered`: the ids of the calls that have a result."""
         self._calls = calls
         self._answered = answered
         self._draw = draw
-        code = ColouredCode()
-        self._markdown = HtmlMarkdown(code)
+        self._markdown = markdown
         self._cards = HtmlCards(
-            code, self._markdown, lambda kind, data: _image(Image(mime_type=kind, data=data))
+            code, markdown, lambda kind, data: _image_html(Image(mime_type=kind, data=data))
         )
 
     def prompt(self, message: UserMessage) -> str:
@@ -290,8 +321,8 @@ class _ArticleWriter:
 
     def answer(self, message: AssistantMessage) -> str:
         wrong = message.error_message
-        note = f'<p class="bad">{escape(clean(wrong))}</p>' if wrong else ""
-        return self._blocks(message.content) + note or (_HEADING_ONLY if message.tool_calls else "")
+        note = f'<p class="bad">{escape(remove_controls(wrong))}</p>' if wrong else ""
+        return self._blocks(message.content) + note or (_EMPTY_BODY if message.tool_calls else "")
 
     def result(self, message: ToolResultMessage) -> str:
         card = self._draw(_call_of(message, self._calls), result_from_message(message))
@@ -299,28 +330,28 @@ class _ArticleWriter:
         shown = self._cards.card(card, note=note, is_bad=message.is_error)
         if any(isinstance(block, ImageBlock) for block in card.blocks):
             return shown
-        return shown + "".join(_image(one) for one in message.content if isinstance(one, Image))
+        return shown + "".join(_image_html(one) for one in message.content if isinstance(one, Image))
 
     def command(self, message: BashExecutionMessage) -> str:
         block = CommandBlock(command=message.command, output=message.output, exit_code=message.exit_code)
         return self._cards.block(block)
 
-    def custom(self, message: CustomItem) -> str:
-        return _foldable("content", message.content)
+    def custom(self, message: AnyCustomMessage) -> str:
+        return _foldable_block("content", message.content)
 
     def system(self, message: SystemMessage) -> str:
         sections = "\n\n".join(text or "" for text in (message.sections or {}).values())
-        return _foldable("system prompt", f"{text_of(message.content)}{sections}", is_open=False)
+        return _foldable_block("system prompt", f"{text_of(message.content)}{sections}", is_open=False)
 
     def summary(self, entry: SummaryEntry) -> str:
         return self._markdown(entry.summary)
 
     def setting(self, entry: SettingEntry) -> str:
-        return _HEADING_ONLY
+        return _EMPTY_BODY
 
     def state(self, entry: StateEntry | UnsupportedMessage) -> str:
         is_unknown = isinstance(entry, UnknownEntry)
-        return _foldable("unknown entry", pretty(entry.raw), is_open=False) if is_unknown else ""
+        return _foldable_block("unknown entry", indented_json(entry.raw), is_open=False) if is_unknown else ""
 
     def _blocks(self, content: str | tuple[Any, ...]) -> str:
         if isinstance(content, str):
@@ -332,7 +363,7 @@ class _ArticleWriter:
             case Text():
                 return self._markdown(block.text) if block.text.strip() else ""
             case Thinking():
-                words = escape(clean(block.thinking))
+                words = escape(remove_controls(block.thinking))
                 return (
                     f'<details class="thinking"><summary>thinking</summary><p>{words}</p></details>'
                     if words
@@ -346,7 +377,7 @@ class _ArticleWriter:
                     else self._cards.card(self._draw(block, None), note="no result")
                 )
             case Image():
-                return _image(block)
+                return _image_html(block)
             case UnknownContent():
                 return ""
             case _:
@@ -354,13 +385,9 @@ class _ArticleWriter:
 
 
 def _call_of(message: ToolResultMessage, calls: Mapping[str, ToolCall]) -> ToolCall:
-    """Returns the call that a result belongs to; an empty call when the file has lost it."""
+    """Returns the tool call that a result belongs to; an empty call when the file has lost it."""
     known = calls.get(message.tool_call_id)
     return known or ToolCall(id=message.tool_call_id, name=message.tool_name, arguments={})
-
-
-def _message_html(message: UserMessage | CustomMessage) -> str:
-    return " ".join(text_of(message.content).split()) or "(no text)"
 
 
 def _usage_text(usage: Usage) -> str:
@@ -368,10 +395,10 @@ def _usage_text(usage: Usage) -> str:
     return f"{tokens(given)} in, {tokens(usage.output)} out" if given or usage.output else ""
 
 
-def _figures(entry: Entry) -> str:
-    """An entry's time, duration and cost as HTML."""
+def _time_and_cost_html(entry: Entry) -> str:
+    """Returns a session entry's time, duration and cost as HTML."""
     message = entry.message if isinstance(entry, MessageEntry) else None
-    parts = [_time(entry.timestamp)]
+    parts = [_timestamp_html(entry.timestamp)]
     if isinstance(message, AssistantMessage):
         cost = message.usage.cost.total
         parts += [
@@ -382,19 +409,21 @@ def _figures(entry: Entry) -> str:
     return f"<small>{' · '.join(filter(None, parts))}</small>"
 
 
-def _time(stamp: str) -> str:
-    """The timestamp in UTC; the page's script converts it to the reader's time zone."""
+def _timestamp_html(stamp: str) -> str:
+    """Returns a timestamp in UTC as HTML; the page's script converts it to the reader's time zone."""
     try:
         at = datetime.fromisoformat(stamp).astimezone(UTC)
     except (ValueError, OverflowError):
-        return escape(clean(stamp))
+        return escape(remove_controls(stamp))
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>'
 
 
-def _foldable(name: str, content: str | tuple[Any, ...], *, is_open: bool | None = None) -> str:
-    text = clean(text_of(content))
+def _foldable_block(name: str, content: str | tuple[Any, ...], *, is_open: bool | None = None) -> str:
+    text = remove_controls(text_of(content))
     images = (
-        "" if isinstance(content, str) else "".join(_image(one) for one in content if isinstance(one, Image))
+        ""
+        if isinstance(content, str)
+        else "".join(_image_html(one) for one in content if isinstance(one, Image))
     )
     lines = text.count("\n") + 1
     if not text.strip():
@@ -407,14 +436,14 @@ def _foldable(name: str, content: str | tuple[Any, ...], *, is_open: bool | None
     return f"<details{shown}><summary>{name}, {lines} lines</summary>{preformatted(text)}</details>{images}"
 
 
-def _image(image: Image) -> str:
+def _image_html(image: Image) -> str:
     if image.mime_type not in _IMAGE_TYPES or not _BASE64.fullmatch(image.data):
-        return f"<p>(image of type {escape(clean(image.mime_type))})</p>"
+        return f"<p>(image of type {escape(remove_controls(image.mime_type))})</p>"
     data = "".join(image.data.split())
     return f'<img alt="image" src="data:{image.mime_type};base64,{data}">'
 
 
-def _is_bad(entry: Entry) -> bool:
+def _has_failed(entry: Entry) -> bool:
     message = entry.message if isinstance(entry, MessageEntry) else None
     if isinstance(message, AssistantMessage):
         return message.stop_reason in ("error", "aborted")

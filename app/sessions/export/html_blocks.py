@@ -5,8 +5,8 @@ from collections.abc import Callable
 from html import escape
 from typing import assert_never
 
-from app.sessions.export.html_code import ColouredCode, language_of
-from app.sessions.export.text import clean
+from app.sessions.export.html_code import HighlightedCode, language_of
+from app.sessions.export.text import remove_controls
 from app.values.content import ToolCall
 from tools.base import plain_card
 from tools.results import (
@@ -36,8 +36,8 @@ MAX_OPEN_DIFF_CHARACTERS = 20_000
 
 
 def builtin_card_drawer() -> DrawCard:
-    """Returns the drawer for a session that is not open: built-in tools draw their calls, all others get a
-    plain card."""
+    """Returns the function that draws tool calls of a session that is not open: built-in tools draw their calls,
+    all others get a plain card."""
     from tools.registry import builtin_tools  # noqa: PLC0415  (only where a session has no tools)
 
     tools = {tool.name: tool for tool in builtin_tools()}
@@ -55,10 +55,10 @@ def builtin_card_drawer() -> DrawCard:
 
 
 class HtmlCards:
-    """Converts cards and their blocks to escaped HTML."""
+    """Converts cards of tool calls and their blocks to escaped HTML."""
 
     def __init__(
-        self, code: ColouredCode, markdown: Callable[[str], str], image: Callable[[str, str], str]
+        self, code: HighlightedCode, markdown: Callable[[str], str], image: Callable[[str, str], str]
     ) -> None:
         """`markdown` and `image` (type, data) return safe HTML."""
         self._code = code
@@ -66,10 +66,10 @@ class HtmlCards:
         self._image = image
 
     def card(self, card: Card, *, note: str = "", is_bad: bool = False) -> str:
-        """Returns a card as HTML. `note`: its duration, or that it failed."""
+        """Returns the card of a tool call as HTML. `note`: its duration, or that it failed."""
         head = (
-            f"<b>{escape(clean(card.title))}</b> <span>{escape(clean(card.subject))}</span>"
-            f"{_small(card.doubt)}{_small(card.summary)}{_small(note)}"
+            f"<b>{escape(remove_controls(card.title))}</b> <span>{escape(remove_controls(card.subject))}</span>"
+            f"{_small_text(card.doubt)}{_small_text(card.summary)}{_small_text(note)}"
         )
         body = "".join(self.block(block, shows_path=len(card.blocks) > 1) for block in card.blocks)
         mood = " bad" if is_bad else ""
@@ -77,7 +77,7 @@ class HtmlCards:
             return f'<p class="card{mood}">{head}</p>'
         shown = (
             " open"
-            if (is_bad and _character_count(card) <= MAX_OPEN_DIFF_CHARACTERS) or _is_open(card)
+            if (is_bad and _character_count(card) <= MAX_OPEN_DIFF_CHARACTERS) or _is_initially_open(card)
             else ""
         )
         return f'<details class="card{mood}"{shown}><summary>{head}</summary>{body}</details>'
@@ -89,44 +89,44 @@ class HtmlCards:
             case MarkdownBlock():
                 return self._markdown(block.text)
             case FileBlock():
-                shown = self._code.numbered(block.text, language_of(block.path), block.first_line)
-                return shown + _note(block.note)
+                shown = self._code.numbered_lines_html(block.text, language_of(block.path), block.first_line)
+                return shown + _note_html(block.note)
             case DiffBlock():
-                path = _note(block.path) if shows_path else ""
-                return path + self._code.diff(block.diff, block.path) if block.diff.strip() else path
+                path = _note_html(block.path) if shows_path else ""
+                return path + self._code.diff_html(block.diff, block.path) if block.diff.strip() else path
             case CommandBlock():
                 return self._command(block)
             case ListBlock():
-                return f"<pre>{_list_html(block)}</pre>" + _note(block.note)
+                return f"<pre>{_list_html(block)}</pre>" + _note_html(block.note)
             case TreeBlock():
                 return preformatted("\n".join(line for root in block.roots for line in _tree_lines(root)))
             case MapBlock():
-                return preformatted(block.text or "\n".join(_symbols(block)))
+                return preformatted(block.text or "\n".join(_symbol_lines(block)))
             case ImageBlock():
                 return self._image(block.mime_type, block.data) if block.data else ""
             case TableBlock():
-                return _table(block)
+                return _table_html(block)
             case _:
                 assert_never(block)
 
     def _command(self, block: CommandBlock) -> str:
-        cut = _note("(the beginning is left out)") if block.is_cut else ""
+        cut = _note_html("(the beginning is left out)") if block.is_cut else ""
         ending = [f"exit {block.exit_code}"] if block.exit_code is not None else []
         if block.note and block.note != f"Command exited with code {block.exit_code}":
             ending.append(block.note)
-        output = self._code.output(block.output, block.colours) if block.output.strip() else ""
-        command = f'<pre class="command"><code>{self._code.inline(block.command, "bash")}</code></pre>'
-        return command + cut + output + _note(" · ".join(ending))
+        output = self._code.terminal_output_html(block.output, block.colours) if block.output.strip() else ""
+        command = f'<pre class="command"><code>{self._code.inline_html(block.command, "bash")}</code></pre>'
+        return command + cut + output + _note_html(" · ".join(ending))
 
 
-def _is_open(card: Card) -> bool:
+def _is_initially_open(card: Card) -> bool:
     weight = _character_count(card)
     if any(isinstance(block, DiffBlock | ImageBlock) for block in card.blocks):
         return weight <= MAX_OPEN_DIFF_CHARACTERS
     return weight <= MAX_OPEN_CHARACTERS and _line_count(card) <= MAX_OPEN_LINES
 
 
-def _text(block: Block) -> str:
+def _block_text(block: Block) -> str:
     match block:
         case TextBlock() | MarkdownBlock() | FileBlock() | MapBlock():
             return block.text
@@ -147,28 +147,28 @@ def _text(block: Block) -> str:
 
 
 def _character_count(card: Card) -> int:
-    return sum(len(_text(block)) for block in card.blocks)
+    return sum(len(_block_text(block)) for block in card.blocks)
 
 
 def _line_count(card: Card) -> int:
-    return sum(_text(block).count("\n") + 1 for block in card.blocks)
+    return sum(_block_text(block).count("\n") + 1 for block in card.blocks)
 
 
 def preformatted(text: str) -> str:
-    return f"<pre>{escape(clean(text))}</pre>"
+    return f"<pre>{escape(remove_controls(text))}</pre>"
 
 
 def _list_html(block: ListBlock) -> str:
-    """The items of a list, one a line, with emphasised parts in bold."""
+    """Returns the items of a list as HTML, one a line, with emphasised parts in bold."""
     marks: dict[int, list[tuple[int, int]]] = {}
     for at, start, end in block.marks:
         marks.setdefault(at, []).append((start, end))
-    return "\n".join(_bold(item, marks.get(at, [])) for at, item in enumerate(block.items))
+    return "\n".join(_bold_text(item, marks.get(at, [])) for at, item in enumerate(block.items))
 
 
-def _bold(item: str, spans: list[tuple[int, int]]) -> str:
-    if clean(item) != item:
-        return escape(clean(item))
+def _bold_text(item: str, spans: list[tuple[int, int]]) -> str:
+    if remove_controls(item) != item:
+        return escape(remove_controls(item))
     out: list[str] = []
     at = 0
     for start, end in spans:
@@ -177,12 +177,12 @@ def _bold(item: str, spans: list[tuple[int, int]]) -> str:
     return "".join(out) + escape(item[at:])
 
 
-def _small(text: str) -> str:
-    return f" <small>{escape(clean(text))}</small>" if text else ""
+def _small_text(text: str) -> str:
+    return f" <small>{escape(remove_controls(text))}</small>" if text else ""
 
 
-def _note(text: str) -> str:
-    return f'<p class="note">{escape(clean(text))}</p>' if text else ""
+def _note_html(text: str) -> str:
+    return f'<p class="note">{escape(remove_controls(text))}</p>' if text else ""
 
 
 def _tree_lines(root: TreeNode) -> list[str]:
@@ -195,16 +195,17 @@ def _tree_lines(root: TreeNode) -> list[str]:
     return lines
 
 
-def _symbols(block: MapBlock) -> list[str]:
+def _symbol_lines(block: MapBlock) -> list[str]:
     return [
         f"{symbol.first_line}-{symbol.last_line} {'  ' * min(symbol.depth, 30)}{symbol.kind} {symbol.label}"
         for symbol in block.symbols
     ]
 
 
-def _table(block: TableBlock) -> str:
-    head = "".join(f"<th>{escape(clean(cell))}</th>" for cell in block.header)
+def _table_html(block: TableBlock) -> str:
+    head = "".join(f"<th>{escape(remove_controls(cell))}</th>" for cell in block.header)
     rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(clean(cell))}</td>' for cell in row)}</tr>" for row in block.rows
+        f"<tr>{''.join(f'<td>{escape(remove_controls(cell))}</td>' for cell in row)}</tr>"
+        for row in block.rows
     )
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

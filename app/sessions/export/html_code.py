@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.sessions.export.text import clean
+from app.sessions.export.text import remove_controls
 from tools.diff_lines import DiffLine, changed_words, parse_diff
 from tools.results import ColouredSpan
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-Span = tuple[int, int, str]
+HighlightSpan = tuple[int, int, str]
 
 MERMAID = frozenset(("mermaid", "mmd"))
 _MAX_DIAGRAM_CHARACTERS = 4_000
@@ -36,9 +36,11 @@ _MAX_COMPARED_PAIRS = 4_000
 _MAX_PROSE_CHARACTERS = 200_000
 """Longer texts are not parsed as Markdown, which would be slow; they are hardly prose."""
 _MAX_PROSE_LINE_CHARACTERS = 20_000
-_ALIGNED = re.compile(r"text-align:\s*(left|right|center)")
-_WORD = re.compile(r"[\w+#.-]+")
-_CLASSES = (
+_MAX_ROW_SOURCE_CHARACTERS = 400
+"""More Markdown than this does not fit into a row of the tree."""
+_TEXT_ALIGN_PATTERN = re.compile(r"text-align:\s*(left|right|center)")
+_LANGUAGE_WORD = re.compile(r"[\w+#.-]+")
+_CSS_CLASS_BY_TOKEN = (
     ("Token.Comment", "c"),
     ("Token.Keyword.Constant", "n"),
     ("Token.Keyword", "k"),
@@ -59,12 +61,14 @@ _CLASSES = (
 
 
 @lru_cache(256)
-def _class_of(token: str) -> str:
-    return next((name for kind, name in _CLASSES if token == kind or token.startswith(kind + ".")), "")
+def _css_class_of_token(token: str) -> str:
+    return next(
+        (name for kind, name in _CSS_CLASS_BY_TOKEN if token == kind or token.startswith(kind + ".")), ""
+    )
 
 
 @lru_cache(128)
-def _lexer(language: str) -> "Lexer | None":
+def _find_lexer(language: str) -> "Lexer | None":
     from pygments.lexers import get_lexer_by_name  # noqa: PLC0415  (costs 40 ms, and only for this form)
     from pygments.util import ClassNotFound  # noqa: PLC0415  (same)
 
@@ -85,104 +89,105 @@ def language_of(path: str) -> str:
     return aliases[0] if aliases else ""
 
 
-class ColouredCode:
-    """Highlights the code of one page and counts what is left of the page's limits."""
+class HighlightedCode:
+    """Highlights the code of one exported page and counts what is left of the page's limits."""
 
     def __init__(self) -> None:
         self._characters = _MAX_COLOURED_CHARACTERS
         self._pairs = _MAX_COMPARED_PAIRS
 
-    def pre(self, text: str, language: str) -> str:
-        text = clean(text)
-        return f"<pre><code>{_painted(text, 0, len(text), self._spans(text, language))}</code></pre>"
+    def code_block_html(self, text: str, language: str) -> str:
+        text = remove_controls(text)
+        return f"<pre><code>{_highlighted_html(text, 0, len(text), self._highlight_spans(text, language))}</code></pre>"
 
-    def inline(self, text: str, language: str) -> str:
-        text = clean(text)
-        return _painted(text, 0, len(text), self._spans(text, language))
+    def inline_html(self, text: str, language: str) -> str:
+        text = remove_controls(text)
+        return _highlighted_html(text, 0, len(text), self._highlight_spans(text, language))
 
-    def numbered(self, text: str, language: str, first_line: int) -> str:
-        """Lines of a file with line numbers that are not copied with the text."""
-        text = clean(text).removesuffix("\n")
-        spans, at, out = deque(self._spans(text, language)), 0, list[str]()
+    def numbered_lines_html(self, text: str, language: str, first_line: int) -> str:
+        """Returns lines of a file as HTML, with line numbers that are not copied with the text."""
+        text = remove_controls(text).removesuffix("\n")
+        spans, at, out = deque(self._highlight_spans(text, language)), 0, list[str]()
         for number, line in enumerate(text.split("\n"), first_line):
-            shown = _line(text, at, at + len(line), spans)
+            shown = _line_html(text, at, at + len(line), spans)
             out.append(f'<span data-n="{number}">{shown}\n</span>')
             at += len(line) + 1
         return f'<pre class="lines">{"".join(out)}</pre>'
 
-    def diff(self, diff: str, path: str) -> str:
-        """A diff as cards show it: line numbers, removed and added lines, changed words marked."""
-        plain, lines = parse_diff(clean(diff))
+    def diff_html(self, diff: str, path: str) -> str:
+        """Returns a diff as HTML: line numbers, removed and added lines, changed words marked."""
+        plain, lines = parse_diff(remove_controls(diff))
         if not lines:
-            return self.pre(diff, "diff")
-        spans, out = deque(self._spans(plain, language_of(path))), list[str]()
-        marks = self._marks(plain, lines)
+            return self.code_block_html(diff, "diff")
+        spans, out = deque(self._highlight_spans(plain, language_of(path))), list[str]()
+        marks = self._changed_words_by_line(plain, lines)
         for index, line in enumerate(lines):
-            shown = _line(plain, line.start, line.end, spans, marks.get(index, ()))
+            shown = _line_html(plain, line.start, line.end, spans, marks.get(index, ()))
             tag = {"+": "ins", "-": "del"}.get(line.kind, "span")
             if line.kind == "@":
                 out.append('<span class="gap" data-n="">⋯\n</span>')
                 continue
-            number = line.old if line.kind == "-" else line.new
+            number = line.old_line if line.kind == "-" else line.new_line
             sign = {"+": "+", "-": "−"}.get(line.kind, " ")
             out.append(f'<{tag} data-n="{number} {sign}">{shown}\n</{tag}>')
         return f'<pre class="lines diff">{"".join(out)}</pre>'
 
-    def output(self, text: str, colours: Sequence[ColouredSpan]) -> str:
-        """A command's output in the eight terminal colours that it used."""
-        shown = clean(text)
+    def terminal_output_html(self, text: str, colours: Sequence[ColouredSpan]) -> str:
+        """Returns a command's output as HTML, in the eight terminal colours that it used."""
+        shown = remove_controls(text)
         starts = [0, *(found.end() for found in re.finditer("\n", shown))]
-        spans: list[Span] = []
+        spans: list[HighlightSpan] = []
         for one in sorted(colours, key=lambda one: (one.line, one.start)) if shown == text else ():
-            name = _terminal_class(one.sgr)
+            name = _css_class_of_sgr(one.sgr)
             if not name or not 0 <= one.line < len(starts):
                 continue
             start, end = starts[one.line] + one.start, min(starts[one.line] + one.end, len(shown))
             if (spans[-1][1] if spans else 0) <= start < end:
                 spans.append((start, end, name))
-        return f"<pre>{_painted(shown, 0, len(shown), spans)}</pre>"
+        return f"<pre>{_highlighted_html(shown, 0, len(shown), spans)}</pre>"
 
-    def fence(self, text: str, language: str) -> str:
-        """A fenced code block of Markdown, highlighted, or a Mermaid diagram."""
+    def fenced_block_html(self, text: str, language: str) -> str:
+        """Returns a fenced code block of Markdown as HTML, highlighted, or as a Mermaid diagram."""
         if language in MERMAID and (picture := draw_diagram(text)):
-            source = (
-                f"<details><summary>source of the drawing</summary><pre>{escape(clean(text))}</pre></details>"
-            )
+            source = escape(remove_controls(text))
+            source = f"<details><summary>source of the drawing</summary><pre>{source}</pre></details>"
             return f'<pre class="drawing" role="img" aria-label="diagram">{escape(picture)}</pre>{source}'
-        return self.pre(text, language)
+        return self.code_block_html(text, language)
 
-    def _spans(self, text: str, language: str) -> list[Span]:
+    def _highlight_spans(self, text: str, language: str) -> list[HighlightSpan]:
         if not text.strip() or len(text) > min(_MAX_CODE_CHARACTERS, self._characters):
             return []
         if len(text) > _MAX_LINE_CHARACTERS and max(map(len, text.split("\n"))) > _MAX_LINE_CHARACTERS:
             return []
-        lexer = _lexer(language)
+        lexer = _find_lexer(language)
         if lexer is None:
             return []
         self._characters -= len(text)
-        out: list[Span] = []
+        out: list[HighlightSpan] = []
         at = 0
         for token, value in lexer.get_tokens(text if text.endswith("\n") else f"{text}\n"):
             end = min(at + len(value), len(text))
-            if at < end and (name := _class_of(str(token))) and not value.isspace():
+            if at < end and (name := _css_class_of_token(str(token))) and not value.isspace():
                 out.append((at, end, name))
             at += len(value)
         return out
 
-    def _marks(self, plain: str, lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]]:
+    def _changed_words_by_line(
+        self, plain: str, lines: Sequence[DiffLine]
+    ) -> dict[int, list[tuple[int, int]]]:
         marks: dict[int, list[tuple[int, int]]] = {}
         for index, line in enumerate(lines):
-            if line.kind != "-" or line.partner < 0 or self._pairs <= 0:
+            if line.kind != "-" or line.paired_line < 0 or self._pairs <= 0:
                 continue
             self._pairs -= 1
-            other = lines[line.partner]
+            other = lines[line.paired_line]
             removed, added = changed_words(plain[line.start : line.end], plain[other.start : other.end])
             marks[index] = [(line.start + start, line.start + end) for start, end in removed]
-            marks[line.partner] = [(other.start + start, other.start + end) for start, end in added]
+            marks[line.paired_line] = [(other.start + start, other.start + end) for start, end in added]
         return marks
 
 
-def _terminal_class(sgr: str) -> str:
+def _css_class_of_sgr(sgr: str) -> str:
     parts = sgr.split(";")
     if "38" in parts or "48" in parts:  # the page has no classes for 256 and RGB colours
         return ""
@@ -190,9 +195,11 @@ def _terminal_class(sgr: str) -> str:
     return " ".join(filter(None, (f"t{colour}" if colour else "", "bold" if "1" in parts else "")))
 
 
-def _line(text: str, start: int, end: int, spans: deque[Span], marks: Sequence[tuple[int, int]] = ()) -> str:
-    """One line with its highlighting. Removes the spans that end within the line from `spans`."""
-    mine: list[Span] = []
+def _line_html(
+    text: str, start: int, end: int, spans: deque[HighlightSpan], marks: Sequence[tuple[int, int]] = ()
+) -> str:
+    """Returns one line of code with its highlighting. Removes the spans that end within the line from `spans`."""
+    mine: list[HighlightSpan] = []
     while spans and spans[0][0] < end:
         first, last, name = spans[0]
         if max(first, start) < min(last, end):
@@ -200,21 +207,21 @@ def _line(text: str, start: int, end: int, spans: deque[Span], marks: Sequence[t
         if last > end:
             break
         spans.popleft()
-    return _painted(text, start, end, mine, marks)
+    return _highlighted_html(text, start, end, mine, marks)
 
 
-def _painted(
-    text: str, start: int, end: int, spans: Iterable[Span], marks: Sequence[tuple[int, int]] = ()
+def _highlighted_html(
+    text: str, start: int, end: int, spans: Iterable[HighlightSpan], marks: Sequence[tuple[int, int]] = ()
 ) -> str:
     out, at = list[str](), start
     for first, last, name in spans:
-        out.append(_marked(text, at, first, marks))
-        out.append(f'<span class="{name}">{_marked(text, first, last, marks)}</span>')
+        out.append(_html_with_marks(text, at, first, marks))
+        out.append(f'<span class="{name}">{_html_with_marks(text, first, last, marks)}</span>')
         at = last
-    return "".join((*out, _marked(text, at, end, marks)))
+    return "".join((*out, _html_with_marks(text, at, end, marks)))
 
 
-def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -> str:
+def _html_with_marks(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -> str:
     out, at = list[str](), start
     for first, last in marks:
         first, last = max(first, at), min(last, end)
@@ -226,7 +233,7 @@ def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -
 
 @lru_cache(64)
 def draw_diagram(source: str) -> str:
-    """Draws a Mermaid diagram as text; empty when it cannot be drawn."""
+    """Draws a Mermaid diagram as text; empty when the diagram cannot be drawn."""
     if len(source) > _MAX_DIAGRAM_CHARACTERS or source.count("\n") > _MAX_DIAGRAM_LINES or not source.strip():
         return ""
     try:
@@ -235,33 +242,62 @@ def draw_diagram(source: str) -> str:
         picture = str(termaid.render(source))
     except Exception:  # noqa: BLE001  (the diagram library may fail on a model's text: the code is shown then)
         return ""
-    return "\n".join(line.rstrip() for line in clean(picture).split("\n")).strip("\n")
+    return "\n".join(line.rstrip() for line in remove_controls(picture).split("\n")).strip("\n")
 
 
 class HtmlMarkdown:
     """Renders Markdown without raw HTML and external images, with highlighted fences and CSS classes for
     table alignment."""
 
-    def __init__(self, code: ColouredCode) -> None:
+    def __init__(self, code: HighlightedCode) -> None:
         self._code = code
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
         self._markdown.disable("image")
         self._markdown.add_render_rule("fence", lambda _renderer, *given: self._fence(*given))
 
     def __call__(self, text: str) -> str:
-        text = clean(text)
+        text = remove_controls(text)
         if len(text) > _MAX_PROSE_CHARACTERS or max(map(len, text.split("\n"))) > _MAX_PROSE_LINE_CHARACTERS:
             return f"<pre>{escape(text)}</pre>"
         tokens = self._markdown.parse(text)
         _use_css_classes(tokens)
+        _tick_tasks(tokens)
         return self._markdown.renderer.render(tokens, self._markdown.options, {})
+
+    def one_line(self, text: str) -> str:
+        """Returns the beginning of a Markdown text as one line without marks; not escaped."""
+        parts: list[str] = []
+        tokens = self._markdown.parse(remove_controls(text)[:_MAX_ROW_SOURCE_CHARACTERS])
+        _tick_tasks(tokens)
+        for token in tokens:
+            parts += [
+                " " if child.type.endswith("break") else child.content for child in token.children or ()
+            ]
+            parts.append(token.content if token.type in ("fence", "code_block") else " ")
+        return " ".join("".join(parts).split())
 
     def _fence(self, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
         token = tokens[index]
-        language = _WORD.match(token.info.strip())
+        language = _LANGUAGE_WORD.match(token.info.strip())
         return (
-            self._code.fence(token.content.removesuffix("\n"), language[0].lower() if language else "") + "\n"
+            self._code.fenced_block_html(
+                token.content.removesuffix("\n"), language[0].lower() if language else ""
+            )
+            + "\n"
         )
+
+
+def _tick_tasks(tokens: Sequence[Token]) -> None:
+    """Marks the items of Markdown task lists, and draws a box in place of their brackets."""
+    for at, token in enumerate(tokens[2:], 2):
+        begins = tokens[at - 2].type == "list_item_open" and token.type == "inline"
+        if not begins or not token.children:
+            continue
+        first = token.children[0]
+        for brackets, box in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
+            if first.content.startswith(brackets):
+                first.content = box + first.content.removeprefix(brackets)
+                tokens[at - 2].attrSet("class", "task")
 
 
 def _use_css_classes(tokens: Sequence[Token]) -> None:
@@ -269,7 +305,7 @@ def _use_css_classes(tokens: Sequence[Token]) -> None:
     send no referrer."""
     for token in tokens:
         if "style" in token.attrs:
-            found = _ALIGNED.match(str(token.attrs.pop("style")))
+            found = _TEXT_ALIGN_PATTERN.match(str(token.attrs.pop("style")))
             if found:
                 token.attrSet("class", found[1])
         if token.type == "link_open":

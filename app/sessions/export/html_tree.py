@@ -4,20 +4,20 @@ from collections.abc import Callable
 from html import escape
 
 from app.sessions.entry_tree import is_leaf_mark
-from app.sessions.export.text import clean
+from app.sessions.export.text import remove_controls
 from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 
-ShowRow = Callable[[Entry], str]
+RenderRow = Callable[[Entry], str]
 """Writes an entry as a row of the tree."""
 
 
-def attribute(text: str) -> str:
-    return escape(clean(text), quote=True)
+def html_attribute(text: str) -> str:
+    return escape(remove_controls(text), quote=True)
 
 
-def tree(log: SessionLog, row: ShowRow) -> str:
-    """Returns the session's tree as nested lists; a chain without branches stays on one level."""
+def tree_html(log: SessionLog, row: RenderRow) -> str:
+    """Returns the session's tree as nested HTML lists; a chain without branches stays on one level."""
     out = ["<ol>"]
     waiting: list[Entry | str] = list(reversed(log.children(None)))
     shown: set[str] = set()  # a damaged file may have an id twice
@@ -41,9 +41,9 @@ def tree(log: SessionLog, row: ShowRow) -> str:
     return "".join([*out, "</ol>"])
 
 
-def branch_steps(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str, str]:
-    """Returns, for the first shown entry of each branch by its id, the branch's number and links to its
-    neighbours."""
+def branch_links(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str, str]:
+    """Returns, for the first shown entry of each branch by its id, the branch's number and links to neighbouring
+    branches."""
     steps: dict[str, str] = {}
     for parent in (None, *(entry.id for entry in log.entries if entry.id)):
         children = log.children(parent)
@@ -55,18 +55,18 @@ def branch_steps(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str
         for index, head in enumerate(heads):
             steps[head] = (
                 f'<p class="branches">branch {index + 1} of {len(heads)}'
-                f"{_step('‹ previous', heads[index - 1]) if index else ''}"
-                f"{_step('next ›', heads[index + 1]) if index + 1 < len(heads) else ''}</p>"
+                f"{_branch_link('‹ previous', heads[index - 1]) if index else ''}"
+                f"{_branch_link('next ›', heads[index + 1]) if index + 1 < len(heads) else ''}</p>"
             )
     return steps
 
 
-def _step(words: str, head: str) -> str:
-    return f' <a href="#e-{attribute(head)}" data-id="{attribute(head)}">{words}</a>'
+def _branch_link(words: str, head: str) -> str:
+    return f' <a href="#e-{html_attribute(head)}" data-id="{html_attribute(head)}">{words}</a>'
 
 
 def _first_shown(log: SessionLog, entry: Entry, is_shown: Callable[[Entry], bool]) -> str:
-    """Returns the id of the first shown entry of a branch, following first children."""
+    """Returns the id of the first entry of a branch that the exported page shows, following first children."""
     seen: set[str] = set()
     while entry.id and entry.id not in seen:
         if not is_leaf_mark(entry) and is_shown(entry):

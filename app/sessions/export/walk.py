@@ -1,7 +1,6 @@
-"""Dispatches each entry to the writer method for its kind; shared by the exports that produce text.
-
-HTML writes all entries, as rows of the tree and as articles; Markdown writes the active branch. JSONL
-needs no writer: its lines are the entries themselves."""
+"""Dispatches each session entry to the writer method for its kind; shared by the exports that produce text. HTML
+writes all entries, as rows of the tree and as articles; Markdown writes the active branch. JSONL needs no
+writer: its lines are the entries themselves."""
 
 from collections.abc import Callable
 from typing import Protocol, assert_never
@@ -34,11 +33,11 @@ from app.values.messages import (
     UserMessage,
 )
 
-ChangeEntry = Callable[[Entry], Entry]
+TransformEntry = Callable[[Entry], Entry]
 """Transforms an entry before it is written."""
 StateEntry = CustomEntry | UsageEntry | ContextEditEntry | LabelEntry | SessionInfoEntry | UnknownEntry
 """Entries that hold state beside the conversation."""
-CustomItem = CustomMessage | CustomMessageEntry
+AnyCustomMessage = CustomMessage | CustomMessageEntry
 SummaryEntry = CompactionEntry | BranchSummaryEntry
 SettingEntry = ModelChangeEntry | ThinkingLevelChangeEntry
 UnsupportedMessage = CompactionSummaryMessage | BranchSummaryMessage | UnknownMessage
@@ -46,28 +45,28 @@ UnsupportedMessage = CompactionSummaryMessage | BranchSummaryMessage | UnknownMe
 
 
 class EntryWriter(Protocol):
-    """Writes entries in one export format; a method returns an empty string for what the format leaves
+    """Writes session entries in one export format; a method returns an empty string for what the format leaves
     out."""
 
     def prompt(self, message: UserMessage) -> str: ...
     def answer(self, message: AssistantMessage) -> str: ...
     def result(self, message: ToolResultMessage) -> str: ...
     def command(self, message: BashExecutionMessage) -> str: ...
-    def custom(self, message: CustomItem) -> str: ...
+    def custom(self, message: AnyCustomMessage) -> str: ...
     def system(self, message: SystemMessage) -> str: ...
     def summary(self, entry: SummaryEntry) -> str: ...
     def setting(self, entry: SettingEntry) -> str: ...
     def state(self, entry: StateEntry | UnsupportedMessage) -> str: ...
 
 
-def unchanged(entry: Entry) -> Entry:
+def unchanged_entry(entry: Entry) -> Entry:
     return entry
 
 
-def write(entry: Entry, writer: EntryWriter) -> str:
+def write_entry(entry: Entry, writer: EntryWriter) -> str:
     match entry:
         case MessageEntry():
-            return _message(entry.message, writer)
+            return _write_message(entry.message, writer)
         case CustomMessageEntry():
             return writer.custom(entry)
         case CompactionEntry() | BranchSummaryEntry():
@@ -87,7 +86,7 @@ def write(entry: Entry, writer: EntryWriter) -> str:
             assert_never(entry)
 
 
-def _message(message: Message, writer: EntryWriter) -> str:
+def _write_message(message: Message, writer: EntryWriter) -> str:
     match message:
         case UserMessage():
             return writer.prompt(message)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from app.sessions.errors import SessionWriteError, error_text
-from tools.files.replacing import replace_atomically
+from app.sessions.errors import SessionWriteError, system_error_text
+from tools.files.atomic_replacement import replace_atomically
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -12,5 +12,5 @@ def replace_file(path: Path, data: bytes) -> None:
         replace_atomically(path, data, mode=0o600, durable=False)
     except OSError as problem:
         raise SessionWriteError(
-            path, f"cannot be saved: {error_text(problem, path)}", "Free some disk space."
+            path, f"cannot be saved: {system_error_text(problem, path)}", "Free some disk space."
         ) from None

@@ -1,7 +1,6 @@
-"""Writes a session's lines to its file: creates the file late, holds lines while the disk is full, and
-follows changes by other programs.
-
-`log` decides the content of lines; `session_file` handles bytes and the lock."""
+"""Writes a session's lines to its file: creates the file late, holds lines while the disk is full, and follows
+changes by other programs. `session_log` decides the content of lines; `session_file` handles bytes and the
+lock."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,11 +8,11 @@ from pathlib import Path
 from app.sessions.errors import SessionWriteError
 from app.sessions.file.session_file import SessionFile, SyncPolicy, copy_to_other_disk
 from app.values.entries import Entry
-from tools.files.presence import exists
+from tools.files.existence import exists
 
 
-class FileKeeper:
-    """Manages the file of one session, from the first conversation entry on."""
+class SessionFileWriter:
+    """Creates, writes and follows the file of one session, from the first conversation entry on."""
 
     def __init__(
         self,
@@ -39,46 +38,46 @@ class FileKeeper:
         self._sync = sync
         self._needs_feed = needs_feed
         self._lines = lines
-        self._take_in = take_in
-        self._tell = tell
+        self._on_foreign_entries = take_in
+        self._report_problem = tell
 
     @property
     def has_file(self) -> bool:
-        """Whether the file is open for writing."""
+        """Whether the session file is open for writing."""
         return self._file is not None
 
-    def begin(self, more: Iterable[bytes] = ()) -> None:
-        """Creates the file with all lines of the session, followed by `more`."""
+    def create_file(self, more: Iterable[bytes] = ()) -> None:
+        """Creates the session file with all lines of the session, followed by `more`."""
         assert self.path is not None
         self._file = SessionFile.create(self.path, (*self._lines(), *more), self._sync)
         self.is_stored = True
 
     def write(self, line: Iterable[bytes], *, is_worth_a_file: bool) -> None:
-        """Appends a line; the first line that `is_worth_a_file` creates the file. Raises
+        """Appends a line to the session file; the first line that `is_worth_a_file` creates the file. Raises
         `SessionWriteError`, with the file unchanged."""
         if self._file is not None:
             self._file.append(line, on_new_line=self._needs_feed)
             self._needs_feed = False
         elif self.path is not None and (is_worth_a_file or self.unwritten is not None):
-            self.begin(line)
+            self.create_file(line)
         self._on_written()
 
-    def hold(self, line: Iterable[bytes], problem: SessionWriteError) -> None:
+    def hold_line(self, line: Iterable[bytes], problem: SessionWriteError) -> None:
         """Holds a line that the disk did not accept, to be written before the next line that it accepts."""
         if self.unwritten is None:
-            self._tell(f"{problem} New messages are kept in memory only.")
+            self._report_problem(f"{problem} New messages are kept in memory only.")
         self.unwritten = problem
         if self._file is not None:
-            self._file.hold(b"".join(line))
+            self._file.hold_lines(b"".join(line))
 
     def write_held(self) -> None:
         """Writes the held lines. Raises `SessionWriteError` while the disk still refuses them."""
         if self.unwritten is None or self.path is None:
             return
         if self._file is None:
-            self.begin()
+            self.create_file()
         else:
-            self.look()
+            self.check_for_foreign_lines()
             self._file.append(on_new_line=self._needs_feed)
             self._needs_feed = False
         self._on_written()
@@ -86,31 +85,33 @@ class FileKeeper:
     def _on_written(self) -> None:
         if self.unwritten is not None:
             self.unwritten = None
-            self._tell(f"{self.path} can be written again; all messages were saved to it.")
+            self._report_problem(f"{self.path} can be written again; all messages were saved to it.")
 
-    def look(self) -> None:
-        """Checks whether another program (pi has no lock) has appended to the file, renamed or deleted it."""
+    def check_for_foreign_lines(self) -> None:
+        """Checks whether another program (pi has no lock) has appended to the session file, renamed or deleted it."""
         if self._file is None:
             return
-        if not self._file.is_in_place():
-            moved = self._file.follow()
+        if not self._file.is_same_file_at_path():
+            moved = self._file.new_path_after_rename()
             if moved is None:
-                self._recreate(self._file)
+                self._recreate_file(self._file)
                 return
             self.path = moved
-            self._tell(f"The session file was renamed; it continues as {moved}.")
-        data = self._file.foreign()
+            self._report_problem(f"The session file was renamed; it continues as {moved}.")
+        data = self._file.foreign_bytes()
         if not data:
             return
         from app.sessions.file.session_reader import read_entry  # noqa: PLC0415  (an old session only)
 
         entries = [entry for line in data.split(b"\n") if (entry := read_entry(line)) is not None]
         for entry in entries:
-            self._take_in(entry)
+            self._on_foreign_entries(entry)
         self._needs_feed = not data.endswith(b"\n")
-        self._tell(f"Another program added {len(entries)} entries to this session; /tree shows them.")
+        self._report_problem(
+            f"Another program added {len(entries)} entries to this session; /tree shows them."
+        )
 
-    def _recreate(self, old: SessionFile) -> None:
+    def _recreate_file(self, old: SessionFile) -> None:
         """Writes the session in memory to a new file of the same name, after the old one was deleted or
         replaced."""
         assert self.path is not None
@@ -120,18 +121,18 @@ class FileKeeper:
                 "another program replaced this file with a different one",
                 "Fork this session to continue.",
             )
-        self.begin()
+        self.create_file()
         old.close()
         self._needs_feed = False
-        self._tell(f"{self.path} had been deleted and was written again.")
+        self._report_problem(f"{self.path} had been deleted and was written again.")
 
     def end_turn(self) -> None:
         """Forces the turn's lines onto the disk, if the policy says so, so that they survive a power cut."""
         if self._file is not None:
-            self._file.sync()
+            self._file.wait_until_on_disk()
 
     def close(self) -> None:
-        """Releases the lock; nothing is written afterwards."""
+        """Releases the lock on the session file; nothing is written afterwards."""
         if self._file is None and self.unwritten is None:
             return
         try:

@@ -14,7 +14,7 @@ range."""
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the lock. False: another process, or other code in this process, holds it."""
+    """Locks a session file. False: another process, or other code in this process, holds the lock."""
     if sys.platform == "win32":
         return _try_lock_windows(descriptor)
     import fcntl  # noqa: PLC0415  (exists on this platform only)
@@ -41,33 +41,33 @@ def _try_lock_windows(descriptor: int) -> bool:
     return True
 
 
-def holder_of(descriptor: int) -> int | None:
-    """Returns the id of the process that holds the lock, where the system can tell."""
-    holders = _holders()
+def lock_holder(descriptor: int) -> int | None:
+    """Returns the id of the process that holds the lock on a session file, where the system can tell."""
+    holders = _lock_holders()
     try:
-        return holders.get(_place(os.fstat(descriptor))) if holders else None
+        return holders.get(_device_and_inode(os.fstat(descriptor))) if holders else None
     except OSError:
         return None
 
 
 def locked_by_others(paths: Iterable[Path]) -> frozenset[Path]:
-    """Returns those of the paths that another process has open for writing, where the system can tell,
-    with one query for all."""
+    """Returns those session files that another process has open for writing, where the system can tell, with one
+    query for all."""
     own = os.getpid()
-    held = {place for place, holder in _holders().items() if holder != own}
+    held = {place for place, holder in _lock_holders().items() if holder != own}
     found: list[Path] = []
     for path in paths if held else ():
         try:
             stat = path.stat()
         except OSError:
             continue
-        if _place(stat) in held:
+        if _device_and_inode(stat) in held:
             found.append(path)
     return frozenset(found)
 
 
-def _holders() -> dict[str, int]:
-    """Maps the place of each locked file on its disk to the process that locked it."""
+def _lock_holders() -> dict[str, int]:
+    """Maps each locked file, by device and inode, to the process that locked it."""
     try:
         lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
         return {words[5]: int(words[4]) for words in lines if len(words) > 5 and words[1] == "FLOCK"}
@@ -75,11 +75,11 @@ def _holders() -> dict[str, int]:
         return {}
 
 
-def _place(found: os.stat_result) -> str:
+def _device_and_inode(found: os.stat_result) -> str:
     return f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
 
 
-def name_of(descriptor: int) -> Path | None:
+def path_of_descriptor(descriptor: int) -> Path | None:
     """Returns the present path of an open file, where the system can tell."""
     try:
         return Path(f"/proc/self/fd/{descriptor}").readlink()

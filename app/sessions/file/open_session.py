@@ -1,5 +1,5 @@
-"""Opens an existing session file: locks it, reads it, then repairs what a crash left. Only `log` uses this
-module."""
+"""Opens an existing session file: locks it, reads it, then repairs what a crash left. Only `session_log` uses
+this module."""
 
 import errno
 import os
@@ -9,20 +9,20 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.entry_tree import SessionTree
-from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, error_text
+from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, system_error_text
 from app.sessions.file.quarantine import copy_to_quarantine
 from app.sessions.file.session_file import SessionFile, SyncPolicy
-from app.sessions.file.session_reader import SessionContents, check_regular, read_session
-from app.sessions.ids import new_session_id, sidecar
+from app.sessions.file.session_reader import SessionContents, read_session, require_regular_file
+from app.sessions.ids import new_session_id, sidecar_path
 from app.sessions.stats import SessionCounts
 from app.values.codec import encode_line
 from app.values.entries import SESSION_VERSION, Entry, SessionHeader
-from tools.files.replacing import sync_folder
+from tools.files.atomic_replacement import sync_folder
 
 _PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-class OpenedFile(msgspec.Struct, kw_only=True):
+class OpenedSessionFile(msgspec.Struct, kw_only=True):
     """The result of opening a session file, from which `SessionLog` is built."""
 
     path: Path
@@ -32,12 +32,12 @@ class OpenedFile(msgspec.Struct, kw_only=True):
     file: SessionFile | None
     """None: the file is open read-only."""
     problems: list[str]
-    needs_feed: bool
+    needs_line_feed: bool
     """The last line is complete except for its line feed."""
 
 
-def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) -> OpenedFile:
-    size = check_regular(path)
+def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) -> OpenedSessionFile:
+    size = require_regular_file(path)
     path = Path(os.path.realpath(path))
     problems: list[str] = []
     file = None if read_only else _open_for_writing(path, sync, problems)
@@ -47,35 +47,37 @@ def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) ->
         tree, stats = SessionTree(), SessionCounts()
 
         def each(entries: list[Entry]) -> None:
-            tree.take(entries)
+            tree.append_read_entries(entries)
             stats.add_all(entries)
 
         reading = read_session(path, allow_newer=read_only, each=each)
-        tree.adopt(reading.links)
+        tree.find_parents(reading.links)
         if file is not None and reading.version < SESSION_VERSION:
             file = _migrate_file(path, file, reading, sync, problems)
         elif file is not None:
             _repair_tail(path, file, reading, problems)
-        _report(path, reading, problems, may_write=file is not None)
+        _report_problems(path, reading, problems, may_write=file is not None)
     except BaseException:
         if file is not None:
             file.close()
         raise
-    return OpenedFile(
+    return OpenedSessionFile(
         path=path,
         header=reading.header,
         tree=tree,
         stats=stats,
         file=file,
         problems=problems,
-        needs_feed=not reading.ends_with_feed and reading.version == SESSION_VERSION,
+        needs_line_feed=not reading.ends_with_line_feed and reading.version == SESSION_VERSION,
     )
 
 
 def _open_for_writing(path: Path, sync: SyncPolicy, problems: list[str]) -> SessionFile | None:
     try:
         file = SessionFile.open(path, sync)
-        while not file.is_in_place():  # another process migrated or moved it between opening and locking
+        while (
+            not file.is_same_file_at_path()
+        ):  # another process migrated or moved it between opening and locking
             file.close()
             file = SessionFile.open(path, sync)
         return file
@@ -83,32 +85,33 @@ def _open_for_writing(path: Path, sync: SyncPolicy, problems: list[str]) -> Sess
         raise SessionNotFound(path, "was moved or deleted just now", "See the list with --resume.") from None
     except OSError as problem:
         if problem.errno not in _PERMISSION_ERRORS:
-            raise SessionUnreadable(path, f"cannot be opened: {error_text(problem)}") from None
+            raise SessionUnreadable(path, f"cannot be opened: {system_error_text(problem)}") from None
         problems.append(
-            f"{path} cannot be written ({error_text(problem)}); it is open read-only. Fork it to continue in a copy."
+            f"{path} cannot be written ({system_error_text(problem)}); it is open read-only. Fork it to continue in "
+            "a copy."
         )
         return None
 
 
-def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedFile:
-    """Writes a new header into an empty file, as pi does, and reports it."""
+def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedSessionFile:
+    """Writes a new header into an empty session file, as pi does, and reports it."""
     header = SessionHeader(id=new_session_id(), cwd=str(cwd))
     file.append(encode_line(header))
     problems.append(f"{path} was empty; a new session starts in it.")
-    return OpenedFile(
+    return OpenedSessionFile(
         path=path,
         header=header,
         tree=SessionTree(),
         stats=SessionCounts(),
         file=file,
         problems=problems,
-        needs_feed=False,
+        needs_line_feed=False,
     )
 
 
 def _repair_tail(path: Path, file: SessionFile, reading: SessionContents, problems: list[str]) -> None:
-    """Moves a last line that a crash or a full disk cut short from the file to the quarantine."""
-    torn = reading.torn
+    """Moves a last line that a crash or a full disk cut short from the session file to the quarantine."""
+    torn = reading.has_torn_line
     if torn is None:
         return
     if torn.data.strip(b"\0"):
@@ -117,46 +120,48 @@ def _repair_tail(path: Path, file: SessionFile, reading: SessionContents, proble
         except OSError as problem:
             problems.append(
                 f"The last line of {path} is incomplete and could not be moved to another file: "
-                f"{error_text(problem)}."
+                f"{system_error_text(problem)}."
             )
             return  # the line stays, and a line feed separates the next entry from it
-    file.cut(torn.offset)
-    reading.ends_with_feed = True
-    reading.torn = None
+    file.truncate_to(torn.offset)
+    reading.ends_with_line_feed = True
+    reading.has_torn_line = None
     problems.append(
         f"The last line of {path.name} was incomplete ({len(torn.data)} bytes, moved to "
-        f"{sidecar(path, 'quarantine').name}); everything before it is loaded."
+        f"{sidecar_path(path, 'quarantine').name}); everything before it is loaded."
     )
 
 
-def _report(path: Path, reading: SessionContents, problems: list[str], *, may_write: bool) -> None:
-    if reading.torn is not None and not may_write:
+def _report_problems(path: Path, reading: SessionContents, problems: list[str], *, may_write: bool) -> None:
+    if reading.has_torn_line is not None and not may_write:
         problems.append(f"The last line of {path.name} is incomplete; everything before it is loaded.")
     if reading.has_mark:
         problems.append(f"{path.name} begins with a byte order mark; pi does not open such files.")
-    if not reading.bad:
+    if not reading.bad_lines:
         return
-    count = len(reading.bad)
+    count = len(reading.bad_lines)
     what = f"{count} line{'s' if count > 1 else ''} of {path.name} cannot be read"
     if not may_write:
         problems.append(f"{what}; all other lines are loaded.")
         return
     try:
-        if copy_to_quarantine(path, reading.bad):
+        if copy_to_quarantine(path, reading.bad_lines):
             problems.append(
-                f"{what}; copied to {sidecar(path, 'quarantine').name}. All other lines are loaded."
+                f"{what}; copied to {sidecar_path(path, 'quarantine').name}. All other lines are loaded."
             )
     except OSError as problem:
-        problems.append(f"{what} and could not be copied: {error_text(problem)}. All other lines are loaded.")
+        problems.append(
+            f"{what} and could not be copied: {system_error_text(problem)}. All other lines are loaded."
+        )
 
 
 def _migrate_file(
     path: Path, file: SessionFile, reading: SessionContents, sync: SyncPolicy, problems: list[str]
 ) -> SessionFile:
-    """Replaces a file of an old version by its migrated form in one step; the old file stays under another
-    name."""
-    kept = sidecar(path, f"v{reading.version}")
-    draft = sidecar(path, "migrating")
+    """Replaces a session file of an old format version by its migrated form in one step; the old file stays
+    under another name."""
+    kept = sidecar_path(path, f"v{reading.version}")
+    draft = sidecar_path(path, "migrating")
     lines = chain.from_iterable(map(encode_line, (reading.header, *reading.entries)))
     draft.unlink(missing_ok=True)
     try:
@@ -174,7 +179,7 @@ def _migrate_file(
         raise SessionWriteError(
             path,
             f"has format version {reading.version} and cannot be converted to version "
-            f"{SESSION_VERSION}: {error_text(problem)}",
+            f"{SESSION_VERSION}: {system_error_text(problem)}",
             "Open it read-only, or copy it elsewhere.",
         ) from None
     file.close()

@@ -11,14 +11,14 @@ import msgspec
 
 from app.sessions.errors import SessionWriteError
 from app.sessions.file.atomic import replace_file
-from app.sessions.ids import sidecar
+from app.sessions.ids import sidecar_path
 from app.sessions.session_log import SessionLog
 from app.values.codec import decode, encode
 from app.values.content import Text, Thinking
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
 from app.values.wire import Wire, now_ms
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 
 WRITE_INTERVAL = 0.5
 """Seconds between two writes while text streams."""
@@ -31,7 +31,7 @@ produce so much."""
 
 
 class PartialAnswer(Wire, frozen=True, kw_only=True):
-    """The part of an answer that had arrived."""
+    """The part of a model's answer that had arrived when it was saved."""
 
     session_id: str
     leaf_id: str | None
@@ -39,8 +39,8 @@ class PartialAnswer(Wire, frozen=True, kw_only=True):
     message: AssistantMessage
     saved: int = 0
 
-    def recovered(self) -> AssistantMessage:
-        """Returns the answer as an aborted message with text and thinking; unfinished tool calls are
+    def recovered_message(self) -> AssistantMessage:
+        """Returns the partial answer as an aborted message with text and thinking; unfinished tool calls are
         dropped."""
         kept = tuple(block for block in self.message.content if isinstance(block, Text | Thinking))
         unsigned = tuple(
@@ -55,50 +55,52 @@ class PartialAnswer(Wire, frozen=True, kw_only=True):
         )
 
 
-class PartialFile:
-    """Writes the sidecar of one open session. A session in memory has no sidecar."""
+class PartialAnswerFile:
+    """Writes the file beside an open session that holds the unfinished answer. A session in memory has no such
+    file."""
 
     def __init__(self, log: SessionLog, *, interval: float = WRITE_INTERVAL) -> None:
-        self.path = sidecar(log.path, "partial") if log.path is not None else None
+        self.path = sidecar_path(log.path, "partial") if log.path is not None else None
         self._session_id = log.session_id
         self._interval = interval
         self._lock = threading.Lock()
-        self._look: asyncio.TimerHandle | None = None
-        self._due = 0.0
-        self._ended = 0
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._next_write_at = 0.0
+        self._ended_answers = 0
         """The number of answers that have ended; a write scheduled for an earlier answer is skipped."""
 
-    def follow(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
+    def schedule_write(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
         """Schedules a write of the growing answer for the end of the interval, in a thread; may be called
         any number of times. `answer` is called only then: most answers have ended by that time."""
-        if self.path is None or self._look is not None or self._due == math.inf:
+        if self.path is None or self._write_timer is not None or self._next_write_at == math.inf:
             return
         loop = asyncio.get_running_loop()
-        number = self._ended
+        number = self._ended_answers
 
         def look() -> None:
-            self._look = None
+            self._write_timer = None
             message = answer()
             if message is not None and len(message.text) + len(message.thinking) > MAX_CHARACTERS:
-                self._due = math.inf
+                self._next_write_at = math.inf
             elif message is not None:
-                loop.run_in_executor(None, self._write, self._partial(message, leaf_id), number)
+                loop.run_in_executor(None, self._write, self._make_partial_answer(message, leaf_id), number)
 
-        if not self._due:
-            self._due = time.monotonic() + self._interval
-        self._look = loop.call_later(max(0.0, self._due - time.monotonic()), look)
+        if not self._next_write_at:
+            self._next_write_at = time.monotonic() + self._interval
+        self._write_timer = loop.call_later(max(0.0, self._next_write_at - time.monotonic()), look)
 
-    def write(self, message: AssistantMessage, leaf_id: str | None) -> None:
-        """Writes the message so far immediately."""
-        self._write(self._partial(message, leaf_id), self._ended)
+    def write_now(self, message: AssistantMessage, leaf_id: str | None) -> None:
+        """Writes the answer, as far as it has arrived, immediately."""
+        self._write(self._make_partial_answer(message, leaf_id), self._ended_answers)
 
-    def _partial(self, message: AssistantMessage, leaf_id: str | None) -> PartialAnswer:
+    def _make_partial_answer(self, message: AssistantMessage, leaf_id: str | None) -> PartialAnswer:
         return PartialAnswer(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
 
     def _write(self, newest: PartialAnswer, number: int) -> None:
-        """Writes the sidecar. A failed write does not stop the answer; the next write tries again."""
+        """Writes the file of the unfinished answer. A failed write does not stop the answer; the next write
+        tries again."""
         with self._lock:
-            if self.path is None or number != self._ended:
+            if self.path is None or number != self._ended_answers:
                 return
             began = time.monotonic()
             try:
@@ -106,16 +108,17 @@ class PartialFile:
             except SessionWriteError:
                 pass
             now = time.monotonic()
-            self._due = now + max(self._interval, MIN_PAUSE_FACTOR * (now - began))
+            self._next_write_at = now + max(self._interval, MIN_PAUSE_FACTOR * (now - began))
 
     def discard(self) -> None:
-        """Deletes the sidecar, once the message is in the session file or is not needed any more."""
-        if self._look is not None:
-            self._look.cancel()
-            self._look = None
+        """Deletes the file of the unfinished answer, once the message is in the session file or is not needed
+        any more."""
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
         with self._lock:
-            self._ended += 1
-            self._due = 0.0
+            self._ended_answers += 1
+            self._next_write_at = 0.0
             try:
                 if self.path is not None:
                     self.path.unlink(missing_ok=True)
@@ -128,17 +131,17 @@ def read_unrecorded(log: SessionLog) -> PartialAnswer | None:
     if log.path is None:
         return None
     try:
-        partial: PartialAnswer = decode(read_regular(sidecar(log.path, "partial")), PartialAnswer)
+        partial: PartialAnswer = decode(read_regular(sidecar_path(log.path, "partial")), PartialAnswer)
     except (OSError, msgspec.DecodeError):
         return None
     if partial.session_id != log.session_id or not partial.message.content:
         return None
     if partial.leaf_id is not None and partial.leaf_id not in log:
         return None
-    return None if _is_recorded(partial, log) else partial
+    return None if _is_in_session(partial, log) else partial
 
 
-def _is_recorded(partial: PartialAnswer, log: SessionLog) -> bool:
+def _is_in_session(partial: PartialAnswer, log: SessionLog) -> bool:
     return any(
         isinstance(entry, MessageEntry)
         and isinstance(entry.message, AssistantMessage)

@@ -1,5 +1,5 @@
-"""Copies unreadable lines of a session file to a file beside it, so that they can be inspected and are
-never lost."""
+"""Copies unreadable lines of a session file to a quarantine file beside it, so that they can be inspected and
+are never lost."""
 
 import base64
 import hashlib
@@ -11,30 +11,29 @@ from typing import Any
 import msgspec
 
 from app.sessions.file.session_reader import BadLine
-from app.sessions.ids import sidecar
+from app.sessions.ids import sidecar_path
 from app.values.codec import decode_json, encode_json
 from app.values.wire import now_iso
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 
 MAX_COPIED_BYTES = 8 * 1024 * 1024
 """A longer line is recorded by its position only and stays in the session file."""
 
 
 def copy_to_quarantine(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:
-    """Copies the lines that are not in the quarantine yet and returns their number. Raises `OSError`.
-
-    `leaves_file`: the lines will be cut from the session file, so even the longest is copied and synced
-    to the disk."""
-    place = sidecar(path, "quarantine")
+    """Copies unreadable session lines that are not in the quarantine yet and returns their number. Raises
+    `OSError`. `leaves_file`: the lines will be cut from the session file, so even the longest is copied and
+    synced to the disk."""
+    place = sidecar_path(path, "quarantine")
     known = {str(record.get("sha256")) for record in read_quarantine(path)}
     fresh: list[bytes] = []
     for line in lines:
         digest = hashlib.sha256(line.data).hexdigest()
         if digest not in known:
             known.add(digest)
-            fresh.append(encode_json(_record(line, digest, is_whole=leaves_file)) + b"\n")
+            fresh.append(encode_json(_quarantine_record(line, digest, is_whole=leaves_file)) + b"\n")
     if fresh:
-        with open(place, "ab", opener=_open_for_sync_write) as file:
+        with open(place, "ab", opener=_open_private) as file:
             file.write(b"".join(fresh))
             if leaves_file:
                 file.flush()
@@ -42,11 +41,11 @@ def copy_to_quarantine(path: Path, lines: Iterable[BadLine], *, leaves_file: boo
     return len(fresh)
 
 
-def _open_for_sync_write(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
-def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
+def _quarantine_record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
     record: dict[str, Any] = {
         "found": now_iso(),
         "offset": line.offset,
@@ -64,7 +63,7 @@ def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
 def read_quarantine(path: Path) -> list[dict[str, Any]]:
     """Returns the quarantine records of a session file, oldest first."""
     try:
-        data = read_regular(sidecar(path, "quarantine"))
+        data = read_regular(sidecar_path(path, "quarantine"))
     except OSError:
         return []
     found: list[dict[str, Any]] = []

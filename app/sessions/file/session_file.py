@@ -1,6 +1,5 @@
-"""One session file open for writing: its lock, appends of whole lines, and recovery from partial writes.
-
-A write puts all its bytes into the file or none. `log` decides the meaning of lines."""
+"""One session file open for writing: its lock, appends of whole lines, and recovery from partial writes. A write
+puts all its bytes into the file or none. `session_log` decides the meaning of lines."""
 
 import errno
 import os
@@ -11,22 +10,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from app.sessions.errors import SessionLocked, SessionWriteError, error_text
-from app.sessions.file.lock import holder_of, name_of, try_lock
-from tools.files.private import last_resort_folder, last_resort_path
-from tools.files.replacing import sync_folder
+from app.sessions.errors import SessionLocked, SessionWriteError, system_error_text
+from app.sessions.file.lock import lock_holder, path_of_descriptor, try_lock
+from tools.files.atomic_replacement import sync_folder
+from tools.files.private_folders import last_resort_folder, last_resort_path
 
 SyncTiming = Literal["off", "turn", "entry"]
 SyncPolicy = Callable[[], SyncTiming]
 """Returns when writes are forced onto the disk; called at each write, since the setting may change."""
 
 
-def at_turn_end() -> SyncTiming:
+def sync_at_turn_end() -> SyncTiming:
     return "turn"
 
 
-_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_MAX_PIECES = 1000
+_OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_MAX_WRITE_PIECES = 1000
 """The number of buffers that the system accepts in one call."""
 _DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FREE_SPACE_HINT = "Free some disk space or export the session to another disk, then try again."
@@ -37,7 +36,7 @@ _FOLDER_HINT = (
 
 
 class SessionFile:
-    """An open session file. It holds the lock until it is closed."""
+    """A session file that is open for writing. It holds the lock until it is closed."""
 
     def __init__(self, path: Path, descriptor: int, sync: SyncPolicy) -> None:
         self.path = path
@@ -52,27 +51,27 @@ class SessionFile:
 
     @classmethod
     def open(cls, path: Path, sync: SyncPolicy) -> "SessionFile":
-        """Opens and locks an existing file. Raises `SessionLocked`, or `OSError` when the system denies
+        """Opens and locks an existing session file. Raises `SessionLocked`, or `OSError` when the system denies
         writing."""
-        descriptor = os.open(path, _FLAGS)
-        return cls(path, _locked(path, descriptor), sync)
+        descriptor = os.open(path, _OPEN_FLAGS)
+        return cls(path, _lock_file(path, descriptor), sync)
 
     @classmethod
     def create(cls, path: Path, lines: Iterable[bytes], sync: SyncPolicy) -> "SessionFile":
-        """Creates a file with its first lines; on failure no file is left behind."""
+        """Creates a session file with its first lines; on failure no file is left behind."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(path, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise SessionWriteError(
                 path, "a file of that name already exists", "Start another session with /new."
             ) from None
         except OSError as problem:
             raise SessionWriteError(
-                path, f"cannot be created: {error_text(problem, path)}", _remedy(problem)
+                path, f"cannot be created: {system_error_text(problem, path)}", _write_remedy(problem)
             ) from None
         try:
-            file = cls(path, _locked(path, descriptor), sync)
+            file = cls(path, _lock_file(path, descriptor), sync)
         except SessionLocked:
             path.unlink(missing_ok=True)
             raise
@@ -85,7 +84,7 @@ class SessionFile:
             raise
         return file
 
-    def hold(self, data: bytes) -> None:
+    def hold_lines(self, data: bytes) -> None:
         """Holds whole lines that the disk did not accept; they are written before the next ones."""
         self._held_lines += data
 
@@ -98,24 +97,26 @@ class SessionFile:
             _write_all(self._descriptor, data)
             sync = self._sync()
             if sync == "entry":
-                self._force()
+                self._sync_to_disk()
         except OSError as problem:
             self._is_torn = True
             self._truncate_partial_write(quietly=True)
             raise SessionWriteError(
-                self.path, f"cannot be written: {error_text(problem, self.path)}", _remedy(problem)
+                self.path,
+                f"cannot be written: {system_error_text(problem, self.path)}",
+                _write_remedy(problem),
             ) from None
         self.size += sum(map(len, data))
         self._held_lines = b""
         self._is_dirty = sync == "turn"
 
-    def cut(self, size: int) -> None:
-        """Truncates the file to `size` bytes. Raises `SessionWriteError`."""
+    def truncate_to(self, size: int) -> None:
+        """Truncates the session file to `size` bytes. Raises `SessionWriteError`."""
         try:
             os.ftruncate(self._descriptor, size)
         except OSError as problem:
             raise SessionWriteError(
-                self.path, f"cannot be repaired: {error_text(problem)}", _remedy(problem)
+                self.path, f"cannot be repaired: {system_error_text(problem)}", _write_remedy(problem)
             ) from None
         self.size = size
 
@@ -129,11 +130,11 @@ class SessionFile:
             if quietly:
                 return
             raise SessionWriteError(
-                self.path, f"cannot be repaired: {error_text(problem)}", _remedy(problem)
+                self.path, f"cannot be repaired: {system_error_text(problem)}", _write_remedy(problem)
             ) from None
         self._is_torn = False
 
-    def foreign(self) -> bytes:
+    def foreign_bytes(self) -> bytes:
         """Returns the bytes that another program appended since the last write, and counts them as read."""
         size = os.fstat(self._descriptor).st_size
         if size == self.size or self._is_torn:
@@ -148,8 +149,8 @@ class SessionFile:
         self.size = size
         return data
 
-    def is_in_place(self) -> bool:
-        """Whether the path still leads to the open file."""
+    def is_same_file_at_path(self) -> bool:
+        """Whether the path still leads to the session file that is open."""
         try:
             named = self.path.stat()
         except OSError:
@@ -157,32 +158,32 @@ class SessionFile:
         mine = os.fstat(self._descriptor)
         return (named.st_ino, named.st_dev) == (mine.st_ino, mine.st_dev)
 
-    def follow(self) -> Path | None:
+    def new_path_after_rename(self) -> Path | None:
         """Returns the file's new path after a rename; None when it was deleted or the system cannot tell."""
         if os.fstat(self._descriptor).st_nlink == 0:
             return None
-        found = name_of(self._descriptor)
+        found = path_of_descriptor(self._descriptor)
         before, self.path = self.path, found or self.path
-        if found is None or not self.is_in_place():
+        if found is None or not self.is_same_file_at_path():
             self.path = before
             return None
         return found
 
-    def sync(self) -> None:
-        """Waits until all writes are on the disk, if the policy requires it."""
+    def wait_until_on_disk(self) -> None:
+        """Waits until all writes to the session file are on the disk, if the policy requires it."""
         if not self._is_dirty:
             return
         try:
-            self._force()
+            self._sync_to_disk()
         except OSError as problem:
             raise SessionWriteError(
                 self.path,
-                f"may not be saved on the disk: {error_text(problem)}",
+                f"may not be saved on the disk: {system_error_text(problem)}",
                 "Check the disk, then export the session with /export.",
             ) from None
         self._is_dirty = False
 
-    def _force(self) -> None:
+    def _sync_to_disk(self) -> None:
         os.fsync(self._descriptor)
         if self._is_new:
             sync_folder(self.path.parent)
@@ -190,7 +191,7 @@ class SessionFile:
 
     def finish(self) -> None:
         try:
-            self.sync()
+            self.wait_until_on_disk()
         finally:
             self.close()
 
@@ -216,9 +217,9 @@ def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> Se
     return SessionWriteError(problem.path, problem.what, remedy)
 
 
-def _locked(path: Path, descriptor: int) -> int:
+def _lock_file(path: Path, descriptor: int) -> int:
     if not try_lock(descriptor):
-        holder = holder_of(descriptor)
+        holder = lock_holder(descriptor)
         os.close(descriptor)
         raise SessionLocked(path, holder)
     return descriptor
@@ -230,7 +231,7 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
     views = deque(memoryview(piece) for piece in pieces if piece)
     while views:
         if hasattr(os, "writev"):
-            count = os.writev(descriptor, list(islice(views, _MAX_PIECES)))
+            count = os.writev(descriptor, list(islice(views, _MAX_WRITE_PIECES)))
         else:
             count = os.write(descriptor, views[0])
         while views and count >= len(views[0]):
@@ -240,7 +241,7 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
 
 
 def read_at(descriptor: int, offset: int, size: int) -> bytes:
-    """Bytes from the middle of an open file."""
+    """Reads bytes from the middle of an open file."""
     os.lseek(descriptor, offset, os.SEEK_SET)
     parts: list[bytes] = []
     while size > 0:
@@ -252,5 +253,5 @@ def read_at(descriptor: int, offset: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _remedy(problem: OSError) -> str:
+def _write_remedy(problem: OSError) -> str:
     return _FREE_SPACE_HINT if problem.errno in _DISK_FULL_ERRORS else _FOLDER_HINT

@@ -1,7 +1,6 @@
-r"""Reads a session file: header, entries and unreadable lines. Changes nothing on disk.
-
-Lines end at `\n` only; other Unicode separators are part of the text. Versions 1 and 2 are migrated in
-memory; `opening` writes the result back."""
+r"""Reads a session file: header, entries and unreadable lines. Changes nothing on disk. Lines end at `\n` only;
+other Unicode separators are part of the text. Versions 1 and 2 are migrated in memory; `open_session` writes
+the result back."""
 
 import os
 import stat
@@ -11,7 +10,14 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from app.sessions.errors import NotASession, SessionNotFound, SessionTooNew, SessionUnreadable, error_text
+from app.sessions.errors import (
+    NotASession,
+    SessionNotFound,
+    SessionTooNew,
+    SessionUnreadable,
+    system_error_text,
+)
+from app.sessions.ids import is_session_id
 from app.values.codec import decode, decode_json
 from app.values.entries import (
     SESSION_VERSION,
@@ -31,32 +37,32 @@ HEADER_LIMIT = 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
 """The size of one read, small enough for the processor's cache."""
 
-TakeEntries = Callable[[list[Entry]], None]
+ReceiveEntries = Callable[[list[Entry]], None]
 
 _decoder = msgspec.json.Decoder(Entry)
-_share_id = msgspec.structs.force_setattr
+_set_frozen_field = msgspec.structs.force_setattr
 _BOM = b"\xef\xbb\xbf"
-_LINK = late(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
+_ID_AND_PARENT_PATTERN = late(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
 
 
 class BadLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that is not an entry, and its position in the file."""
+    """A line of a session file that is not an entry, and its position in the file."""
 
     offset: int
     data: bytes
 
 
 class SessionContents(msgspec.Struct, kw_only=True):
-    """The contents of a session file."""
+    """What a session file contains: header, entries and unreadable lines."""
 
     header: SessionHeader
     entries: list[Entry]
-    bad: list[BadLine] = []
+    bad_lines: list[BadLine] = []
     links: dict[str, str | None] = {}
     """Entry id to parent id of unreadable entries whose ids could be found."""
-    torn: BadLine | None = None
+    has_torn_line: BadLine | None = None
     """The text behind the last line feed, when it is not an entry."""
-    ends_with_feed: bool = True
+    ends_with_line_feed: bool = True
     size: int = 0
     version: int = SESSION_VERSION
     has_mark: bool = False
@@ -64,55 +70,55 @@ class SessionContents(msgspec.Struct, kw_only=True):
 
 
 def read_session(
-    path: Path, *, allow_newer: bool = False, each: TakeEntries | None = None
+    path: Path, *, allow_newer: bool = False, each: ReceiveEntries | None = None
 ) -> SessionContents:
     """Reads a whole session file; an empty file is not a session. Raises `SessionNotFound`,
     `SessionUnreadable`, `NotASession`, `SessionTooNew`.
 
     `each` receives the entries in batches while they are still in the processor's cache."""
-    check_regular(path)
+    require_regular_file(path)
     try:
         with path.open("rb", buffering=1 << 20) as file, garbage_collection_paused():
-            return _read(file, path, allow_newer, each)
+            return _read_contents(file, path, allow_newer, each)
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise _unreadable_error(path, problem) from None
 
 
 def read_header(path: Path) -> tuple[SessionHeader, int]:
-    """Returns the header in the present form, and the offset of the line behind it. Raises the errors of
-    `read_session`."""
-    check_regular(path)
+    """Returns a session file's header in the present format, and the offset of the line behind it. Raises the
+    errors of `read_session`."""
+    require_regular_file(path)
     try:
         with path.open("rb") as file:
             data = _find_header(file, path)[0]
-            return _header_value(data, path), file.tell()
+            return _decode_header(data, path), file.tell()
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise _unreadable_error(path, problem) from None
 
 
 def read_without_header(path: Path) -> SessionContents:
-    """Reads what it can of a file whose header is lost. Raises `NotASession` when nothing can be read."""
-    check_regular(path)
+    """Reads the entries of a session file whose header is lost. Raises `NotASession` when nothing can be read."""
+    require_regular_file(path)
     header = SessionHeader(id=path.stem.partition("_")[2] or path.stem, cwd="")
     reading = SessionContents(header=header, entries=[])
     try:
         with path.open("rb", buffering=1 << 20) as file:
             _read_lines(file, reading)
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise _unreadable_error(path, problem) from None
     if all(isinstance(entry, UnknownEntry) for entry in reading.entries):
         raise NotASession(path, "is not a session file", "It contains no readable session.")
     return reading
 
 
-def check_regular(path: Path) -> int:
+def require_regular_file(path: Path) -> int:
     """Returns the size of a regular file. Raises the errors of `read_session` for anything else."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise SessionNotFound(path, "no such session file", "See the list with --resume.") from None
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise _unreadable_error(path, problem) from None
     except ValueError:
         raise SessionNotFound(None, "is not a file name", "See the list with --resume.") from None
     if stat.S_ISDIR(found.st_mode):
@@ -122,11 +128,13 @@ def check_regular(path: Path) -> int:
     return found.st_size
 
 
-def _unreadable(path: Path, problem: OSError) -> SessionUnreadable:
-    return SessionUnreadable(path, f"cannot be read: {error_text(problem)}", "Check its permissions.")
+def _unreadable_error(path: Path, problem: OSError) -> SessionUnreadable:
+    return SessionUnreadable(path, f"cannot be read: {system_error_text(problem)}", "Check its permissions.")
 
 
-def _read(file: BinaryIO, path: Path, allow_newer: bool, each: TakeEntries | None) -> SessionContents:
+def _read_contents(
+    file: BinaryIO, path: Path, allow_newer: bool, each: ReceiveEntries | None
+) -> SessionContents:
     header_data, before, has_mark = _find_header(file, path)
     version = header_data.get("version", 1)
     if not isinstance(version, int) or version > SESSION_VERSION:
@@ -138,11 +146,13 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool, each: TakeEntries | Non
                 "Update bayou, or open it read-only.",
             )
         version = SESSION_VERSION
-    header = _header_value(header_data, path)
-    reading = SessionContents(header=header, entries=[], bad=before, version=version, has_mark=has_mark)
+    header = _decode_header(header_data, path)
+    if not is_session_id(header.id):  # files are named by it
+        raise NotASession(path, "has a first line with an id that is none", _REPAIR_HINT)
+    reading = SessionContents(header=header, entries=[], bad_lines=before, version=version, has_mark=has_mark)
     reading.size = file.tell()
     file.seek(-1, os.SEEK_CUR)
-    reading.ends_with_feed = file.read(1) == b"\n"
+    reading.ends_with_line_feed = file.read(1) == b"\n"
     if version < SESSION_VERSION:
         _read_old(file, reading, header_data)
         if each is not None:
@@ -152,7 +162,7 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool, each: TakeEntries | Non
     return reading
 
 
-def _header_value(data: dict[str, Any], path: Path) -> SessionHeader:
+def _decode_header(data: dict[str, Any], path: Path) -> SessionHeader:
     try:
         return from_wire({**data, "version": SESSION_VERSION}, SessionHeader)
     except msgspec.ValidationError as problem:
@@ -163,7 +173,7 @@ _REPAIR_HINT = "It was not changed. If it is a session, `bayou --fork FILE` reco
 
 
 def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:
-    """Finds the header: as in pi, the first line that is JSON has to be one."""
+    """Finds the header of a session file: as in pi, the first line that is JSON has to be one."""
     bad: list[BadLine] = []
     has_mark = False
     while file.tell() < HEADER_LIMIT:
@@ -187,8 +197,9 @@ def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLi
     raise NotASession(path, "is not a session file, or its first line is damaged", _REPAIR_HINT)
 
 
-def _read_lines(file: BinaryIO, reading: SessionContents, each: TakeEntries | None = None) -> None:
-    """Decodes lines in batches; decodes a batch line by line only when one of its lines is not an entry."""
+def _read_lines(file: BinaryIO, reading: SessionContents, each: ReceiveEntries | None = None) -> None:
+    """Decodes the lines of a session file in batches; decodes a batch line by line only when one of its lines is
+    not an entry."""
     line = b""
     while lines := file.readlines(_CHUNK_BYTES):
         line = lines[-1]
@@ -196,24 +207,24 @@ def _read_lines(file: BinaryIO, reading: SessionContents, each: TakeEntries | No
             found = list(map(_decoder.decode, lines))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             before = len(reading.entries)
-            _read_each(lines, reading)
+            _read_lines_one_by_one(lines, reading)
             if each is not None:
                 each(reading.entries[before:])
             continue
         for entry in found:
             kind = type(entry)
             if kind is MessageEntry:
-                _share_id(entry.message, "id", entry.id)
+                _set_frozen_field(entry.message, "id", entry.id)
             elif kind is CompactionEntry:
                 with_entry_id(entry)
         reading.entries += found
         if each is not None:
             each(found)
         reading.size += sum(map(len, lines))
-    reading.ends_with_feed = line.endswith(b"\n") if line else reading.ends_with_feed
+    reading.ends_with_line_feed = line.endswith(b"\n") if line else reading.ends_with_line_feed
 
 
-def _read_each(lines: list[bytes], reading: SessionContents) -> None:
+def _read_lines_one_by_one(lines: list[bytes], reading: SessionContents) -> None:
     for line in lines:
         entry = read_entry(line)
         if entry is not None:
@@ -225,17 +236,17 @@ def _read_each(lines: list[bytes], reading: SessionContents) -> None:
 
 def _record_bad_line(reading: SessionContents, bad: BadLine) -> None:
     if not bad.data.endswith(b"\n"):
-        reading.torn = bad
+        reading.has_torn_line = bad
         return
-    reading.bad.append(bad)
-    found = _LINK.search(bad.data[:1024])
+    reading.bad_lines.append(bad)
+    found = _ID_AND_PARENT_PATTERN.search(bad.data[:1024])
     if found:
         parent = found[2].decode("utf-8", "replace")
         reading.links[found[1].decode("utf-8", "replace")] = None if parent == "null" else parent.strip('"')
 
 
 def read_entry(line: bytes) -> Entry | None:
-    """Decodes the entry of one line; None when the line is blank, damaged, or a header."""
+    """Decodes the session entry of one line; None when the line is blank, damaged, or a header."""
     try:
         entry = decode(line, Entry)
     except msgspec.DecodeError:
@@ -250,11 +261,11 @@ def read_entry(line: bytes) -> Entry | None:
 
 
 def with_entry_id(entry: Entry) -> Entry | None:
-    """Gives a message the id of its entry. None: the value is not an entry."""
+    """Gives the message of an entry the entry's id. None: the value is not an entry."""
     if isinstance(entry, MessageEntry):
-        _share_id(entry.message, "id", entry.id)
+        _set_frozen_field(entry.message, "id", entry.id)
     elif isinstance(entry, CompactionEntry) and entry.system_message is not None:
-        _share_id(entry.system_message, "id", f"{entry.id}:system")
+        _set_frozen_field(entry.system_message, "id", f"{entry.id}:system")
     elif isinstance(entry, UnknownEntry) and (entry.raw.get("type") == "session" or "type" not in entry.raw):
         return None
     return entry
@@ -265,7 +276,7 @@ def is_blank(line: bytes) -> bool:
 
 
 def is_header(line: bytes) -> bool:
-    """Whether the line is a second header, which two programs that created the file at once may leave; it
+    """Whether a session line is a second header, which two programs that created the file at once may leave; it
     adds nothing."""
     if b'"session"' not in line[:4096]:
         return False
@@ -277,7 +288,7 @@ def is_header(line: bytes) -> bool:
 
 
 def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) -> None:
-    """Reads a file of version 1 or 2: decodes plain data, migrates it, then converts it to entries."""
+    """Reads a session file of format version 1 or 2: decodes plain data, migrates it, then converts it to entries."""
     lines: list[dict[str, Any]] = []
     raw = b""
     for raw in file:
@@ -290,14 +301,14 @@ def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) 
         elif not is_blank(raw):
             _record_bad_line(reading, BadLine(offset=reading.size, data=raw))
         reading.size += len(raw)
-    reading.ends_with_feed = raw.endswith(b"\n") if raw else reading.ends_with_feed
+    reading.ends_with_line_feed = raw.endswith(b"\n") if raw else reading.ends_with_line_feed
     found = (with_entry_id(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
     reading.entries.extend(entry for entry in found if entry is not None)
 
 
 def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:
-    """Migrates `lines` (without the header, in file order) to the present form and updates `header` in
-    place."""
+    """Migrates the `lines` of an old session file (without the header, in file order) to the present format and
+    updates `header` in place."""
     if version < 2:
         lines = _migrate_to_version_2(lines, header)
     if version < 3:
@@ -306,7 +317,7 @@ def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: 
 
 
 def _migrate_to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -> list[dict[str, Any]]:
-    """Turns a list of lines into a chain: each line gets an id and its predecessor as parent."""
+    """Turns the list of session lines into a chain: each line gets an id and its predecessor as parent."""
     taken: set[str] = set()
     chained: list[dict[str, Any]] = []
     previous: str | None = None
@@ -333,7 +344,7 @@ def _migrate_to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -
 
 
 def _id_at(chained: list[dict[str, Any]], index: Any, default: str) -> str:
-    """Returns the id of the line at an old index, which counted lines including the header."""
+    """Returns the id of the session line at an old index, which counted lines including the header."""
     if isinstance(index, int) and 1 <= index <= len(chained):
         return chained[index - 1]["id"]
     return default

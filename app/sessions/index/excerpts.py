@@ -1,7 +1,6 @@
-"""Matches the words of a query in a text and makes the excerpt that shows them. Pure.
-
-Words are split as the database's tokenizer does: letters and digits, without case and diacritics; in
-scripts without spaces every character is a word."""
+"""Matches the words of a search query in a text and makes the excerpt that shows them. Pure. Words are split as
+the database's tokenizer does: letters and digits, without case and diacritics; in scripts without spaces
+every character is a word."""
 
 import re
 import unicodedata
@@ -15,18 +14,18 @@ _UNSPACED_SCRIPTS = late(
     r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
 )
 _WORD_BREAK = "\u200b"
-_QUERY = late(r'"([^"]*)"?|(\S+)')
-_TOKEN = late(r"[^\W_]+")
+_QUERY_TERM_PATTERN = late(r'"([^"]*)"?|(\S+)')
+_WORD_PATTERN = late(r"[^\W_]+")
 _EXCERPT_WORDS, _WORDS_BEFORE_MATCH = 16, 4
 """The length of an excerpt in words, and how many words precede the first match."""
 _PLAIN_EXCERPT_CHARACTERS = 160
 
 
 class SearchTerm(msgspec.Struct, frozen=True):
-    """Consecutive words of a query. The last one may be a prefix if the term is `open`."""
+    """Consecutive words of a search query. The last one may be a prefix if `is_prefix`."""
 
     words: tuple[str, ...]
-    is_open: bool
+    is_prefix: bool
 
 
 def with_word_breaks(text: str) -> str:
@@ -34,24 +33,25 @@ def with_word_breaks(text: str) -> str:
 
 
 def parse_query(query: str) -> list[SearchTerm]:
-    """Splits a query into terms: each word may be a prefix; "…" is a phrase."""
-    found = ((phrase or word, bool(phrase)) for phrase, word in _QUERY.findall(query))
+    """Splits a search query into terms: each word may be a prefix; "…" is a phrase."""
+    found = ((phrase or word, bool(phrase)) for phrase, word in _QUERY_TERM_PATTERN.findall(query))
     terms = (
-        SearchTerm(tuple(_folded(word) for word in _tokens(text)), not is_phrase) for text, is_phrase in found
+        SearchTerm(tuple(_fold_case(word) for word in _tokens(text)), not is_phrase)
+        for text, is_phrase in found
     )
     return [term for term in terms if term.words]
 
 
-def excerpt(text: str, terms: list[SearchTerm]) -> str | None:
+def make_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
     r"""Returns the words around the first match, matches between \\x01 and \\x02; None when a term is
     missing."""
     text = with_word_breaks(unicodedata.normalize("NFC", text))
-    spans = [match.span() for match in _TOKEN.finditer(text)]
-    words = [_folded(text[start:end]) for start, end in spans]
+    spans = [match.span() for match in _WORD_PATTERN.finditer(text)]
+    words = [_fold_case(text[start:end]) for start, end in spans]
     marked: set[int] = set()
     first = len(words)
     for term in terms:
-        places = _places(term, words)
+        places = _match_positions(term, words)
         if not places:
             return None
         first = min(first, places[0])
@@ -68,7 +68,7 @@ def excerpt(text: str, terms: list[SearchTerm]) -> str | None:
     return "".join(out).replace(_WORD_BREAK, "")
 
 
-def plain_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
+def make_plain_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
     """Makes the excerpt where SQLite has no search module; a term may then match inside a word."""
     folded = with_word_breaks(text).casefold()
     if not all(_WORD_BREAK.join(term.words) in folded or " ".join(term.words) in folded for term in terms):
@@ -76,12 +76,12 @@ def plain_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
     return text[:_PLAIN_EXCERPT_CHARACTERS]
 
 
-def _places(term: SearchTerm, words: list[str]) -> list[int]:
+def _match_positions(term: SearchTerm, words: list[str]) -> list[int]:
     *whole, last = term.words
     found: list[int] = []
     for place in range(len(words) - len(whole)):
         end = words[place + len(whole)]
-        if (end.startswith(last) if term.is_open else end == last) and words[
+        if (end.startswith(last) if term.is_prefix else end == last) and words[
             place : place + len(whole)
         ] == whole:
             found.append(place)
@@ -89,10 +89,10 @@ def _places(term: SearchTerm, words: list[str]) -> list[int]:
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(with_word_breaks(unicodedata.normalize("NFC", text)))
+    return _WORD_PATTERN.findall(with_word_breaks(unicodedata.normalize("NFC", text)))
 
 
-def _folded(word: str) -> str:
+def _fold_case(word: str) -> str:
     if word.isascii():
         return word.lower()
     bare = "".join(

@@ -13,60 +13,60 @@ _TAIL_BYTES = 64
 
 
 class FileRewritten(Exception):
-    """The part of the file that was read earlier has changed."""
+    """The part of a session file that was indexed earlier has changed."""
 
 
-class LineSink(Protocol):
-    """Receives the lines of a file."""
+class LineReceiver(Protocol):
+    """Receives the lines of a session file."""
 
-    def take(self, line: bytes, at: int) -> None:
-        """Takes one line; `at` is its offset in the file."""
+    def take_line(self, line: bytes, at: int) -> None:
+        """Receives one line of a session file; `at` is its offset in the file."""
         ...
 
 
 class TextCollector:
-    """Collects the searchable texts of lines."""
+    """Collects the searchable texts of session lines."""
 
     def __init__(self) -> None:
         self.found: list[SearchableText] = []
 
-    def take(self, line: bytes, at: int) -> None:
+    def take_line(self, line: bytes, at: int) -> None:
         entry = read_entry(line)
         if entry is not None:
             self.found.extend(texts_of(entry, at))
 
 
 def read_lines(
-    path: Path, offset: int, taker: LineSink, tail: bytes = b"", *, end: int | None = None
+    path: Path, offset: int, taker: LineReceiver, tail: bytes = b"", *, end: int | None = None
 ) -> tuple[int, bytes]:
-    """Reads whole lines from `offset` on; returns the offset of the next line and the hash of the bytes
-    before it. Raises `FileRewritten` when `tail`, the earlier hash, does not match."""
+    """Reads whole lines of a session file from `offset` on; returns the offset of the next line and the hash of
+    the bytes before it. Raises `FileRewritten` when `tail`, the earlier hash, does not match."""
     with path.open("rb", buffering=1 << 15) as file:
-        if tail and _tail(file, offset) != tail:
+        if tail and _hash_before(file, offset) != tail:
             raise FileRewritten
         file.seek(offset)
         for line in file:
             if not line.endswith(b"\n") or (end is not None and offset >= end):
                 break
-            taker.take(line, offset)
+            taker.take_line(line, offset)
             offset += len(line)
-        return offset, _tail(file, offset)
+        return offset, _hash_before(file, offset)
 
 
-def _tail(file: BinaryIO, offset: int) -> bytes:
+def _hash_before(file: BinaryIO, offset: int) -> bytes:
     begin = max(0, offset - _TAIL_BYTES)
     file.seek(begin)
     return hashlib.blake2b(file.read(offset - begin), digest_size=8).digest()
 
 
-def text_at(path: Path, at: int) -> SearchableText | None:
-    """Returns the first searchable text of the line at an offset; None when the file cannot be read or has
-    changed."""
+def read_text_at(path: Path, at: int) -> SearchableText | None:
+    """Returns the first searchable text of the session line at an offset; None when the file cannot be read or
+    has changed."""
     texts = TextCollector()
     try:
         with path.open("rb") as file:
             file.seek(at)
-            texts.take(file.readline(), at)
+            texts.take_line(file.readline(), at)
     except OSError:
         return None
     return texts.found[0] if texts.found else None

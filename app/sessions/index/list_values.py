@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.context_projection import milliseconds
+from app.sessions.context_projection import unix_milliseconds
 from app.sessions.errors import SessionError
 from app.sessions.file.session_reader import read_header
 from app.sessions.index.session_line import read_line
@@ -15,7 +15,7 @@ _MAX_WHOLE_BYTES, _HEAD_BYTES = 256 * 1024, 64 * 1024
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The row of a session in a list."""
+    """The values that a list shows of a session: name, folder, times, counts and cost."""
 
     path: Path
     id: str
@@ -46,8 +46,8 @@ class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summary_of_file(name: str) -> SessionSummary | None:
-    """Makes a summary from the file itself, or from its beginning if it is long; None when the file is not
-    a session."""
+    """Makes a session's summary from its file, or from the beginning of a long file; None when the file is not a
+    session."""
     path, digest = Path(name), SessionDigest()
     try:
         header, offset = read_header(path)
@@ -68,7 +68,7 @@ def summary_of_file(name: str) -> SessionSummary | None:
         name=digest.name,
         first_prompt=digest.title,
         parent_session=header.parent_session,
-        created=milliseconds(header.timestamp),
+        created=unix_milliseconds(header.timestamp),
         modified=(digest.modified if is_short else 0) or found.st_mtime_ns // 1_000_000,
         message_count=digest.messages if is_short else -1,
         cost=digest.cost if is_short else 0.0,

@@ -16,18 +16,24 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.context_projection import milliseconds
-from app.sessions.errors import SessionError, error_text
+from app.sessions.context_projection import unix_milliseconds
+from app.sessions.errors import SessionError, system_error_text
 from app.sessions.file.session_reader import read_header
 from app.sessions.folders import session_files
 from app.sessions.ids import recency_key
-from app.sessions.index.excerpts import SearchTerm, excerpt, parse_query, plain_excerpt, with_word_breaks
-from app.sessions.index.line_reader import FileRewritten, TextCollector, read_lines, text_at
+from app.sessions.index.excerpts import (
+    SearchTerm,
+    make_excerpt,
+    make_plain_excerpt,
+    parse_query,
+    with_word_breaks,
+)
+from app.sessions.index.line_reader import FileRewritten, TextCollector, read_lines, read_text_at
 from app.sessions.index.list_values import SessionHit, SessionSummary
 from app.sessions.index.session_line import read_line
-from app.sessions.index.summary import SearchableText, SessionDigest, storable
+from app.sessions.index.summary import SearchableText, SessionDigest, storable_text
 from app.sessions.index.usage import (
-    UNKNOWN,
+    UNKNOWN_TITLE,
     EntryUsage,
     SkippedUsage,
     UsagePart,
@@ -60,27 +66,27 @@ same entry names it in `copied`, and counts when the first session is deleted.""
 _MAX_NAMED_LINES = 5
 """Broken lines of one file that are listed with their position; further ones are only counted."""
 _FILES_PER_BATCH = 20
-_MODULE = "fts5"
-_SEARCHABLE = (
+_SEARCH_MODULE = "fts5"
+_CREATE_SEARCH_TABLE = (
     "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='unicode61 remove_diacritics 2')"
 )
 """Stores the words of texts without positions, in a tenth of the texts' size. Phrases are then checked
 in the text."""
-_PLAIN = (
+_CREATE_PLAIN_TABLE = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
 _MAX_CANDIDATES = 2_000
 """Texts that one search reads at most."""
-_TIDY_AFTER = 5_000
+_COMPACT_AFTER_ROWS = 5_000
 
 
-_refreshing = threading.Lock()
+_refresh_lock = threading.Lock()
 
 
 class SessionIndex:
-    """The index of `root` and of the folders directly in it. Used by one thread at a time, which may
-    change."""
+    """The search index of the sessions in `root` and in the folders directly in it. Used by one thread at a
+    time, which may change."""
 
     def __init__(self, root: Path, database: Path | None = None, *, patience: float = 2.0) -> None:
         """`patience`: seconds to wait for another process that writes the database."""
@@ -97,7 +103,7 @@ class SessionIndex:
     def _connect(self) -> sqlite3.Connection:
         for attempt in range(2):
             try:
-                return self._prepared(
+                return self._prepare_database(
                     sqlite3.connect(self._place, timeout=self._patience, check_same_thread=False)
                 )
             except sqlite3.OperationalError:
@@ -105,17 +111,17 @@ class SessionIndex:
             except sqlite3.DatabaseError:
                 if attempt:
                     break
-                self._remove()
-        return self._in_memory()
+                self._remove_session()
+        return self._open_in_memory()
 
-    def _in_memory(self) -> sqlite3.Connection:
-        return self._prepared(sqlite3.connect(":memory:", check_same_thread=False))
+    def _open_in_memory(self) -> sqlite3.Connection:
+        return self._prepare_database(sqlite3.connect(":memory:", check_same_thread=False))
 
-    def _remove(self) -> None:
+    def _remove_session(self) -> None:
         for suffix in ("", "-wal", "-shm", "-journal"):
             self._place.with_name(self._place.name + suffix).unlink(missing_ok=True)
 
-    def _prepared(self, db: sqlite3.Connection) -> sqlite3.Connection:
+    def _prepare_database(self, db: sqlite3.Connection) -> sqlite3.Connection:
         try:
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=off")  # it can be rebuilt from the files
@@ -127,7 +133,7 @@ class SessionIndex:
             if version == 0:
                 db.execute(f"pragma user_version={wanted}")
             db.executescript(_SCHEMA)
-            db.execute(_SEARCHABLE if self._has_search else _PLAIN)
+            db.execute(_CREATE_SEARCH_TABLE if self._has_search else _CREATE_PLAIN_TABLE)
             db.execute("select count(*) from sessions").fetchone()
             db.commit()
         except sqlite3.Error:
@@ -138,7 +144,7 @@ class SessionIndex:
     def refresh(self) -> bool:
         """Brings the index up to date with the files, after another thread of this process that does so.
         Returns False when another process is writing; then that process updates the index."""
-        with _refreshing:
+        with _refresh_lock:
             try:
                 self._read_files()
             except sqlite3.OperationalError:
@@ -146,16 +152,16 @@ class SessionIndex:
                 return False
             except sqlite3.DatabaseError:
                 self._db.close()
-                self._remove()
+                self._remove_session()
                 self._db = self._connect()
                 self._read_files()
             return True
 
     def _read_files(self) -> None:
-        files = list(_with_stat(session_files(self.root)))
+        files = list(_paths_with_stat(session_files(self.root)))
         known = self._indexed_files()
         if len(files) == len(known) and all(
-            path in known and known[path].is_as(found) for path, found in files
+            path in known and known[path].is_unchanged(found) for path, found in files
         ):
             return
         self._db.execute("begin immediate")
@@ -166,7 +172,7 @@ class SessionIndex:
             row = known.pop(path, None)
             if row is None:
                 anew[path] = found
-            elif not row.is_as(found) and not self._read_on(row, path, found):
+            elif not row.is_unchanged(found) and not self._read_grown_file(row, path, found):
                 anew[path] = found
                 lost.append(row.key)
         lost += (row.key for row in known.values())
@@ -176,15 +182,15 @@ class SessionIndex:
         for path in sorted(anew, key=os.path.basename):
             self._read_from_start(path, anew[path])
         if lost:
-            self._count_copies()
+            self._recount_orphaned_copies()
         self._db.commit()
 
     def _indexed_files(self) -> "dict[str, _IndexedFile]":
         rows = self._db.execute("select key, path, inode, size, mtime, read, problem is null from sessions")
-        return {self._path(row[1]): _IndexedFile(row[0], *row[2:]) for row in rows}
+        return {self._absolute_path(row[1]): _IndexedFile(row[0], *row[2:]) for row in rows}
 
-    def _path(self, name: bytes) -> str:
-        """Returns the path of a file, whose name in the database is relative to the root."""
+    def _absolute_path(self, name: bytes) -> str:
+        """Returns the absolute path of a session file, whose name in the database is relative to the root."""
         return self._start + os.fsdecode(name)
 
     def _read_from_start(self, path: str, found: os.stat_result) -> None:
@@ -195,43 +201,43 @@ class SessionIndex:
         assert key is not None
         try:
             header, offset = read_header(Path(path))
-            created = milliseconds(header.timestamp)
-            lines = _LineReader(SessionDigest(), UsageTally(UNKNOWN, _created_time(created, found)))
+            created = unix_milliseconds(header.timestamp)
+            lines = _LineCollector(SessionDigest(), UsageTally(UNKNOWN_TITLE, _created_time(created, found)))
             read, tail = read_lines(Path(path), offset, lines)
         except (SessionError, OSError) as problem:
-            why = problem.what if isinstance(problem, SessionError) else error_text(problem)
-            self._db.execute("update sessions set problem=? where key=?", (storable(why), key))
+            why = problem.what if isinstance(problem, SessionError) else system_error_text(problem)
+            self._db.execute("update sessions set problem=? where key=?", (storable_text(why), key))
             return
         self._db.execute(
             "update sessions set id=?, cwd=?, parent=?, created=? where key=?",
             (
-                storable(header.id),
-                storable(header.cwd),
-                storable(header.parent_session) if header.parent_session else None,
+                storable_text(header.id),
+                storable_text(header.cwd),
+                storable_text(header.parent_session) if header.parent_session else None,
                 created,
                 key,
             ),
         )
         self._store_session(key, path, lines, found, read, tail)
 
-    def _read_on(self, row: "_IndexedFile", path: str, found: os.stat_result) -> bool:
-        """Reads a grown file from where reading stopped. False: the file was replaced or cannot be read
+    def _read_grown_file(self, row: "_IndexedFile", path: str, found: os.stat_result) -> bool:
+        """Reads a grown session file from where reading stopped. False: the file was replaced or cannot be read
         any more."""
-        if row.inode != found.st_ino or found.st_size < row.size or not row.read or not row.is_session:
+        if row.inode != found.st_ino or found.st_size < row.size or not row.read_bytes or not row.is_session:
             return False
         packed, model, created, tail = self._db.execute(
             "select digest, model, created, tail from sessions where key=?", (row.key,)
         ).fetchone()
-        lines = _LineReader(_unpack_digest(packed), UsageTally(model, _created_time(created, found)))
+        lines = _LineCollector(_unpack_digest(packed), UsageTally(model, _created_time(created, found)))
         try:
-            read, tail = read_lines(Path(path), row.read, lines, tail)
+            read, tail = read_lines(Path(path), row.read_bytes, lines, tail)
         except (FileRewritten, OSError):
             return False
         self._store_session(row.key, path, lines, found, read, tail)
         return True
 
     def _store_session(
-        self, key: int, path: str, lines: "_LineReader", found: os.stat_result, read: int, tail: bytes
+        self, key: int, path: str, lines: "_LineCollector", found: os.stat_result, read: int, tail: bytes
     ) -> None:
         self._db.execute(
             "update sessions set size=?, mtime=?, read=?, tail=?, digest=?, model=?, broken=broken+? where key=?",
@@ -246,14 +252,14 @@ class SessionIndex:
                 key,
             ),
         )
-        self._count(key, lines.tally.uses)
+        self._store_usage(key, lines.tally.uses)
         if lines.broken:
             named = self._db.execute("select count(*) from broken where session=?", (key,)).fetchone()[0]
             for at, why in lines.broken[: _MAX_NAMED_LINES - named]:
-                self._db.execute("insert into broken values(?,?,?)", (key, _line_at(path, at), why))
+                self._db.execute("insert into broken values(?,?,?)", (key, _line_number_at(path, at), why))
 
-    def _count(self, key: int, uses: list[EntryUsage]) -> None:
-        entries = {use.entry for use in uses} - {None}
+    def _store_usage(self, key: int, uses: list[EntryUsage]) -> None:
+        entries = {use.entry_hash for use in uses} - {None}
         counted = {
             entry
             for (entry,) in self._db.execute(
@@ -263,34 +269,34 @@ class SessionIndex:
         self._db.executemany("insert into counted values(?,?)", ((entry, key) for entry in entries - counted))
         sums: dict[tuple[int | None, str, int | None], UsageSum] = {}
         for use in uses:
-            copied = use.entry if use.entry in counted else None
-            sums.setdefault((use.quarter, use.model, copied), UsageSum()).add(use.used)
-            if use.entry is not None:
-                counted.add(use.entry)
+            copied = use.entry_hash if use.entry_hash in counted else None
+            sums.setdefault((use.quarter_hour, use.model, copied), UsageSum()).add(use.usage)
+            if use.entry_hash is not None:
+                counted.add(use.entry_hash)
         self._db.executemany(
             "insert into used values(?,?,?,?,?,?,?,?,?,?)",
             ((key, *slot, *msgspec.structs.astuple(used)) for slot, used in sums.items()),
         )
 
-    def unread(self) -> int:
+    def count_unindexed(self) -> int:
         """Returns how many sessions have lines that are not searchable yet."""
         return self._db.execute("select count(*) from sessions where searchable < read").fetchone()[0]
 
-    def read_some_texts(self) -> bool:
-        """Makes a batch of sessions searchable, newest first. Returns False when all are."""
+    def index_text_batch(self) -> bool:
+        """Makes the texts of a batch of sessions searchable, newest first. Returns False when all are."""
         rows = self._db.execute(
             "select key, path, searchable, read from sessions where searchable < read order by mtime desc limit ?",
             (_FILES_PER_BATCH,),
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
-            texts, path = TextCollector(), Path(self._path(name))
+            texts, path = TextCollector(), Path(self._absolute_path(name))
             try:
                 offset = searchable or read_header(path)[1]
                 read_lines(path, offset, texts, end=read)
             except (SessionError, OSError, FileRewritten):
                 pass  # the file disappeared or changed just now; the next refresh handles it
-            fresh += ((milliseconds(text.time), key, text) for text in texts.found)
+            fresh += ((unix_milliseconds(text.time), key, text) for text in texts.found)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
         if fresh:
             self._add_texts(sorted(fresh, key=lambda found: found[0]))
@@ -298,7 +304,7 @@ class SessionIndex:
         return bool(rows)
 
     def _add_texts(self, fresh: list[tuple[int, int, SearchableText]]) -> None:
-        """Adds texts, given in time order with their times and sessions."""
+        """Adds texts to the search index, given in time order with their times and sessions."""
         low, high = self._db.execute("select min(key), max(key) from texts").fetchone()
         bounds = self._db.execute("select oldest, newest from bounds").fetchone()
         oldest, newest = bounds or (fresh[0][0], fresh[-1][0])
@@ -315,11 +321,11 @@ class SessionIndex:
         )
 
     def _add_text(self, place: int, key: int, text: SearchableText) -> None:
-        self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.at))
+        self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.offset))
         self._db.execute("insert into words(rowid, text) values(?,?)", (place, with_word_breaks(text.text)))
 
     def _remove_sessions(self, keys: list[int]) -> None:
-        """Removes sessions from the index. Their words are removed only when they are many, by indexing
+        """Removes sessions from the search index. Their words are removed only when they are many, by indexing
         all texts again."""
         self._db.executemany("delete from sessions where key=?", ((key,) for key in keys))
         for table in ("used", "counted", "broken"):
@@ -328,14 +334,14 @@ class SessionIndex:
         lost = self._db.execute(
             "select count(*) from texts where session not in (select key from sessions)"
         ).fetchone()[0]
-        if lost > _TIDY_AFTER and lost > whole / 2:
+        if lost > _COMPACT_AFTER_ROWS and lost > whole / 2:
             self._db.execute("delete from texts")
             self._db.execute(
                 "insert into words(words) values('delete-all')" if self._has_search else "delete from words"
             )
             self._db.execute("update sessions set searchable=0")
 
-    def _count_copies(self) -> None:
+    def _recount_orphaned_copies(self) -> None:
         """Counts entries whose session was deleted for the first remaining session that holds a copy."""
         orphans = self._db.execute(
             "select rowid, copied, session from used where copied not in (select key from counted) order by session"
@@ -344,8 +350,8 @@ class SessionIndex:
             if self._db.execute("insert or ignore into counted values(?,?)", (entry, session)).rowcount:
                 self._db.execute("update used set copied=null where rowid=?", (row,))
 
-    def tidy(self) -> None:
-        """Compacts the database, after much was indexed."""
+    def compact_database(self) -> None:
+        """Compacts the search database, after much was indexed."""
         if self._has_search:
             self._db.execute("insert into words(words) values('optimize')")
             self._db.commit()
@@ -357,7 +363,7 @@ class SessionIndex:
         self._db.execute("pragma wal_checkpoint(truncate)")
 
     def sessions(self) -> list[SessionSummary]:
-        """Returns all sessions, newest first."""
+        """Returns the summaries of all sessions, newest first."""
         self.refresh()
         found = list(self._summaries().values())
         now = time.time()
@@ -370,14 +376,14 @@ class SessionIndex:
             "select key, path, id, cwd, parent, created, mtime, size, digest from sessions"
             f" where id is not null{which}"
         )
-        return {row[0]: _summary(self.root, row) for row in rows}
+        return {row[0]: _summary_of_row(self.root, row) for row in rows}
 
     def usage(self) -> UsageReport:
-        """Returns the usage of all sessions. Where the database cannot be stored, all files are read, with
+        """Returns the token usage of all sessions. Where the database cannot be stored, all files are read, with
         the same result."""
         if not self.refresh():
             self._db.close()
-            self._db = self._in_memory()
+            self._db = self._open_in_memory()
             self._read_files()
         sessions: dict[int, UsageSession] = {}
         for key, name, id_, cwd, packed in self._db.execute(
@@ -385,7 +391,7 @@ class SessionIndex:
         ):
             title, first_prompt, greeting, *_ = msgspec.msgpack.decode(packed)
             sessions[key] = UsageSession(
-                path=self._path(name), id=id_, cwd=cwd, title=title or first_prompt or greeting or ""
+                path=self._absolute_path(name), id=id_, cwd=cwd, title=title or first_prompt or greeting or ""
             )
         days: dict[int | None, str] = {}
         parts: list[UsagePart] = []
@@ -394,13 +400,13 @@ class SessionIndex:
             " sum(cache_write), sum(cost) from used where copied is null group by session, quarter, model"
         ):
             day = days.get(quarter) or days.setdefault(quarter, day_of(quarter))
-            parts.append(UsagePart(session=sessions[key], day=day, model=model, used=UsageSum(*sums)))
+            parts.append(UsagePart(session=sessions[key], day=day, model=model, usage=UsageSum(*sums)))
         return UsageReport(
             parts=tuple(parts),
-            left_out=tuple(self._skipped()),
+            skipped=tuple(self._skipped_usage()),
         )
 
-    def _skipped(self) -> Iterator[SkippedUsage]:
+    def _skipped_usage(self) -> Iterator[SkippedUsage]:
         named: dict[int, list[tuple[int, str]]] = {}
         for key, line, why in self._db.execute(
             "select session, line, why from broken order by session, line"
@@ -410,7 +416,7 @@ class SessionIndex:
             "select key, path, read < size, broken, problem from sessions"
             " where problem is not null or broken or read < size order by path"
         ):
-            path = self._path(name)
+            path = self._absolute_path(name)
             if problem is not None:
                 yield SkippedUsage(path=path, why=problem)
                 continue
@@ -422,25 +428,25 @@ class SessionIndex:
                 yield SkippedUsage(path=path, why="its last line has no end yet")
 
     def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
-        """Returns indexed texts that contain all terms of the query, newest first. Each word may be a
+        """Returns indexed session texts that contain all terms of the query, newest first. Each word may be a
         prefix; "…" is a phrase."""
-        terms = parse_query(storable(query))
+        terms = parse_query(storable_text(query))
         if not terms:
             return []
         hits: list[SessionHit] = []
         summaries: dict[int, SessionSummary] = {}
-        shown_of = excerpt if self._has_search else plain_excerpt
-        for key, at in self._matching(terms):
+        shown_of = make_excerpt if self._has_search else make_plain_excerpt
+        for key, at in self._matching_positions(terms):
             if key not in summaries:
                 summaries.update(self._summaries((key,)))
-            text = text_at(summaries[key].path, at) if key in summaries else None
+            text = read_text_at(summaries[key].path, at) if key in summaries else None
             shown = None if text is None else shown_of(text.text, terms)
             if text is None or shown is None:
                 continue
             hits.append(
                 SessionHit(
                     session=summaries[key],
-                    entry_id=text.entry,
+                    entry_id=text.entry_id,
                     role=text.role,
                     timestamp=text.time,
                     excerpt=shown,
@@ -450,7 +456,7 @@ class SessionIndex:
                 break
         return sorted(hits, key=lambda hit: hit.timestamp, reverse=True)
 
-    def _matching(self, terms: list[SearchTerm]) -> Iterator[tuple[int, int]]:
+    def _matching_positions(self, terms: list[SearchTerm]) -> Iterator[tuple[int, int]]:
         """Yields the positions of texts that contain all words in any order, newest first."""
         select = "select session, at from words join texts on texts.key = words.rowid where "
         if self._has_search:
@@ -466,24 +472,24 @@ class SessionIndex:
 
 
 class _IndexedFile(msgspec.Struct, frozen=True, array_like=True):
-    """The database row of a file."""
+    """The database row of an indexed session file."""
 
     key: int
     inode: int
     size: int
     mtime: int
-    read: int
+    read_bytes: int
     is_session: bool
 
-    def is_as(self, found: os.stat_result) -> bool:
-        """Whether the file is unchanged since it was indexed. Files that could not be read are always
+    def is_unchanged(self, found: os.stat_result) -> bool:
+        """Whether the session file is unchanged since it was indexed. Files that could not be read are always
         tried again."""
         there = (found.st_ino, found.st_size, found.st_mtime_ns)
         return bool(self.is_session) and (self.inode, self.size, self.mtime) == there
 
 
-class _LineReader:
-    """Collects digest, usage and broken lines from new lines of a file."""
+class _LineCollector:
+    """Collects digest, usage and broken lines from new lines of a session file."""
 
     def __init__(self, digest: SessionDigest, tally: UsageTally) -> None:
         self.digest = digest
@@ -491,7 +497,7 @@ class _LineReader:
         self.broken: list[tuple[int, str]] = []
         """Offset and reason of each broken line."""
 
-    def take(self, line: bytes, at: int) -> None:
+    def take_line(self, line: bytes, at: int) -> None:
         found, why = read_line(line)
         if found is not None:
             self.digest.add(found, line)
@@ -501,7 +507,7 @@ class _LineReader:
             self.tally.add(found)
 
 
-def _with_stat(files: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
+def _paths_with_stat(files: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
     for entry in files:
         with suppress(OSError):  # gone just now
             yield entry.path, entry.stat()
@@ -511,8 +517,8 @@ def _created_time(created: int, found: os.stat_result) -> int:
     return created or found.st_mtime_ns // 1_000_000
 
 
-def _line_at(path: str, at: int) -> int:
-    """Returns the number of the line that begins at an offset."""
+def _line_number_at(path: str, at: int) -> int:
+    """Returns the number of the line that begins at an offset of a session file."""
     try:
         with Path(path).open("rb") as file:
             return file.read(at).count(b"\n") + 1
@@ -522,7 +528,7 @@ def _line_at(path: str, at: int) -> int:
 
 def _has_search_module(db: sqlite3.Connection) -> bool:
     try:
-        db.execute(f"create virtual table temp.probe using {_MODULE}(x)")
+        db.execute(f"create virtual table temp.probe using {_SEARCH_MODULE}(x)")
         db.execute("drop table temp.probe")
     except sqlite3.OperationalError:
         return False
@@ -530,9 +536,9 @@ def _has_search_module(db: sqlite3.Connection) -> bool:
 
 
 def _database_query(term: SearchTerm) -> str:
-    """Writes a term in SQLite's query language, as words: the index knows no phrases."""
+    """Writes a search term in SQLite's query language, as words: the index knows no phrases."""
     *whole, last = term.words
-    return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_open else ""}'])
+    return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_prefix else ""}'])
 
 
 _DIGEST_FIELDS = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
@@ -547,7 +553,7 @@ def _unpack_digest(packed: bytes) -> SessionDigest:
     return SessionDigest(**dict(zip(_DIGEST_FIELDS, msgspec.msgpack.decode(packed), strict=True)))
 
 
-def _summary(
+def _summary_of_row(
     root: Path, row: tuple[int, bytes, str, str, str | None, int, int, int, bytes]
 ) -> SessionSummary:
     _, path, session_id, cwd, parent, created, mtime, size, packed = row

@@ -6,17 +6,17 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.sessions.context_projection import milliseconds
+from app.sessions.context_projection import unix_milliseconds
 from app.sessions.file.session_reader import is_blank, is_header, read_entry
 from app.values.entries import Entry, MessageEntry, UnknownEntry
-from app.values.wire import to_wire
+from app.values.wire import convert, to_wire
 
 _UNREADABLE_LINE = "the line cannot be read"
 _UNREADABLE_USAGE = "its usage cannot be read"
 
-_Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+_TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
-_MAX_TIME = 10**14
+_MAX_TIME_MS = 10**14
 """The latest plausible time in Unix milliseconds; a later one counts as missing."""
 
 
@@ -25,10 +25,10 @@ class LineCost(msgspec.Struct):
 
 
 class LineUsage(msgspec.Struct, rename="camel"):
-    input: _Count = 0
-    output: _Count = 0
-    cache_read: _Count = 0
-    cache_write: _Count = 0
+    input: _TokenCount = 0
+    output: _TokenCount = 0
+    cache_read: _TokenCount = 0
+    cache_write: _TokenCount = 0
     cost: LineCost = msgspec.field(default_factory=LineCost)
 
 
@@ -54,64 +54,64 @@ class SessionLine(msgspec.Struct, rename="camel"):
 
     @property
     def role(self) -> str:
-        """The role of the line's message; empty when the line is not a message."""
+        """The role of the message in a session line; empty when the line is not a message."""
         return self.message.role if self.type == "message" and self.message is not None else ""
 
     @property
-    def used(self) -> LineUsage | None:
-        """The usage of the line; only answers, tools and summaries have one."""
+    def counted_usage(self) -> LineUsage | None:
+        """The usage that a session line reports; only answers, tools and summaries have one."""
         message = self.message
         if self.type == "message":
             return message.usage if message and message.role in ("assistant", "toolResult") else None
         if self.type == "usage" and self.kind == "task":
             return None  # the helper's own session counts it
-        return self.usage if self.type in _WITH_USAGE else None
+        return self.usage if self.type in _ENTRY_TYPES_WITH_USAGE else None
 
     @property
-    def message_time(self) -> int:
-        """The time of the message in Unix milliseconds; 0 when it has none."""
+    def message_time_ms(self) -> int:
+        """The time of the message in a session line in Unix milliseconds; 0 when it has none."""
         return _valid_time((self.message.timestamp if self.message is not None else None) or 0)
 
     @property
-    def time(self) -> int:
-        """The time of the line itself in Unix milliseconds; 0 when it has none."""
-        return _valid_time(milliseconds(self.timestamp))
+    def time_ms(self) -> int:
+        """The time of the session line itself in Unix milliseconds; 0 when it has none."""
+        return _valid_time(unix_milliseconds(self.timestamp))
 
 
 def _valid_time(time: float) -> int:
-    return int(time) if 0 < time < _MAX_TIME else 0
+    return int(time) if 0 < time < _MAX_TIME_MS else 0
 
 
-_WITH_USAGE = ("message", "usage", "compaction", "branch_summary")
+_ENTRY_TYPES_WITH_USAGE = ("message", "usage", "compaction", "branch_summary")
 _decoder = msgspec.json.Decoder(SessionLine)
 
 
 def read_line(line: bytes) -> tuple[SessionLine | None, str]:
-    """Returns the decoded line, if it holds anything, and the reason why it cannot be read, if so."""
+    """Decodes a session line; returns it if it holds anything, and the reason why it cannot be read, if so."""
     try:
         found = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _read_slowly(line)
-    return (found, "") if found.type else _read_slowly(line)
+        return _read_leniently(line)
+    return (found, "") if found.type else _read_leniently(line)
 
 
-def _read_slowly(line: bytes) -> tuple[SessionLine | None, str]:
-    """Decodes a line as the session reader does, which accepts invalid bytes and absent or unknown fields."""
+def _read_leniently(line: bytes) -> tuple[SessionLine | None, str]:
+    """Decodes a session line as the session reader does, which accepts invalid bytes and absent or unknown fields."""
     entry = read_entry(line)
     if entry is None:
         return None, "" if is_blank(line) or is_header(line) else _UNREADABLE_LINE
     data = to_wire(entry)
-    why = _UNREADABLE_USAGE if data.get("type") in _WITH_USAGE else ""
+    why = _UNREADABLE_USAGE if data.get("type") in _ENTRY_TYPES_WITH_USAGE else ""
     if isinstance(entry, UnknownEntry):
         return None, why
     try:
-        return msgspec.convert(data, SessionLine), ""
+        return convert(data, SessionLine), ""
     except msgspec.ValidationError:
         return _without_usage(entry, data), why
 
 
 def _without_usage(entry: Entry, data: dict[str, Any]) -> SessionLine | None:
-    """Returns the line without its usage, when that is implausible; the message still counts."""
+    """Returns the session line without its usage, when that is implausible; the message still counts."""
     if not isinstance(entry, MessageEntry):
         return None
     message = LineMessage(role=data["message"]["role"], timestamp=entry.message.timestamp)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import msgspec
 
-from app.sessions.entry_tree import one_line
+from app.sessions.entry_tree import one_line_name
 from app.values.content import text_of
 from app.values.entries import (
     BranchSummaryEntry,
@@ -52,18 +52,18 @@ _GREETING_PATTERN = late(
 
 
 class SearchableText(msgspec.Struct, frozen=True):
-    """One text that can be searched."""
+    """One text of a session entry that can be searched."""
 
-    entry: str
+    entry_id: str
     role: str
     time: str
     text: str
-    at: int = 0
+    offset: int = 0
     """The offset of the text's line in the file."""
 
 
 class SessionDigest(msgspec.Struct, kw_only=True):
-    """The values of a session's list entry, counted over the lines read so far."""
+    """The values that a session list shows, counted over the session's lines read so far."""
 
     name: str | None = None
     first_prompt: str | None = None
@@ -75,30 +75,30 @@ class SessionDigest(msgspec.Struct, kw_only=True):
 
     @property
     def title(self) -> str | None:
-        """The first prompt that is more than a greeting."""
+        """The session's title: the first prompt that is more than a greeting."""
         return self.first_prompt or self.greeting
 
     def add(self, line: "SessionLine", data: bytes) -> None:
-        """Counts a decoded line; `data` is the same line as bytes, from which the prompt's text is read."""
-        used = line.used
+        """Counts a decoded session line; `data` is the same line as bytes, from which the prompt's text is read."""
+        used = line.counted_usage
         if used is not None:
             self.cost += used.cost.total
         if line.type == "session_info":
-            self.name = storable(one_line(line.name or "")) or None
+            self.name = storable_text(one_line_name(line.name or "")) or None
         elif line.type == "message":
             self.messages += 1
             role = line.role
             if role in ("user", "assistant"):
-                self.modified = max(self.modified, line.message_time or line.time)
+                self.modified = max(self.modified, line.message_time_ms or line.time_ms)
             if role == "user" and self.first_prompt is None:
                 from app.sessions.file.session_reader import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
 
                 entry = read_entry(data)
                 if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-                    self.hear(text_of(entry.message.content))
+                    self.consider_title(text_of(entry.message.content))
 
-    def hear(self, text: str) -> None:
-        """Takes the next prompt as a candidate for the title."""
+    def consider_title(self, text: str) -> None:
+        """Uses a prompt as the session's title if it is more than a greeting and no title was found yet."""
         title = title_from_prompt(text)
         if not title:
             return
@@ -110,7 +110,7 @@ class SessionDigest(msgspec.Struct, kw_only=True):
 
 def title_from_prompt(text: str) -> str:
     """Returns the title of a session that begins with this prompt."""
-    return storable(" ".join(text[: MAX_TITLE_CHARACTERS * 4].split())[:MAX_TITLE_CHARACTERS])
+    return storable_text(" ".join(text[: MAX_TITLE_CHARACTERS * 4].split())[:MAX_TITLE_CHARACTERS])
 
 
 def title_from_entries(entries: Iterable[Entry]) -> str | None:
@@ -118,22 +118,26 @@ def title_from_entries(entries: Iterable[Entry]) -> str | None:
     digest = SessionDigest()
     for entry in islice(entries, MAX_TITLE_ENTRIES):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-            digest.hear(text_of(entry.message.content))
+            digest.consider_title(text_of(entry.message.content))
             if digest.first_prompt is not None:
                 break
     return digest.title
 
 
 def texts_of(entry: Entry, at: int) -> Iterator[SearchableText]:
-    """Returns the searchable texts of an entry."""
+    """Returns the searchable texts of a session entry."""
     role, text = _text(entry)
     if text.strip():
         yield SearchableText(
-            storable(entry.id), role, storable(entry.timestamp), storable(text[:MAX_TEXT_CHARACTERS]), at
+            storable_text(entry.id),
+            role,
+            storable_text(entry.timestamp),
+            storable_text(text[:MAX_TEXT_CHARACTERS]),
+            at,
         )
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """Makes a text valid for the database: lone surrogates become question marks, NUL characters spaces."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
@@ -149,7 +153,7 @@ def _text(entry: Entry) -> tuple[str, str]:
         case MessageEntry(message=BashExecutionMessage() as message):
             return "bash", f"{message.command}\n{message.output[:MAX_RESULT_CHARACTERS]}"
         case SessionInfoEntry():
-            return "name", one_line(entry.name or "")
+            return "name", one_line_name(entry.name or "")
         case CompactionEntry() | BranchSummaryEntry():
             return "summary", entry.summary
         case CustomMessageEntry():

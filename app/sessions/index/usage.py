@@ -1,4 +1,4 @@
-"""Counts usage line by line and sums it by day, model, project or session."""
+"""Counts the token usage of sessions line by line and sums it by day, model, project or session."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -9,9 +9,9 @@ from typing import Literal
 import msgspec
 
 from app.sessions.index.session_line import LineUsage, SessionLine
-from app.sessions.index.summary import storable
+from app.sessions.index.summary import storable_text
 
-UNKNOWN = "unknown"
+UNKNOWN_TITLE = "unknown"
 """The model of usage before any model was named, and the day of usage without a time."""
 _QUARTER_SECONDS = 15 * 60
 """The seconds of a quarter of an hour. In every time zone days begin at such a boundary, so the sums
@@ -24,7 +24,7 @@ GroupFilter = tuple[Grouping, str]
 
 
 class UsageSum(msgspec.Struct):
-    """A running sum of usage."""
+    """A running sum of token usage."""
 
     answers: int = 0
     input: int = 0
@@ -38,8 +38,8 @@ class UsageSum(msgspec.Struct):
         return self.input + self.output + self.cache_read + self.cache_write
 
     @property
-    def cached(self) -> float | None:
-        """The percentage of input that was read from the provider's cache; None without input."""
+    def cached_percentage(self) -> float | None:
+        """The percentage of input tokens that were read from the provider's cache; None without input."""
         sent = self.input + self.cache_read + self.cache_write
         return 100 * self.cache_read / sent if sent else None
 
@@ -60,16 +60,16 @@ class UsageSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsagePart(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of one session on one day with one model."""
+    """The token usage of one session on one day with one model."""
 
     session: UsageSession
     day: str
     model: str
-    used: UsageSum
+    usage: UsageSum
 
 
 class SkippedUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """Usage that does not count because it cannot be read."""
+    """A session line whose usage does not count because it cannot be read."""
 
     path: str
     line: int = 0
@@ -79,7 +79,7 @@ class SkippedUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[UsagePart, ...] = ()
-    left_out: tuple[SkippedUsage, ...] = ()
+    skipped: tuple[SkippedUsage, ...] = ()
 
 
 class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,40 +88,40 @@ class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     session: UsageSession | None = None
     """The session, when the group is one session."""
-    used: UsageSum
+    usage: UsageSum
 
 
 def matching_parts(parts: Iterable[UsagePart], within: Sequence[GroupFilter]) -> list[UsagePart]:
-    return [part for part in parts if all(_id(part, by) == id_ for by, id_ in within)]
+    return [part for part in parts if all(_group_id(part, by) == id_ for by, id_ in within)]
 
 
 def sum_parts(parts: Iterable[UsagePart]) -> UsageSum:
     whole = UsageSum()
     for part in parts:
-        whole.add(part.used)
+        whole.add(part.usage)
     return whole
 
 
 def group_usage(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
-    """Groups usage: days newest first, all other groups by cost."""
+    """Groups token usage by day, model, project or session: days newest first, all other groups by cost."""
     groups: dict[str, UsageGroup] = {}
     for part in parts:
-        id_ = _id(part, by)
+        id_ = _group_id(part, by)
         if id_ not in groups:
-            groups[id_] = _empty(part, by, id_)
-        groups[id_].used.add(part.used)
+            groups[id_] = _empty_group(part, by, id_)
+        groups[id_].usage.add(part.usage)
     if by == "day":
-        return sorted(groups.values(), key=lambda found: (found.id != UNKNOWN, found.id), reverse=True)
-    return sorted(groups.values(), key=lambda found: (-found.used.cost, -found.used.tokens, found.id))
+        return sorted(groups.values(), key=lambda found: (found.id != UNKNOWN_TITLE, found.id), reverse=True)
+    return sorted(groups.values(), key=lambda found: (-found.usage.cost, -found.usage.tokens, found.id))
 
 
 def recent_parts(parts: Iterable[UsagePart], days: int, today: date) -> list[UsagePart]:
-    """Returns the usage of the last `days` days, including today."""
+    """Returns the token usage of the last `days` days, including today."""
     first = (today - timedelta(days=days - 1)).isoformat()
-    return [part for part in parts if part.day != UNKNOWN and part.day >= first]
+    return [part for part in parts if part.day != UNKNOWN_TITLE and part.day >= first]
 
 
-def _id(part: UsagePart, by: Grouping) -> str:
+def _group_id(part: UsagePart, by: Grouping) -> str:
     match by:
         case "day":
             return part.day
@@ -133,26 +133,26 @@ def _id(part: UsagePart, by: Grouping) -> str:
             return part.session.path
 
 
-def _empty(part: UsagePart, by: Grouping, id_: str) -> UsageGroup:
+def _empty_group(part: UsagePart, by: Grouping, id_: str) -> UsageGroup:
     if by == "session":
         title = part.session.title or part.session.id
-        return UsageGroup(id=id_, title=title, session=part.session, used=UsageSum())
-    return UsageGroup(id=id_, title=id_ or UNKNOWN, used=UsageSum())
+        return UsageGroup(id=id_, title=title, session=part.session, usage=UsageSum())
+    return UsageGroup(id=id_, title=id_ or UNKNOWN_TITLE, usage=UsageSum())
 
 
 class EntryUsage(msgspec.Struct, frozen=True):
-    """The usage of one entry."""
+    """The token usage of one session entry."""
 
-    entry: int | None
+    entry_hash: int | None
     """A hash that identifies copies of the entry; None: the entry has no id."""
-    quarter: int | None
+    quarter_hour: int | None
     """The quarter of an hour, counted since 1970; None: the entry has no time."""
     model: str
-    used: UsageSum
+    usage: UsageSum
 
 
 class UsageTally:
-    """Collects the usage of one file, from its beginning or from where reading stopped."""
+    """Collects the token usage of one session file, from its beginning or from where reading stopped."""
 
     def __init__(self, model: str, began: int) -> None:
         """`model`: the last model that was named. `began`: Unix milliseconds, for lines without a time."""
@@ -167,25 +167,27 @@ class UsageTally:
         model = _model(named.provider, line.model_id if line.type == "model_change" else named.model)
         if model and line.type != "usage":
             self.model = model
-        usage = line.used
-        if usage is None or not (used := _sum(usage)).tokens + used.cost:
+        usage = line.counted_usage
+        if usage is None or not (used := _usage_sum(usage)).tokens + used.cost:
             return
-        time = line.time or line.message_time or self._began
+        time = line.time_ms or line.message_time_ms or self._began
         quarter = time // 1000 // _QUARTER_SECONDS if time else None
         self.uses.append(
-            EntryUsage(_entry_key(line) if line.id else None, quarter, model or self.model, used)
+            EntryUsage(_entry_hash(line) if line.id else None, quarter, model or self.model, used)
         )
 
 
 def day_of(quarter: int | None) -> str:
-    """Returns the day of a quarter in the user's time zone."""
+    """Returns the day of a quarter of an hour in the user's time zone."""
     try:
-        return UNKNOWN if quarter is None else date.fromtimestamp(quarter * _QUARTER_SECONDS).isoformat()
+        return (
+            UNKNOWN_TITLE if quarter is None else date.fromtimestamp(quarter * _QUARTER_SECONDS).isoformat()
+        )
     except (ValueError, OverflowError, OSError):  # the time is impossible
-        return UNKNOWN
+        return UNKNOWN_TITLE
 
 
-def _sum(usage: LineUsage) -> UsageSum:
+def _usage_sum(usage: LineUsage) -> UsageSum:
     return UsageSum(
         answers=1,
         input=usage.input,
@@ -198,9 +200,9 @@ def _sum(usage: LineUsage) -> UsageSum:
 
 @lru_cache(maxsize=1000)
 def _model(provider: str | None, model: str | None) -> str:
-    return storable("/".join(filter(None, (provider, model))))
+    return storable_text("/".join(filter(None, (provider, model))))
 
 
-def _entry_key(line: SessionLine) -> int:
+def _entry_hash(line: SessionLine) -> int:
     said = f"{line.id} {line.timestamp}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), signed=True)

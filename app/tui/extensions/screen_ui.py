@@ -15,7 +15,7 @@ from textual.widgets import Static
 from app.extensions.ui_protocol import Level, Placement
 from app.extensions.views import View, view_text
 from app.tui.current_theme import CurrentTheme
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
@@ -46,11 +46,11 @@ class ScreenUi(msgspec.Struct):
 
     app: App[Any]
     """The application in which widgets of extensions are mounted."""
-    ask: AskPerson
-    say: ShowMessage
-    asked: Callable[[str], None]
+    ask: AskOnScreen
+    show_message: ShowMessage
+    notify_waiting: Callable[[str], None]
     """Notifies the user that a question waits, because the user may look elsewhere."""
-    beside: AskInBar
+    ask_in_bar: AskInBar
     """Asks in the bar above the editor. Used while the agent works: the user may be typing, and
     typing does not answer the bar."""
     is_busy: Callable[[], bool]
@@ -59,42 +59,46 @@ class ScreenUi(msgspec.Struct):
     prompt_editor: PromptEditor
     footer: StatusFooter
     status: StatusLines
-    look: CurrentTheme
+    current_theme: CurrentTheme
     raw_input: RawInput
-    _widgets: dict[str, Widget] = {}
+    _widget_by_key: dict[str, Widget] = {}
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         if self.is_busy():
-            return await _within(timeout, self.beside("select", title, "", options), None)
-        from app.tui.features.shared_dialogs import select  # noqa: PLC0415
+            return await _answer_with_timeout(timeout, self.ask_in_bar("select", title, "", options), None)
+        from app.tui.features.shared_dialogs import select_option  # noqa: PLC0415
 
-        self.asked(title)
-        return await _within(timeout, select(self.ask, title, options), None)
+        self.notify_waiting(title)
+        return await _answer_with_timeout(timeout, select_option(self.ask, title, options), None)
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
         if self.is_busy():
-            return await _within(timeout, self.beside("confirm", title, message), None) is True
+            return (
+                await _answer_with_timeout(timeout, self.ask_in_bar("confirm", title, message), None) is True
+            )
         from widgets.screens.dialogs import ConfirmScreen  # noqa: PLC0415
 
-        self.asked(title)
+        self.notify_waiting(title)
         screen = ConfirmScreen(title, message)
-        return await _within(timeout, self.ask(screen), None) is True
+        return await _answer_with_timeout(timeout, self.ask(screen), None) is True
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        if self.is_busy() and not await _within(timeout, self.beside("open", title, placeholder), None):
+        if self.is_busy() and not await _answer_with_timeout(
+            timeout, self.ask_in_bar("open", title, placeholder), None
+        ):
             return None
         from app.tui.features.shared_dialogs import ask_text  # noqa: PLC0415
 
-        self.asked(title)
-        return await _within(timeout, ask_text(self.ask, title, placeholder=placeholder), None)
+        self.notify_waiting(title)
+        return await _answer_with_timeout(timeout, ask_text(self.ask, title, placeholder=placeholder), None)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        if self.is_busy() and not await self.beside("open", title):
+        if self.is_busy() and not await self.ask_in_bar("open", title):
             return None
-        from widgets.screens.dialogs import TextScreen  # noqa: PLC0415
+        from widgets.screens.dialogs import TextEditScreen  # noqa: PLC0415
 
-        self.asked(title)
-        return await self.ask(TextScreen(title, prefill=prefill))
+        self.notify_waiting(title)
+        return await self.ask(TextEditScreen(title, prefill=prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -110,7 +114,7 @@ class ScreenUi(msgspec.Struct):
             made = OverlayScreen(made)
         if isinstance(made, Screen):
             return await self._on_screen(made, answer)
-        return await self._in_page(made, answer)
+        return await self._show_until_done(made, answer)
 
     async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
         """Shows a screen until `done(value)` is called or the screen dismisses itself; returns the
@@ -123,7 +127,7 @@ class ScreenUi(msgspec.Struct):
                 asked.cancel()
         return answer.result() if answer.done() else asked.result()
 
-    async def _in_page(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
+    async def _show_until_done(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
         """Shows a widget above the editor, with the keyboard focus, until it calls `done`."""
         await self.app.mount(widget, before=self.prompt_editor)
         widget.focus()
@@ -134,20 +138,20 @@ class ScreenUi(msgspec.Struct):
             self.prompt_editor.focus()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        self.say(text, NoteKind(level))
+        self.show_message(text, NoteKind(level))
 
     def set_status(self, key: str, text: str | None) -> None:
-        self.status.show_extension(script_segment(f"extension-{key}", text or ""))
+        self.status.show_extension_segment(script_segment(f"extension-{key}", text or ""))
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
-        old = self._widgets.pop(key, None)
+        old = self._widget_by_key.pop(key, None)
         if old is not None:
             old.remove()
         if content is None:
             return
-        made: Any = content() if callable(content) else Static(_as_text(content), markup=False)
+        made: Any = content() if callable(content) else Static(_widget_text(content), markup=False)
         widget: Widget = made
-        self._widgets[key] = widget
+        self._widget_by_key[key] = widget
         if placement == "above_editor":
             self.app.mount(widget, before=self.prompt_editor)
         else:
@@ -157,27 +161,29 @@ class ScreenUi(msgspec.Struct):
         self.app.title = title
 
     def set_header(self, make: Callable[..., Any] | None) -> None:
-        self._replace("extension-header", make, before=self.header)
+        self._replace_bar("extension-header", make, before=self.header)
 
     def set_footer(self, make: Callable[..., Any] | None) -> None:
-        self._replace("extension-footer", make, before=self.footer)
+        self._replace_bar("extension-footer", make, before=self.footer)
 
-    def _replace(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
+    def _replace_bar(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
         """Shows an extension's widget in place of bayou's own; None restores bayou's."""
-        old = self._widgets.pop(key, None)
+        old = self._widget_by_key.pop(key, None)
         if old is not None:
             old.remove()
         before.display = make is None
         if make is not None:
-            self._widgets[key] = made = make()
+            self._widget_by_key[key] = made = make()
             self.app.mount(made, before=before)
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
         """Replaces the editor with the widget that `make(submit)` returns; `submit(text)` sends a
         text like Enter."""
-        self._replace("extension-editor", make and (lambda: make(self._submit)), before=self.prompt_editor)
+        self._replace_bar(
+            "extension-editor", make and (lambda: make(self._submit)), before=self.prompt_editor
+        )
         self.prompt_editor.can_focus = make is None
-        self._widgets.get("extension-editor", self.prompt_editor).focus()
+        self._widget_by_key.get("extension-editor", self.prompt_editor).focus()
 
     def _submit(self, text: str) -> None:
         self.prompt_editor.set_text(text)
@@ -192,21 +198,21 @@ class ScreenUi(msgspec.Struct):
                 self.notify(f"An extension's terminal handler failed: {problem}", "error")
                 return None
 
-        stop = self.raw_input.listen(heard)
+        stop = self.raw_input.add_listener(heard)
         return stop
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
         """Shows a working message with the first of its frames, because bayou does not animate it."""
-        self.status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
+        self.status.show_activity(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
         """Returns the editor's text; for a widget that replaces the editor, its `value` or `text`."""
-        widget = self._widgets.get("extension-editor")
+        widget = self._widget_by_key.get("extension-editor")
         own = getattr(widget, "value", getattr(widget, "text", None))
         return own if isinstance(own, str) else self.prompt_editor.text
 
     def set_editor_text(self, text: str) -> None:
-        widget: Any = self._widgets.get("extension-editor")
+        widget: Any = self._widget_by_key.get("extension-editor")
         for name in ("value", "text"):
             if isinstance(getattr(widget, name, None), str):
                 setattr(widget, name, text)
@@ -223,23 +229,23 @@ class ScreenUi(msgspec.Struct):
         return bool(self.transcript.column.expansion.tools)
 
     def themes(self) -> Sequence[str]:
-        return self.look.names()
+        return self.current_theme.theme_names()
 
     def theme(self) -> str:
-        return self.look.name
+        return self.current_theme.name
 
     def set_theme(self, name: str) -> bool:
-        return self.look.use(name) is None
+        return self.current_theme.apply_theme(name) is None
 
 
-async def _within(timeout: float | None, question: Any, otherwise: Any) -> Any:
+async def _answer_with_timeout(timeout: float | None, question: Any, otherwise: Any) -> Any:
     try:
         return await asyncio.wait_for(question, timeout)
     except TimeoutError:
         return otherwise
 
 
-def _as_text(content: Any) -> str:
+def _widget_text(content: Any) -> str:
     if isinstance(content, View):
         return view_text(content)
     return content if isinstance(content, str) else "\n".join(str(line) for line in content)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.tui.page_protocols import AskPerson, OnRequest
+from app.tui.page_protocols import AskOnScreen, HandleRequest
 from tools.results import Card
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockScreen
@@ -16,19 +16,23 @@ LIST_REFRESH_SECONDS = 0.5
 """Seconds between two refreshes of an open list."""
 
 
-async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
+async def pick_row(ask: AskOnScreen, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
     return await ask(PickerScreen(title, rows, **options))
 
 
-async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:
-    """Lets the user choose an option by its number, or with arrows and Enter."""
+async def select_option(ask: AskOnScreen, title: str, options: Sequence[str]) -> str | None:
+    """Lets the user choose an option by its number, or with arrows and Enter. A second line of the title has the heads
+    of the options' columns."""
+    title, _, heads = title.partition("\n")
+    if heads and len(options) < 10:
+        heads = f"  {heads}"  # as the options, which have numbers
     rows = [ListRow(id=str(number), title=text) for number, text in enumerate(options)]
-    chosen: ListRow | None = await ask(QuestionScreen(title, answers=rows))
+    chosen: ListRow | None = await ask(QuestionScreen(title, heads, answers=rows))
     return options[int(chosen.id)] if chosen is not None else None
 
 
 async def ask_text(
-    ask: AskPerson,
+    ask: AskOnScreen,
     title: str,
     text: str = "",
     *,
@@ -41,13 +45,13 @@ async def ask_text(
     return await ask(screen)
 
 
-async def confirm(ask: AskPerson, title: str, text: str = "") -> bool:
+async def confirm(ask: AskOnScreen, title: str, text: str = "") -> bool:
     """Asks yes or no; Enter and Escape mean no."""
     return bool(await ask(ConfirmScreen(title, text, is_dangerous=True)))
 
 
-async def ask_live(
-    ask: AskPerson, screen: PickerScreen, look: Callable[[], None], on_request: OnRequest
+async def ask_with_refresh(
+    ask: AskOnScreen, screen: PickerScreen, look: Callable[[], None], on_request: HandleRequest
 ) -> Picked | None:
     """Shows a list that is refreshed regularly while it is open."""
 
@@ -64,7 +68,7 @@ async def ask_live(
         following.cancel()
 
 
-async def read_card(ask: AskPerson, title: str, card: Card, *, is_asked: bool = False) -> None:
+async def show_card(ask: AskOnScreen, title: str, card: Card, *, is_asked: bool = False) -> None:
     """Shows a whole card on a separate screen. `is_asked`: it waits for approval, and nothing has run yet."""
     block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
     await ask(BlockScreen(title, lambda: block))

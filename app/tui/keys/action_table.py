@@ -8,9 +8,9 @@ from typing import Any
 
 from textual.binding import Binding
 
-from app.tui.keys.keymap import KeyMap, KeyPlace, key_place, keys_of
+from app.tui.keys.command_descriptions import describe_session_command
+from app.tui.keys.keymap import BindingGroup, KeyMap, keys_of, make_binding_group
 from app.tui.keys.page_keys import PageKey, textual_bindings
-from app.tui.keys.verb_words import describe_verb
 from widgets.editor.prompt import PromptEditor
 from widgets.editor.vi.keys import BINDINGS as VI_KEYS
 from widgets.key_labels import NO_KEY, key_label, key_name
@@ -19,17 +19,44 @@ from widgets.status.queue import QueueView
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
-_ON_THE_PAGE: tuple[KeyPlace, ...] = (
-    key_place("the editor", PromptEditor.BINDINGS),
-    key_place("the transcript's blocks", Transcript.BINDINGS),
-    key_place("the search in the transcript", SearchBar.BINDINGS),
-    key_place("waiting messages", QueueView.BINDINGS),
-    key_place("vi's normal and visual mode", VI_KEYS),
+_PAGE_BINDING_GROUPS: tuple[BindingGroup, ...] = (
+    make_binding_group("the editor", PromptEditor.BINDINGS),
+    make_binding_group("the transcript's blocks", Transcript.BINDINGS),
+    make_binding_group("the search in the transcript", SearchBar.BINDINGS),
+    make_binding_group("queued messages", QueueView.BINDINGS),
+    make_binding_group("vi's normal and visual mode", VI_KEYS),
 )
-_EXTENSIONS = "Extensions"
-_NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
-_AT_THE_END = ("app.suspend", "app.exit")
+_EXTENSIONS_TITLE = "Extensions"
+_ACTIONS_NOT_IN_PALETTE = {
+    "app.interrupt",
+    "app.clear",
+    "app.palette",
+    "tui.editor.closeCompletion",
+    "transcript.leave",
+}
+_ACTIONS_SORTED_LAST = ("app.suspend", "app.exit")
 """Actions that leave the page; the first row of the palette must never be one of them."""
+
+_SEARCH_WORDS = {
+    "undo": "go back rewind revert restore checkpoint",
+    "redo": "go forward",
+    "tree": "go back rewind checkpoint earlier prompt history branches",
+    "fork": "go back rewind branch",
+    "resume": "continue history sessions",
+    "new": "clear reset start over",
+    "hotkeys": "shortcuts keyboard bindings",
+    "help": "shortcuts commands",
+    "settings": "preferences options configuration",
+    "compact": "summarise shorten context",
+    "usage": "cost money price tokens statistics",
+    "login": "sign in account api key",
+    "permissions": "approvals allow deny mode",
+    "memory": "AGENTS.md CLAUDE.md instructions",
+    "mcp": "servers tools",
+    "export": "share save html",
+    "quit": "exit leave close",
+}
+"""Words by which people search a command in the palette, beside its name and description."""
 
 
 class ActionTable:
@@ -39,33 +66,33 @@ class ActionTable:
         self,
         page: Sequence[PageKey[Any]],
         commands: Callable[[], Sequence[tuple[str, str]]],
-        screens: Callable[[], tuple[KeyPlace, ...]],
+        screens: Callable[[], tuple[BindingGroup, ...]],
         hints: Mapping[str, str],
     ) -> None:
         """`page`: the page's own keys; `commands`: returns all slash commands with descriptions;
         `screens`: returns the keys of all screens; `hints`: argument names of commands."""
         self.hints = hints
         self._page = textual_bindings(page)
-        self._verbs = {key.id: key.verb for key in page if key.verb}
+        self._command_by_action = {key.id: key.session_command for key in page if key.session_command}
         self._screens = screens
         self.command_names = commands
-        self.own = KeyMap()
+        self.user_keymap = KeyMap()
         """The user's key bindings, as far as they differ from the defaults."""
         self.shortcuts: dict[str, tuple[str, str]] = {}
         """The shortcuts bound by extensions: action and description by key."""
 
     @cached_property
-    def places(self) -> tuple[KeyPlace, ...]:
+    def binding_groups(self) -> tuple[BindingGroup, ...]:
         """Every place with key bindings, in the order of the list of keys."""
-        return (key_place("the page", self._page), *_ON_THE_PAGE, *self._screens())
+        return (make_binding_group("the page", self._page), *_PAGE_BINDING_GROUPS, *self._screens())
 
     def key_rows(self) -> list[ActionRow]:
         """Returns the rows of the list of keys; an action of several places has one row, at its first
         place."""
-        own, conflicts = self.own.keys, self.own.conflicts
+        own, conflicts = self.user_keymap.keys_by_action, self.user_keymap.conflict_by_action
         rows: list[ActionRow] = []
         told: set[str] = set()
-        for one in self.places:
+        for one in self.binding_groups:
             for binding in one.bindings:
                 if binding.id is None or binding.id in told:
                     continue
@@ -73,7 +100,7 @@ class ActionTable:
                 rows.append(
                     ActionRow(
                         id=binding.id,
-                        title=self.told(binding),
+                        title=self.description_of(binding),
                         keys=keys_of(binding, own),
                         group=one.title[:1].upper() + one.title[1:],
                         is_own=binding.id in own,
@@ -84,43 +111,44 @@ class ActionTable:
 
     def _extension_rows(self) -> list[ActionRow]:
         return [
-            ActionRow(id=action, title=meaning, keys=(key,), group=_EXTENSIONS)
+            ActionRow(id=action, title=meaning, keys=(key,), group=_EXTENSIONS_TITLE)
             for key, (action, meaning) in self.shortcuts.items()
         ]
 
     def palette_rows(self) -> list[ActionRow]:
         """Returns the rows of the palette: actions of the page, slash commands, actions of editor and
         transcript."""
-        page, *around = self.places[:3]
+        page, *around = self.binding_groups[:3]
         own = {binding.id for binding in page.bindings}
         suggested_rules = {binding.id for one in around for binding in one.bindings}
         actions: list[ActionRow] = []
         others: list[ActionRow] = []
         for row in self.key_rows():
-            if row.id in _NOT_OFFERED:
+            if row.id in _ACTIONS_NOT_IN_PALETTE:
                 continue
             if row.id in own:
                 actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys))
-            elif row.id in suggested_rules or row.group == _EXTENSIONS:
+            elif row.id in suggested_rules or row.group == _EXTENSIONS_TITLE:
                 others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower()))
         commands = [
-            ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self.command_names()
+            ActionRow(id=f"/{name}", title=f"/{name}", detail=text, words=_SEARCH_WORDS.get(name, ""))
+            for name, text in self.command_names()
         ]
-        leaving = [row for row in actions if row.id in _AT_THE_END]
-        return [*(row for row in actions if row.id not in _AT_THE_END), *commands, *others, *leaving]
+        leaving = [row for row in actions if row.id in _ACTIONS_SORTED_LAST]
+        return [*(row for row in actions if row.id not in _ACTIONS_SORTED_LAST), *commands, *others, *leaving]
 
-    def told(self, binding: Binding) -> str:
+    def description_of(self, binding: Binding) -> str:
         """Returns the description of a binding's action."""
-        verb = self._verbs.get(binding.id or "")
-        return describe_verb(verb) if verb else binding.description
+        verb = self._command_by_action.get(binding.id or "")
+        return describe_session_command(verb) if verb else binding.description
 
     def keys_of(self, action: str) -> tuple[str, ...]:
         """Returns an action's keys in Textual's spelling; if several places have the action, those of
         the first."""
-        for one in self._ordered_places():
+        for one in self._groups_page_first():
             for binding in one.bindings:
                 if binding.id == action:
-                    return keys_of(binding, self.own.keys)
+                    return keys_of(binding, self.user_keymap.keys_by_action)
         return ()
 
     def key_of(self, action: str) -> str:
@@ -131,10 +159,10 @@ class ActionTable:
     def key_label(self, action: str, usual: str) -> str:
         """Returns the key label for a text: `usual` unless the user has bound another key; empty if
         the action has no key."""
-        return key_label(self.own.keys, action, usual)
+        return key_label(self.user_keymap.keys_by_action, action, usual)
 
-    def _ordered_places(self) -> Iterator[KeyPlace]:
+    def _groups_page_first(self) -> Iterator[BindingGroup]:
         """Yields the places, those of the page first, so that most lookups load no screen."""
-        yield key_place("the page", self._page)
-        yield from _ON_THE_PAGE
-        yield from self.places
+        yield make_binding_group("the page", self._page)
+        yield from _PAGE_BINDING_GROUPS
+        yield from self.binding_groups

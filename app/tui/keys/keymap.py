@@ -24,7 +24,7 @@ _APPROVAL_PREFIX = "app.approval."
 _FUNCTION_KEY = late(r"(shift\+)?f\d+")
 
 
-def _writing(keys: str) -> str | None:
+def _first_typing_key(keys: str) -> str | None:
     """Returns the first of these keys that types text: without Ctrl or Alt, and no F key."""
     for chord in keys.split(","):
         for key in chord.split():
@@ -37,7 +37,7 @@ def _writing(keys: str) -> str | None:
     return None
 
 
-class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
+class BindingGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A place with key bindings that are active together, such as a focused widget and its page."""
 
     title: str
@@ -47,43 +47,43 @@ class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
 class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
     """The user's keys by action id; other actions keep their defaults."""
 
-    keys: dict[str, str] = {}
+    keys_by_action: dict[str, str] = {}
     """Keys in Textual's spelling, separated by commas; the keys of a chord are separated by
     blanks."""
-    is_read: bool = True
+    is_readable: bool = True
     """False if the file exists but could not be read."""
     problems: tuple[str, ...] = ()
-    conflicts: dict[str, str] = {}
+    conflict_by_action: dict[str, str] = {}
     """By action id: another action at the same place that has the same key."""
 
 
-def key_place(title: str, *groups: Iterable[BindingType]) -> KeyPlace:
+def make_binding_group(title: str, *groups: Iterable[BindingType]) -> BindingGroup:
     found = [binding for group in groups for binding in group if isinstance(binding, Binding)]
-    return KeyPlace(title=title, bindings=tuple(binding for binding in found if binding.id))
+    return BindingGroup(title=title, bindings=tuple(binding for binding in found if binding.id))
 
 
-def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
+def read_key_map(file: Path, places: Sequence[BindingGroup]) -> KeyMap:
     """Reads the key bindings file. Never raises: an unreadable file gives no keys, and `problems` has
     the error."""
     try:
         text = read_text(file)
         data = parse_json_with_comments(text) if text and text.strip() else {}
     except FileError as problem:
-        return KeyMap(is_read=False, problems=(str(problem),))
+        return KeyMap(is_readable=False, problems=(str(problem),))
     except JsonSyntaxError as problem:
-        return KeyMap(is_read=False, problems=(f"{file}:{problem.line}: {problem.message}",))
+        return KeyMap(is_readable=False, problems=(f"{file}:{problem.line}: {problem.message}",))
     if not isinstance(data, dict):
-        return KeyMap(is_read=False, problems=(f"{file}: must be an object: {{ … }}",))
+        return KeyMap(is_readable=False, problems=(f"{file}: must be an object: {{ … }}",))
     known = {binding.id for one in places for binding in one.bindings if binding.id}
     keys: dict[str, str] = {}
     problems: list[str] = []
     for action, value in dict[str, Any](data).items():
-        chosen = _keys(value)
+        chosen = _parse_keys(value)
         if action not in known:
             problems.append(f"{file}: unknown action '{action}'; /hotkeys lists all actions")
         elif chosen is None:
             problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
-        elif action.startswith(_APPROVAL_PREFIX) and (writing := _writing(chosen)):
+        elif action.startswith(_APPROVAL_PREFIX) and (writing := _first_typing_key(chosen)):
             problems.append(
                 f"{file}: {action}: {writing} types text; use a key with ctrl or alt, or an F key"
             )
@@ -91,10 +91,10 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
             keys[action] = chosen
     conflicts: dict[str, str] = {}
     for one in places:
-        for key, first, second in _conflicts(one, keys):
+        for key, first, second in _find_conflicts(one, keys):
             problems.append(f"{file}: {key} is assigned to both {first} and {second} ({one.title})")
             conflicts |= {first: f"{key} is also {second}", second: f"{key} is also {first}"}
-    return KeyMap(keys=keys, problems=tuple(dict.fromkeys(problems)), conflicts=conflicts)
+    return KeyMap(keys_by_action=keys, problems=tuple(dict.fromkeys(problems)), conflict_by_action=conflicts)
 
 
 def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def bind_key(file: Path, action: str, key: str | None) -> None:
     write_text(file, without_key(text, (action,)) if key is None else with_value(text, (action,), key))
 
 
-def _keys(value: Any) -> str | None:
+def _parse_keys(value: Any) -> str | None:
     """Converts a JSON value to keys: `ctrl+k`, a list of keys, or an empty list; None if it is
     invalid."""
     if isinstance(value, str) and value.strip():
@@ -146,7 +146,7 @@ def _convert_key(key: str) -> str:
     return "+".join([*modifiers, last])
 
 
-def _conflicts(one: KeyPlace, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _find_conflicts(one: BindingGroup, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Finds keys of the user that another action at the same place has, or that begin its chord."""
     found: list[tuple[str, str, str]] = []
     owners: dict[str, list[str]] = {}

@@ -18,19 +18,22 @@ class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     id: str
     """The action's id in `keybindings.json`."""
     keys: str
-    do: Callable[[P], object]
+    run_key: Callable[[P], object]
     """The function of the key. An awaitable result runs as a background task, and an `UserError` is
     shown to the user."""
     help: str = ""
-    verb: str = ""
+    session_command: str = ""
     """The name of the session command that the key runs, whose description is used."""
-    is_first: bool = False
+    takes_precedence: bool = False
     """Whether the key takes precedence over the focused widget."""
 
 
-CLEAR = "app.clear"
+CLEAR_ACTION = "app.clear"
 """The action that clears the editor; on every screen it also copies the selection."""
 
 
 def textual_bindings(keys: Iterable[PageKey[Any]]) -> list[BindingType]:
-    return [Binding(key.keys, f"act('{key.id}')", key.help, id=key.id, priority=key.is_first) for key in keys]
+    return [
+        Binding(key.keys, f"act('{key.id}')", key.help, id=key.id, priority=key.takes_precedence)
+        for key in keys
+    ]

@@ -26,7 +26,7 @@ class QueueMarker(Message):
 
     def __init__(self, arrived: asyncio.Event) -> None:
         super().__init__()
-        self.arrived = arrived
+        self.on_arrival = arrived
 
 
 class TypeAhead:
@@ -40,29 +40,29 @@ class TypeAhead:
         """Returns whether the key only types text, so that no screen needs to be awaited."""
         return key.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
 
-    async def settle(self) -> None:
+    async def wait_for_effects(self) -> None:
         """Waits until the effects of the last key have opened their screen, or turn out to open none."""
         screens, tasks = list(self._app.screen_stack), self._tasks.running
-        await self._pass()  # the key reaches its widget
-        await self._pass()  # and the resulting messages reach the page or the screen
-        await self._begin(screens, tasks)
+        await self._wait_for_queue()  # the key reaches its widget
+        await self._wait_for_queue()  # and the resulting messages reach the page or the screen
+        await self._wait_for_screen(screens, tasks)
         top = self._app.screen
         if top not in screens:
             end = asyncio.get_running_loop().time() + KEY_EFFECT_TIMEOUT
             while (
                 not top.is_mounted and asyncio.get_running_loop().time() < end
             ):  # until the screen receives keys
-                await self._pass()
-            await self._pass()
+                await self._wait_for_queue()
+            await self._wait_for_queue()
 
-    async def _begin(self, screens: list[Any], before: AbstractSet["asyncio.Task[Any]"]) -> None:
+    async def _wait_for_screen(self, screens: list[Any], before: AbstractSet["asyncio.Task[Any]"]) -> None:
         end = asyncio.get_running_loop().time() + KEY_EFFECT_TIMEOUT
         while list(self._app.screen_stack) == screens and asyncio.get_running_loop().time() < end:
             if not self._tasks.running - before:
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _pass(self) -> None:
+    async def _wait_for_queue(self) -> None:
         arrived = asyncio.Event()
         target = self._app.focused or self._app.screen
         target.call_later(target.post_message, QueueMarker(arrived))

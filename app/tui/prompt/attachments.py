@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from app.values.content import Image, UserContent
 from app.values.user_errors import UserError
 from tools.files.images import identify_image, prepare_image
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 from widgets.editor.chips import Attachment, Chip, ImageChip, UnsentPrompt
 from widgets.editor.graphemes import CHIP_FIRST
-from widgets.editor.images import image_bytes
+from widgets.editor.images import image_from_bytes
 
 
-def images_of(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
+def load_images(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
     """Loads the images, and shrinks large ones. Reads files, so call it in a thread. Raises `UserError`."""
-    return tuple(_image_of(attachment, resizes=resizes) for attachment in attachments)
+    return tuple(_load_image(attachment, resizes=resizes) for attachment in attachments)
 
 
-def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
+def _load_image(attachment: Attachment, *, resizes: bool) -> Image:
     try:
         data = attachment.data or (read_regular(attachment.path) if attachment.path else b"")
     except OSError as problem:
@@ -33,23 +33,23 @@ def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
     return Image(data=ready.data, mime_type=ready.info.mime_type)
 
 
-def image_of(data: bytes, mime_type: str) -> Image:
+def encode_image(data: bytes, mime_type: str) -> Image:
     return Image(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type)
 
 
-def images_in(content: str | tuple[UserContent, ...]) -> tuple[Image, ...]:
+def message_images(content: str | tuple[UserContent, ...]) -> tuple[Image, ...]:
     """Returns the images of a message."""
     return () if isinstance(content, str) else tuple(part for part in content if isinstance(part, Image))
 
 
-def attachment_of(image: Image, name: str = "") -> Attachment:
+def make_attachment(image: Image, name: str = "") -> Attachment:
     data = base64.b64decode(image.data)
-    return image_bytes(data, name) or Attachment(
+    return image_from_bytes(data, name) or Attachment(
         name=name, mime_type=image.mime_type, byte_count=len(data), data=data
     )
 
 
-def draft_with(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
+def draft_with_images(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
     """Returns a draft from a text with `[image #1]` marks: marked images become chips there, others
     are appended."""
     chips: dict[str, Chip] = {}
@@ -57,7 +57,7 @@ def draft_with(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
         char, mark = chr(CHIP_FIRST + number - 1), f"[image #{number}]"
         chips[char] = ImageChip(image=attachment)
         text = text.replace(mark, char, 1) if mark in text else f"{text}{char}"
-    return _at_the_end(text, chips)
+    return _draft_with_chips_at_end(text, chips)
 
 
 def join_drafts(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
@@ -68,9 +68,9 @@ def join_drafts(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
         renamed = {ord(char): chr(CHIP_FIRST + len(chips) + at) for at, char in enumerate(draft.chips)}
         chips |= {renamed[ord(char)]: chip for char, chip in draft.chips.items()}
         texts.append(draft.text.translate(renamed))
-    return _at_the_end("\n\n".join(texts), chips)
+    return _draft_with_chips_at_end("\n\n".join(texts), chips)
 
 
-def _at_the_end(text: str, chips: dict[str, Chip]) -> UnsentPrompt:
+def _draft_with_chips_at_end(text: str, chips: dict[str, Chip]) -> UnsentPrompt:
     lines = text.split("\n")
     return UnsentPrompt(text=text, chips=chips, row=len(lines) - 1, column=len(lines[-1]))

@@ -15,11 +15,11 @@ from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCells
 from app.tui.page_protocols import FindProgram
-from app.tui.prompt.mcp_completions import ResourceCompletions, prompt_arguments, prompt_hints
+from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions, argument_hints
 from app.tui.prompt.project_history import ProjectHistory
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 from tools.searching.ripgrep import bundled_ripgrep
-from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
+from widgets.completion.commands import ArgumentSource, CommandCompletions, CommandRow
 from widgets.completion.file_index import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
 from widgets.completion.popup import CompletionPopup
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
     from tools.filemap.symbols import Symbol
 
-_MODELS_SHOWN = 200
-LoadedExtensions = Callable[[], "ConnectedExtensions | None"]
+_MAX_MODELS_SHOWN = 200
+GetExtensions = Callable[[], "ConnectedExtensions | None"]
 """Returns the extensions' additions to the session, once they are loaded."""
 
 
-def popup_for(
+def make_completion_popup(
     editor: PromptEditor,
     cwd: Callable[[], Path],
     remembered: ProjectHistory,
@@ -43,8 +43,8 @@ def popup_for(
     added: Callable[[], Sequence[Path]],
     command_names: Callable[[], Sequence[tuple[str, str]]],
     hints: Mapping[str, str],
-    arguments: Mapping[str, Arguments],
-    extended: LoadedExtensions,
+    arguments: Mapping[str, ArgumentSource],
+    extended: GetExtensions,
     find_program: FindProgram,
     maps: RepositoryMaps,
     cells: UserCells,
@@ -58,12 +58,12 @@ def popup_for(
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):
-            remembered.mention([chosen.label])
+            remembered.record_mentions([chosen.label])
 
     async def symbols(path: str) -> Sequence[SymbolRow]:
         from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is needed)
 
-        if not await asyncio.to_thread(maps.may_show, cwd() / path):
+        if not await asyncio.to_thread(maps.may_show_file, cwd() / path):
             return ()
         try:
             outline = await map_file_async(cwd() / path)
@@ -76,14 +76,14 @@ def popup_for(
             yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_like(name)]
 
     def commands() -> list[CommandRow]:
-        known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}
-        return _command_rows(command_names(), known, {**hints, **prompt_hints(servers)})
+        known = {**arguments, **_extension_arguments(extended()), **argument_completions(servers)}
+        return _command_rows(command_names(), known, {**hints, **argument_hints(servers)})
 
     sources = (
         CommandCompletions(commands),
         ResourceCompletions(servers),
         FileCompletions(index, symbols=symbols, repository_symbols=repository_symbols),
-        NameCompletions(cells.names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
+        PythonNameCompletions(cells.names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
         PathCompletions(cwd),
         _ExtensionCompletions(extended),
     )
@@ -95,7 +95,7 @@ def _symbol_row(symbol: Symbol) -> SymbolRow:
 
 
 def _command_rows(
-    names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments], hints: Mapping[str, str]
+    names: Sequence[tuple[str, str]], arguments: Mapping[str, ArgumentSource], hints: Mapping[str, str]
 ) -> list[CommandRow]:
     return [
         CommandRow(
@@ -109,19 +109,19 @@ def _command_rows(
     ]
 
 
-def arguments_of(
+def command_arguments(
     session: Session, models: ModelChoice, theme_names: Callable[[], Sequence[str]]
-) -> dict[str, Arguments]:
+) -> dict[str, ArgumentSource]:
     """Returns the argument completions of bayou's own commands, by command name."""
 
     def model(typed: str) -> list[Suggestion]:
-        session.models.reread()
-        found = session.models.choice.available()[:_MODELS_SHOWN]
+        session.models.reread_models_file()
+        found = session.models.model_choice.available()[:_MAX_MODELS_SHOWN]
         return [
             Suggestion(text=one.key, detail=one.name, kind="argument", sends=bool(typed)) for one in found
         ]
 
-    def one_of(names: Callable[[], Sequence[str]]) -> Arguments:
+    def one_of(names: Callable[[], Sequence[str]]) -> ArgumentSource:
         return lambda typed: [Suggestion(text=name, kind="argument", sends=bool(typed)) for name in names()]
 
     providers = one_of(lambda: models.catalogue.providers)
@@ -134,12 +134,12 @@ def arguments_of(
     }
 
 
-def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, Arguments]:
+def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, ArgumentSource]:
     if extended is None:
         return {}
     catalogue = extended.catalogue
 
-    def of(name: str) -> Arguments:
+    def of(name: str) -> ArgumentSource:
         async def suggest(typed: str) -> list[Suggestion]:
             found = await catalogue.complete_argument(name, typed)
             return [
@@ -155,20 +155,20 @@ def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, Argu
 class _ExtensionCompletions:
     """Suggestions of extensions, used if no other source has any."""
 
-    def __init__(self, extended: LoadedExtensions) -> None:
-        self._extended = extended
+    def __init__(self, extended: GetExtensions) -> None:
+        self._connected_extensions = extended
 
     def accepts(self, request: CompletionRequest) -> bool:
-        extended = self._extended()
+        extended = self._connected_extensions()
         return extended is not None and any(
-            extension.completers for extension in extended.extensions.hooked.loaded
+            extension.completers for extension in extended.extensions.hooks.loaded
         )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        extended = self._extended()
+        extended = self._connected_extensions()
         if extended is None:
             return
-        found = await extended.catalogue.complete(request.line, request.column)
+        found = await extended.catalogue.complete_text(request.line, request.column)
         word = request.before.rsplit(" ", 1)[-1]
         yield Completions(
             start=request.column - len(word),
@@ -180,23 +180,23 @@ class _ExtensionCompletions:
         )
 
 
-NameLookup = Callable[[str], Awaitable[Sequence[str]]]
+FindNames = Callable[[str], Awaitable[Sequence[str]]]
 
 
-class NameCompletions:
+class PythonNameCompletions:
     """Completes names in Python cells, whose text begins with `$`."""
 
-    def __init__(self, names_like: NameLookup, is_cell: Callable[[], bool]) -> None:
+    def __init__(self, names_like: FindNames, is_cell: Callable[[], bool]) -> None:
         """`is_cell`: returns whether the editor's text is a cell."""
-        self._names_like = names_like
+        self._find_names = names_like
         self._is_cell = is_cell
 
     def accepts(self, request: CompletionRequest) -> bool:
-        return self._is_cell() and bool(_python_word(request))
+        return self._is_cell() and bool(_dotted_name_before_cursor(request))
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        word = _python_word(request)
-        found = await self._names_like(word)
+        word = _dotted_name_before_cursor(request)
+        found = await self._find_names(word)
         yield Completions(
             start=request.column - len(word),
             end=request.column,
@@ -205,7 +205,7 @@ class NameCompletions:
         )
 
 
-def _python_word(request: CompletionRequest) -> str:
+def _dotted_name_before_cursor(request: CompletionRequest) -> str:
     """Returns the dotted name before the cursor; empty for numbers and inside string literals."""
     found = re.search(r"(?:[^\W\d]\w*\.)*(?:[^\W\d]\w*)?$", request.before)
     return found[0] if found is not None else ""

@@ -7,11 +7,11 @@ from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
 from tools.patterns import late
 from tools.text import one_line
-from widgets.completion.commands import Arguments
+from widgets.completion.commands import ArgumentSource
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import rank
 
-_AT = late(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
+_RESOURCE_MENTION = late(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
 _MAX_SUGGESTIONS = 100
 
 
@@ -19,18 +19,18 @@ class ResourceCompletions:
     """Suggests resources of servers from the known lists; no server is queried while the user types."""
 
     def __init__(self, verbs: McpServers) -> None:
-        self._verbs = verbs
+        self._servers = verbs
 
     def accepts(self, request: CompletionRequest) -> bool:
-        found = _AT.search(request.before) if "@" in request.before else None
-        return found is not None and any(server == found[1] for server, _, _ in self._verbs.resources())
+        found = _RESOURCE_MENTION.search(request.before) if "@" in request.before else None
+        return found is not None and any(server == found[1] for server, _, _ in self._servers.resources())
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        found = _AT.search(request.before)
+        found = _RESOURCE_MENTION.search(request.before)
         if found is None:
             return
         server, typed = found[1], found[2]
-        rows = [(uri, name) for each, uri, name in self._verbs.resources() if each == server]
+        rows = [(uri, name) for each, uri, name in self._servers.resources() if each == server]
         fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MAX_SUGGESTIONS]
         items = tuple(
             Suggestion(text=f"@{server}:{uri}", label=one_line(uri), detail=one_line(name))
@@ -39,21 +39,25 @@ class ResourceCompletions:
         yield Completions(start=request.column - len(found[0]), end=request.column, items=items, query=typed)
 
 
-def prompt_arguments(verbs: McpServers) -> dict[str, Arguments]:
+def argument_completions(verbs: McpServers) -> dict[str, ArgumentSource]:
     """Returns argument completions for the commands of MCP prompts; the server suggests the values."""
-    return {f"{each.server}:{each.name}": _of(verbs, each) for each in verbs.prompts() if each.arguments}
+    return {
+        f"{each.server}:{each.name}": _argument_suggester(verbs, each)
+        for each in verbs.prompts()
+        if each.arguments
+    }
 
 
-def prompt_hints(verbs: McpServers) -> dict[str, str]:
-    return {f"{each.server}:{each.name}": hint_of(each) for each in verbs.prompts()}
+def argument_hints(verbs: McpServers) -> dict[str, str]:
+    return {f"{each.server}:{each.name}": prompt_argument_hint(each) for each in verbs.prompts()}
 
 
-def hint_of(prompt: PromptView) -> str:
+def prompt_argument_hint(prompt: PromptView) -> str:
     shown = [name if name in prompt.required else f"[{name}]" for name in prompt.arguments]
     return " ".join(map(one_line, shown))
 
 
-def _of(verbs: McpServers, prompt: PromptView) -> Arguments:
+def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSource:
     async def suggest(typed: str) -> Sequence[Suggestion]:
         before, _, word = typed.rpartition(" ")
         said = before.split()

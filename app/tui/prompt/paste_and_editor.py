@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from app.assembly.assembled_session import AssembledSession
-from app.tui.page_protocols import AskPerson, FindProgram, ShowMessage
+from app.tui.page_protocols import AskOnScreen, FindProgram, ShowMessage
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 from widgets.terminal import clipboard
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
     from widgets.screens.picker import Picked
 
 
-async def paste(
+async def paste_clipboard(
     editor: PromptEditor, say: ShowMessage, env: Mapping[str, str], find_program: FindProgram
 ) -> None:
     """Pastes the system's clipboard: an image becomes a chip, text is inserted."""
     found = await asyncio.to_thread(clipboard.paste, env=env, find=find_program)
     if found is None:
-        say("The clipboard is empty, or cannot be read here.")
+        say("The clipboard is empty or cannot be read.")
     elif isinstance(found, str):
         editor.paste(found)
     else:
         editor.attach(found)
 
 
-async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[UnsentPrompt, ...]) -> None:
+async def search_prompt_history(
+    editor: PromptEditor, ask: AskOnScreen, entries: tuple[UnsentPrompt, ...]
+) -> None:
     from widgets.screens.common_pickers import history_screen  # noqa: PLC0415  (a screen, when it opens)
 
     picked: Picked | None = await ask(history_screen(entries))
@@ -40,15 +42,17 @@ async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[Un
         editor.restore(entries[int(picked.row.id)])
 
 
-def editor_wanted(assembled: AssembledSession) -> str:
+def configured_editor(assembled: AssembledSession) -> str:
     """Returns the editor program from the settings, ignoring one that only an untrusted project sets."""
     effective_settings = assembled.effective_settings
-    is_theirs = effective_settings.origin("externalEditor") == "project" and not assembled.project.counts()
+    is_theirs = (
+        effective_settings.origin("externalEditor") == "project" and not assembled.project_trust.is_trusted()
+    )
     settings = effective_settings.without_project() if is_theirs else effective_settings.settings
     return settings.interaction.external_editor or ""
 
 
-def edit_elsewhere(
+def edit_in_external_editor(
     editor: PromptEditor,
     text: str,
     app: App[Any],

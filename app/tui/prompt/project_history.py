@@ -13,7 +13,7 @@ from app.resources.paths import Paths
 from app.resources.text_files import write_text
 from app.sessions.ids import folder_name
 from app.values.user_errors import FileError
-from tools.files.regular import read_regular
+from tools.files.regular_files import read_regular
 from widgets.completion.frecency import Frecency
 from widgets.editor.chips import ImageChip, UnsentPrompt
 
@@ -26,32 +26,32 @@ class ProjectHistory:
 
     def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
         self._paths = paths
-        self._most = most_prompts
+        self._max_prompts = most_prompts
         self.frecency = Frecency(clock=time.time)
 
     @property
-    def _prompts(self) -> Path:
+    def _prompts_file(self) -> Path:
         return self._paths.agent_dir / "history" / f"{folder_name(self._paths.cwd)}.jsonl"
 
     @property
-    def _files(self) -> Path:
+    def _file_scores_file(self) -> Path:
         return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
 
     @property
-    def _side_panel(self) -> Path:
+    def _side_panel_file(self) -> Path:
         return self._paths.agent_dir / "side-panels" / f"{folder_name(self._paths.cwd)}.json"
 
     def read_prompts(self) -> list[UnsentPrompt]:
         """Returns the saved prompts, oldest first, without unreadable lines. Shortens a file that has
         doubled in size."""
         try:
-            lines = read_regular(self._prompts).splitlines()
+            lines = read_regular(self._prompts_file).splitlines()
         except OSError:
             return []
-        most = self._most()
+        most = self._max_prompts()
         if len(lines) > 2 * most:
             lines = lines[-most:]
-            self._write(self._prompts, b"\n".join([*lines, b""]).decode("utf-8", "replace"))
+            self._write(self._prompts_file, b"\n".join([*lines, b""]).decode("utf-8", "replace"))
         found: list[UnsentPrompt] = []
         for line in lines[-most:] if most else ():
             try:
@@ -63,14 +63,14 @@ class ProjectHistory:
     def add_prompt(self, draft: UnsentPrompt) -> None:
         """Appends a prompt as one line, so that sessions in the same folder do not disturb each
         other. Images are left out."""
-        if draft.is_empty or not self._most():
+        if draft.is_empty or not self._max_prompts():
             return
         line = msgspec.json.encode(without_images(draft)) + b"\n"
         if len(line) > MAX_PROMPT_BYTES:
             return
         try:
-            self._prompts.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self._prompts, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._prompts_file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._prompts_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
                 os.write(handle, line)
             finally:
@@ -79,35 +79,37 @@ class ProjectHistory:
             return
 
     def read_files(self) -> dict[str, tuple[float, float]]:
-        """Returns the scores of mentioned files, for `take_files`."""
+        """Returns the scores of mentioned files, for `merge_file_scores`."""
         try:
-            return msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
+            return msgspec.json.decode(
+                read_regular(self._file_scores_file), type=dict[str, tuple[float, float]]
+            )
         except (OSError, ValueError, RecursionError):
             return {}
 
-    def start_over(self) -> None:
+    def clear_scores(self) -> None:
         """Clears the scores after a change of the working folder."""
         self.frecency.marks = {}
 
-    def take_files(self, marks: dict[str, tuple[float, float]]) -> None:
+    def merge_file_scores(self, marks: dict[str, tuple[float, float]]) -> None:
         """Merges saved scores; newer scores of this run win."""
         self.frecency.marks = {**marks, **self.frecency.marks}
 
-    def mention(self, paths: Sequence[str]) -> None:
+    def record_mentions(self, paths: Sequence[str]) -> None:
         for path in paths:
             self.frecency.record(path)
         if paths:
-            self._write(self._files, msgspec.json.encode(self.frecency.marks).decode())
+            self._write(self._file_scores_file, msgspec.json.encode(self.frecency.marks).decode())
 
     def read_side_panel(self) -> bool | None:
         """Returns whether the side panel is shown in this folder; None if that was never chosen."""
         try:
-            return msgspec.json.decode(read_regular(self._side_panel), type=bool)
+            return msgspec.json.decode(read_regular(self._side_panel_file), type=bool)
         except (OSError, ValueError, RecursionError):
             return None
 
-    def choose_side_panel(self, is_shown: bool) -> None:
-        self._write(self._side_panel, msgspec.json.encode(is_shown).decode())
+    def save_side_panel_choice(self, is_shown: bool) -> None:
+        self._write(self._side_panel_file, msgspec.json.encode(is_shown).decode())
 
     @staticmethod
     def _write(path: Path, text: str) -> None:

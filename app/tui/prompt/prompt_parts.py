@@ -7,12 +7,12 @@ from textual.app import App
 
 from app.assembly.assembled_session import AssembledSession
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.key_texts import KeyTexts
+from app.tui.keys.key_hints import KeyHintUpdater
 from app.tui.keys.type_ahead import TypeAhead
 from app.tui.keys.user_keys import UserKeys
 from app.tui.page_parts import PageParts
 from app.tui.page_protocols import FindProgram
-from app.tui.prompt.completions import LoadedExtensions, arguments_of, popup_for
+from app.tui.prompt.completions import GetExtensions, command_arguments, make_completion_popup
 from app.tui.prompt.project_history import ProjectHistory
 from app.tui.prompt.sending import PromptSender
 from app.tui.prompt.unsent_draft import UnsentDraft
@@ -29,12 +29,12 @@ class PromptParts:
         self._assembled = assembled
         self._page = page
         self._table = table
-        self.unsent = UnsentDraft(session, lambda: (editor.text, editor.attachments))
-        self.remembered = ProjectHistory(
+        self.unsent_draft = UnsentDraft(session, lambda: (editor.text, editor.attachments))
+        self.project_history = ProjectHistory(
             assembled.prompt.paths,
             most_prompts=lambda: assembled.effective_settings.settings.editor.history_size,
         )
-        self.key_texts = KeyTexts(
+        self.key_texts = KeyHintUpdater(
             table.key_of,
             is_read_only=lambda: session.state.is_read_only,
             editor=editor,
@@ -45,20 +45,22 @@ class PromptParts:
             assembled.prompt.paths.keybindings_file,
             table,
             app,
-            page.presenter.note,
-            tell=lambda text: status.tell(text, is_hints=True) if text else status.say_again(),
-            changed=self.key_texts.tell,
+            page.presenter.add_note,
+            show_chord=lambda text: (
+                status.show_hint(text, is_hints=True) if text else status.restore_activity()
+            ),
+            on_changed=self.key_texts.update_all,
         )
-        self.typed_ahead = TypeAhead(app, page.tasks)
+        self.type_ahead = TypeAhead(app, page.tasks)
 
-    def sending(
+    def make_sender(
         self,
         *,
         may_begin: Callable[[], Awaitable[object]],
         run_slash: Callable[[str], Awaitable[bool]],
         note: Callable[[str], Awaitable[str]],
     ) -> PromptSender:
-        """Returns the part that sends prompts. `run_slash` and `note`: the features' commands and notes."""
+        """Creates the sender of prompts. `run_slash` runs a slash command; `note` saves a note."""
         session, page = self._assembled.session, self._page
         return PromptSender(
             session,
@@ -66,12 +68,12 @@ class PromptParts:
             page.editor,
             page.presenter,
             page.status,
-            self.unsent,
+            self.unsent_draft,
             settings=lambda: self._assembled.effective_settings.settings,
-            may_begin=may_begin,
-            meant=page.first_screen.meant,
+            wait_until_ready=may_begin,
+            expand_suggestion=page.first_screen.expand_suggestion,
             run_slash=run_slash,
-            note=note,
+            save_note=note,
             key_label=self._table.key_label,
             command_names=self._table.command_names,
         )
@@ -81,19 +83,19 @@ class PromptParts:
         *,
         hints: Mapping[str, str],
         themes: Callable[[], Sequence[str]],
-        extended: LoadedExtensions,
+        extended: GetExtensions,
         find_program: FindProgram,
     ) -> CompletionPopup:
         """Creates the editor's completion list. `hints`: argument names of bayou's commands."""
         session = self._assembled.session
-        return popup_for(
+        return make_completion_popup(
             self._page.editor,
             lambda: session.cwd,
-            self.remembered,
-            added=lambda: session.folders.all,
+            self.project_history,
+            added=lambda: session.folders.all_folders,
             command_names=self._table.command_names,
             hints=hints,
-            arguments=arguments_of(session, self._assembled.choice, themes),
+            arguments=command_arguments(session, self._assembled.model_choice, themes),
             extended=extended,
             find_program=find_program,
             maps=session.repository,

@@ -7,12 +7,12 @@ import msgspec
 from app.agent.queues import QueuedMessage, QueueName
 from app.engine.session import Session
 from app.tui.page_protocols import ShowMessage
-from app.tui.prompt.attachments import attachment_of, draft_with, images_in, join_drafts
+from app.tui.prompt.attachments import draft_with_images, join_drafts, make_attachment, message_images
 from app.values.content import text_of
 from widgets.editor.prompt import PromptEditor
-from widgets.status.queue import Kind, QueuedRow, QueueView
+from widgets.status.queue import QueuedRow, QueueKind, QueueView
 
-_NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
+_KIND_BY_QUEUE: tuple[tuple[QueueName, QueueKind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
 
 
 class QueuedMessages(msgspec.Struct, frozen=True):
@@ -21,63 +21,67 @@ class QueuedMessages(msgspec.Struct, frozen=True):
     session: Session
     view: QueueView
     editor: PromptEditor
-    say: ShowMessage
+    show_message: ShowMessage
 
-    def focus(self) -> None:
+    def focus_queue(self) -> None:
         if self.view.rows:
             self.view.focus()
         else:
-            self.say("No messages are queued.")
+            self.show_message("No messages are queued.")
 
-    def show(self) -> None:
+    def show_queue(self) -> None:
         self.view.show(
             [
                 QueuedRow(
                     id=message.id,
                     kind=kind,
                     text=text_of(message.content),
-                    image_count=len(images_in(message.content)),
+                    image_count=len(message_images(message.content)),
                 )
-                for name, kind in _NAMES
-                for message in self.session.queues.waiting(name)
+                for name, kind in _KIND_BY_QUEUE
+                for message in self.session.queues.queued_messages(name)
             ]
         )
 
-    def take_back(self) -> None:
+    def take_back_all(self) -> None:
         """Moves all queued messages with their images into the editor, before its text."""
-        messages = [message for name, _ in _NAMES for message in self.session.queues.waiting(name)]
+        messages = [
+            message for name, _ in _KIND_BY_QUEUE for message in self.session.queues.queued_messages(name)
+        ]
         self.session.queues.clear()
-        self._into_editor(messages)
+        self._move_to_editor(messages)
 
-    def edit(self, message_id: str) -> None:
+    def edit_message(self, message_id: str) -> None:
         message = self.session.queues.remove(message_id)
         if message is not None:
-            self._into_editor([message])
+            self._move_to_editor([message])
             self.editor.focus()
 
-    def _into_editor(self, messages: Sequence[QueuedMessage]) -> None:
+    def _move_to_editor(self, messages: Sequence[QueuedMessage]) -> None:
         if not messages:
             return
         drafts = [
-            draft_with(text_of(message.content), [attachment_of(one) for one in images_in(message.content)])
+            draft_with_images(
+                text_of(message.content), [make_attachment(one) for one in message_images(message.content)]
+            )
             for message in messages
         ]
         own = self.editor.model.draft()
         self.editor.restore(join_drafts([*drafts, own] if not own.is_empty else drafts))
 
-    def move(self, message_id: str, delta: int) -> None:
-        name, index = self._place(message_id)
+    def move_message(self, message_id: str, delta: int) -> None:
+        name, index = self._queue_position(message_id)
         if name is None:
             return
-        messages: list[QueuedMessage] = list(self.session.queues.waiting(name))
+        messages: list[QueuedMessage] = list(self.session.queues.queued_messages(name))
         target = index + delta
         if 0 <= target < len(messages):
             messages[index], messages[target] = messages[target], messages[index]
             self.session.queues.replace(name, tuple(messages))
 
-    def _place(self, message_id: str) -> tuple[QueueName | None, int]:
-        for name, _ in _NAMES:
-            for index, message in enumerate(self.session.queues.waiting(name)):
+    def _queue_position(self, message_id: str) -> tuple[QueueName | None, int]:
+        for name, _ in _KIND_BY_QUEUE:
+            for index, message in enumerate(self.session.queues.queued_messages(name)):
                 if message.id == message_id:
                     return name, index
         return None, 0

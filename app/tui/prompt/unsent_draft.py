@@ -11,15 +11,15 @@ from app.agent.queues import QueueName
 from app.engine.session import Session
 from app.sessions import drafts as kept
 from app.sessions.errors import SessionWriteError
-from app.tui.prompt.attachments import attachment_of, draft_with, image_of, images_in
+from app.tui.prompt.attachments import draft_with_images, encode_image, make_attachment, message_images
 from app.values.content import Image, text_of
 from app.values.messages import user_message
 from widgets.editor.chips import Attachment, UnsentPrompt
-from widgets.editor.images import image_file
+from widgets.editor.images import read_image_file
 
-DELAY_SECONDS = 0.2
-LARGE = 1_000_000
-DELAY_OF_LARGE = 3.0
+SAVE_DELAY_SECONDS = 0.2
+LARGE_TEXT_CHARS = 1_000_000
+LARGE_TEXT_SAVE_DELAY_SECONDS = 3.0
 """Seconds before a large text is saved, so that megabytes are not written at every change."""
 
 
@@ -28,20 +28,21 @@ class UnsentDraft:
 
     def __init__(self, session: Session, shown: Callable[[], tuple[str, tuple[Attachment, ...]]]) -> None:
         self._session = session
-        self._shown = shown
+        self._read_editor = shown
         self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
-        self._unconfirmed: list[kept.QueuedText] = []
+        self._unconfirmed_prompts: list[kept.QueuedText] = []
         self._is_open = False
         """True from `restore` to `close`; before, the file still has the draft of the last run."""
 
     @contextmanager
-    def on_its_way(self, text: str, images: tuple[Image, ...] = (), how: str = "steer") -> Iterator[None]:
-        """Keeps a prompt as unsent until the session has accepted it.
-
-        It stays unsent if the wait is cancelled, because bayou is being left then."""
+    def keep_until_accepted(
+        self, text: str, images: tuple[Image, ...] = (), how: str = "steer"
+    ) -> Iterator[None]:
+        """Saves a prompt as unsent until the session has accepted it. It stays unsent if the wait is
+        cancelled, because bayou is closing then."""
         prompt = kept.QueuedText(text=text, images=images, deliver_as=how)
-        self._unconfirmed.append(prompt)
+        self._unconfirmed_prompts.append(prompt)
         is_left = False
         try:
             yield
@@ -50,10 +51,10 @@ class UnsentDraft:
             raise
         finally:
             if not is_left:
-                self._unconfirmed.remove(prompt)
+                self._unconfirmed_prompts.remove(prompt)
                 self.save()
 
-    def session_replaced(self) -> UnsentPrompt | None:
+    def move_to_new_session(self) -> UnsentPrompt | None:
         """Moves the current draft to the new session; returns the draft that was left unsent there."""
         before, self._file = self._file, kept.DraftFile(self._session.state.file)
         if before.path == self._file.path:
@@ -71,7 +72,7 @@ class UnsentDraft:
             self.save()
         elif self._timer is None:
             size = len(draft.text) + sum(len(getattr(chip, "text", "")) for chip in draft.chips.values())
-            delay = DELAY_OF_LARGE if size > LARGE else DELAY_SECONDS
+            delay = LARGE_TEXT_SAVE_DELAY_SECONDS if size > LARGE_TEXT_CHARS else SAVE_DELAY_SECONDS
             self._timer = asyncio.get_running_loop().call_later(delay, self.save)
 
     def close(self) -> None:
@@ -88,15 +89,17 @@ class UnsentDraft:
             self._timer = None
         names: tuple[QueueName, ...] = ("steering", "follow_up")
         waiting = [
-            kept.QueuedText(text=text_of(message.content), images=images_in(message.content), deliver_as=name)
+            kept.QueuedText(
+                text=text_of(message.content), images=message_images(message.content), deliver_as=name
+            )
             for name in names
-            for message in self._session.queues.waiting(name)
+            for message in self._session.queues.queued_messages(name)
         ]
-        text, attachments = self._shown()
+        text, attachments = self._read_editor()
         draft = kept.SavedDraft(
             text=text,
             attachments=tuple(_saved_attachment(attachment) for attachment in attachments),
-            waiting=(*waiting, *self._unconfirmed),
+            waiting=(*waiting, *self._unconfirmed_prompts),
             cwd=str(self._session.cwd),
         )
         try:
@@ -106,7 +109,7 @@ class UnsentDraft:
         return None
 
     def restore(self) -> UnsentPrompt | None:
-        """Returns the draft from when bayou ended, and queues the messages that waited then."""
+        """Returns the draft that was saved when bayou ended, and queues the messages that waited then."""
         draft = self._file.load()
         self._is_open = True
         if draft is None:
@@ -114,16 +117,16 @@ class UnsentDraft:
         for waiting in draft.waiting:
             queue: QueueName = "follow_up" if waiting.deliver_as == "follow_up" else "steering"
             self._session.queues.add(queue, user_message(waiting.text, waiting.images))
-        return _shown_again(msgspec.structs.replace(draft, waiting=()))
+        return _restored_prompt(msgspec.structs.replace(draft, waiting=()))
 
-    def abandoned(self, folder: Path) -> list[UnsentPrompt]:
+    def take_abandoned_drafts(self, folder: Path) -> list[UnsentPrompt]:
         """Returns drafts of sessions in which nothing was ever sent, oldest first, and deletes their
         files."""
         found: list[UnsentPrompt] = []
         for path, draft in kept.abandoned_drafts(folder):
             if path == self._file.path or draft.cwd != str(self._session.cwd):
                 continue
-            found.append(_shown_again(draft))
+            found.append(_restored_prompt(draft))
             path.unlink(missing_ok=True)
         return found[::-1]
 
@@ -131,16 +134,18 @@ class UnsentDraft:
 def _saved_attachment(attachment: Attachment) -> kept.SavedAttachment:
     if attachment.path is not None:
         return kept.SavedAttachment(name=attachment.name, path=str(attachment.path))
-    return kept.SavedAttachment(name=attachment.name, image=image_of(attachment.data, attachment.mime_type))
+    return kept.SavedAttachment(
+        name=attachment.name, image=encode_image(attachment.data, attachment.mime_type)
+    )
 
 
-def _shown_again(draft: kept.SavedDraft) -> UnsentPrompt:
+def _restored_prompt(draft: kept.SavedDraft) -> UnsentPrompt:
     """Converts a saved draft; images whose file is gone remain as text marks."""
     attachments: list[Attachment] = []
     for one in draft.attachments:
         if one.image is not None:
-            attachments.append(attachment_of(one.image, one.name))
-        elif one.path is not None and (found := image_file(Path(one.path))) is not None:
+            attachments.append(make_attachment(one.image, one.name))
+        elif one.path is not None and (found := read_image_file(Path(one.path))) is not None:
             attachments.append(found)
     waited = [one.text for one in draft.waiting]
-    return draft_with("\n\n".join(filter(None, [draft.text, *waited])), attachments)
+    return draft_with_images("\n\n".join(filter(None, [draft.text, *waited])), attachments)

@@ -48,7 +48,7 @@ ActivityPhase = Literal[
 ]
 
 
-_BEGINS: tuple[tuple[type[Event], ActivityPhase], ...] = (
+_PHASE_BY_EVENT: tuple[tuple[type[Event], ActivityPhase], ...] = (
     (AgentStart, "working"),
     (ProviderRequestPrepared, "waiting"),
     (MessageEnd, "working"),
@@ -58,7 +58,7 @@ _BEGINS: tuple[tuple[type[Event], ActivityPhase], ...] = (
     (DiagnosticsStart, "checking"),
     (DiagnosticsEnd, "working"),
 )
-_ARRIVING_PHASES: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
+_PHASE_BY_DELTA: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
     (TextDelta, "writing"),
     (ThinkingDelta, "thinking"),
     (ToolCallStart, "calling"),
@@ -69,21 +69,21 @@ _ARRIVING_PHASES: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
 class ActivityStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The current activity as text."""
 
-    what: str = ""
+    text: str = ""
     figures: tuple[str, ...] = ()
     """The elapsed time and the tokens so far."""
     is_waiting_for_person: bool = False
     hints: str = ""
 
     @property
-    def words(self) -> str:
-        return " · ".join((self.what, *self.figures))
+    def text_with_figures(self) -> str:
+        return " · ".join((self.text, *self.figures))
 
 
 class _RunningTool(msgspec.Struct, frozen=True):
     name: str
-    told: str
-    since: float
+    description: str
+    started_at: float
 
 
 class ActivityTracker:
@@ -97,100 +97,104 @@ class ActivityTracker:
         call: Callable[[str, object], str],
         key_label: KeyLabel,
     ) -> None:
-        """`provider`: returns the current provider's name; `call`: describes a tool call by its name
+        """`provider`: returns the current provider's name; `call`: returns a call's title by its tool's name
         and arguments."""
         self._clock = clock
         self._provider = provider
         self._call = call
         self._key_label = key_label
         self.phase: ActivityPhase = ""
-        self._since = 0.0
+        self._phase_started_at = 0.0
         self._tools: dict[str, _RunningTool] = {}
         self._open_questions: dict[str, float] = {}
         """The time of each unanswered question, by its id."""
         self._characters = 0
-        self._counted = 0
-        self._silence: ProviderWaiting | None = None
+        self._counted_tokens = 0
+        self._provider_wait: ProviderWaiting | None = None
         self._retry: AutoRetryStart | None = None
-        self._checking = ""
-        self._starting = ""
+        self._running_check = ""
+        self._starting_servers = ""
         """MCP servers that are still starting."""
-        self._other = ""
-        self._other_since = 0.0
+        self._other_activity = ""
+        self._other_started_at = 0.0
         self._is_other_stopped = False
 
     @property
-    def is_on(self) -> bool:
-        return bool(self.phase or self._other or self._open_questions)
+    def is_active(self) -> bool:
+        return bool(self.phase or self._other_activity or self._open_questions)
 
     @property
     def is_retrying(self) -> bool:
         return self._retry is not None
 
     @property
-    def silence(self) -> ProviderWaiting | None:
-        return self._silence
+    def provider_wait(self) -> ProviderWaiting | None:
+        return self._provider_wait
 
     # -- updates -------------------------------------------------------------------------------------------
 
-    def say(self, words: str, *, is_stoppable: bool = False) -> None:
+    def show_activity(self, words: str, *, is_stoppable: bool = False) -> None:
         """Shows an activity besides the agent's, such as a user's command or a summary; an empty text
         ends it."""
-        self._other, self._other_since, self._is_other_stopped = words, self._clock(), is_stoppable
+        self._other_activity, self._other_started_at, self._is_other_stopped = (
+            words,
+            self._clock(),
+            is_stoppable,
+        )
 
-    def note(self, event: Event) -> bool:
+    def handle_event(self, event: Event) -> bool:
         """Updates the status from an event; returns whether it changed. Called for every delta, so it is cheap."""
-        before = self.phase, len(self._tools), self._silence, len(self._open_questions)
+        before = self.phase, len(self._tools), self._provider_wait, len(self._open_questions)
         if isinstance(event, MessageUpdate):
-            self._count(event)
+            self._count_tokens(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
             # A user's cell, and a check that the user runs, end without the end of a run.
             if not is_user_cell(event.tool_call_id) and (self.phase or not is_check_call(event.tool_call_id)):
-                self._note_tool(event)
+                self._track_tool(event)
         elif isinstance(event, QuestionAsked):
-            self._note_question(event)
+            self._track_question(event)
         elif isinstance(event, AgentSettled):
-            self.rest()
+            self.reset()
         else:
-            self._note_request(event)
+            self._track_request(event)
             phase: ActivityPhase | None = next(
-                (phase for kind, phase in _BEGINS if isinstance(event, kind)), None
+                (phase for kind, phase in _PHASE_BY_EVENT if isinstance(event, kind)), None
             )
             if isinstance(event, MessageEnd) and not isinstance(event.message, AssistantMessage):
                 phase = None
             if phase is not None:
-                self._enter(phase)
-        return before != (self.phase, len(self._tools), self._silence, len(self._open_questions))
+                self._enter_phase(phase)
+        return before != (self.phase, len(self._tools), self._provider_wait, len(self._open_questions))
 
-    def _note_question(self, event: QuestionAsked) -> None:
+    def _track_question(self, event: QuestionAsked) -> None:
         if event.answer is not None and not event.answer.done():
             self._open_questions[event.id] = self._clock()
-            event.answer.add_done_callback(lambda _: self._answered(event))
+            event.answer.add_done_callback(lambda _: self._question_answered(event))
 
-    def _answered(self, event: QuestionAsked) -> None:
+    def _question_answered(self, event: QuestionAsked) -> None:
         """Handles an answered question: the call that it was about starts now."""
         self._open_questions.pop(event.id, None)
         call_id = event.approval.tool_call_id if event.approval is not None else ""
         if (tool := self._tools.get(call_id)) is not None:
-            self._tools[call_id] = msgspec.structs.replace(tool, since=self._clock())
+            self._tools[call_id] = msgspec.structs.replace(tool, started_at=self._clock())
 
-    def _note_request(self, event: Event) -> None:
+    def _track_request(self, event: Event) -> None:
         """Tracks whether a request waits, is retried, or continues."""
         if isinstance(event, ProviderWaiting):
-            self._silence = None if event.state == "flowing" else event
+            self._provider_wait = None if event.state == "flowing" else event
         elif isinstance(event, AgentStart):
-            self._characters = self._counted = 0
-            self._retry = self._silence = None
+            self._characters = self._counted_tokens = 0
+            self._retry = self._provider_wait = None
         elif isinstance(event, ProviderRequestPrepared | MessageEnd):
-            self._silence = None
+            self._provider_wait = None
         elif isinstance(event, AutoRetryStart):
             self._retry = event
         elif isinstance(event, McpServersChange):
-            self._starting = ", ".join(one.name for one in event.servers if one.state == "starting")
+            self._starting_servers = ", ".join(one.name for one in event.servers if one.state == "starting")
         elif isinstance(event, DiagnosticsStart):
-            self._checking = ", ".join(event.programs)
+            self._running_check = ", ".join(event.programs)
 
-    def _note_tool(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
+    def _track_tool(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
         if event.parent_tool_call_id is not None:
             return
         if isinstance(event, ToolExecutionStart):
@@ -198,89 +202,91 @@ class ActivityTracker:
             self._tools[event.tool_call_id] = _RunningTool(event.tool_name, told, self._clock())
         elif isinstance(event, ToolExecutionEnd):
             self._tools.pop(event.tool_call_id, None)
-        self._enter("tools" if self._tools else "working")
+        self._enter_phase("tools" if self._tools else "working")
 
-    def rest(self) -> None:
+    def reset(self) -> None:
         """Resets the status: nothing of the agent runs."""
         self._tools.clear()
         self._open_questions.clear()
-        self._retry = self._silence = None
-        self._enter("")
+        self._retry = self._provider_wait = None
+        self._enter_phase("")
 
-    def _enter(self, phase: ActivityPhase) -> None:
+    def _enter_phase(self, phase: ActivityPhase) -> None:
         if phase != self.phase:
             self.phase = phase
-            self._since = self._clock()
+            self._phase_started_at = self._clock()
 
-    def _count(self, event: MessageUpdate) -> None:
+    def _count_tokens(self, event: MessageUpdate) -> None:
         part = event.assistant_message_event
         phase: ActivityPhase | None = next(
-            (phase for kind, phase in _ARRIVING_PHASES if isinstance(part, kind)), None
+            (phase for kind, phase in _PHASE_BY_DELTA if isinstance(part, kind)), None
         )
         if phase is None:
             return
         if isinstance(part, TextDelta | ThinkingDelta | ToolCallDelta):
             self._characters += len(part.delta)
-        self._counted = max(self._counted, event.usage.output)
-        self._silence = None
-        self._enter(phase)
+        self._counted_tokens = max(self._counted_tokens, event.usage.output)
+        self._provider_wait = None
+        self._enter_phase(phase)
 
     # -- text ----------------------------------------------------------------------------------------------
 
-    def told(self) -> ActivityStatus:
+    def current_status(self) -> ActivityStatus:
         now = self._clock()
-        if self._other:
-            hints = self._stops() if self._is_other_stopped else ""
-            return ActivityStatus(what=self._other, figures=_time(now - self._other_since), hints=hints)
+        if self._other_activity:
+            hints = self._stop_hint() if self._is_other_stopped else ""
+            return ActivityStatus(
+                text=self._other_activity, figures=_elapsed_text(now - self._other_started_at), hints=hints
+            )
         if self._open_questions:
             return ActivityStatus(
-                what="Your answer is waited for",
-                figures=_time(now - min(self._open_questions.values())),
+                text="Waiting for your answer",
+                figures=_elapsed_text(now - min(self._open_questions.values())),
                 is_waiting_for_person=True,
-                hints=self._stops(),
+                hints=self._stop_hint(),
             )
         if not self.phase:
             return ActivityStatus()
-        figures = _time(now - self._began())
-        if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= MIN_SHOWN_TOKENS:
+        figures = _elapsed_text(now - self._activity_start())
+        if (count := max(self._counted_tokens, self._characters // CHARACTERS_PER_TOKEN)) >= MIN_SHOWN_TOKENS:
             figures += (f"↓ {tokens(count)}",)
-        return ActivityStatus(what=self._words(now), figures=figures, hints=self._stops())
+        return ActivityStatus(text=self._activity_words(now), figures=figures, hints=self._stop_hint())
 
-    def _began(self) -> float:
+    def _activity_start(self) -> float:
         """Returns when the current activity began; a retry has no elapsed time, because its text
         counts down."""
         if self.phase == "retrying":
             return self._clock()
-        return min((tool.since for tool in self._tools.values()), default=self._since)
+        return min((tool.started_at for tool in self._tools.values()), default=self._phase_started_at)
 
-    def _words(self, now: float) -> str:
-        silence, retry = self._silence, self._retry
+    def _activity_words(self, now: float) -> str:
+        silence, retry = self._provider_wait, self._retry
         if retry is not None and self.phase == "retrying":
-            left = max(0.0, self._since + retry.delay_ms / 1000 - now)
+            left = max(0.0, self._phase_started_at + retry.delay_ms / 1000 - now)
             return f"Retrying {retry.attempt} of {retry.max_attempts} in {elapsed(round(left))}"
         if silence is not None:
             what = "No response yet" if silence.state == "waiting" else "No further response"
-            end = f", gives up in {elapsed(silence.seconds)}" if silence.seconds else ""
+            end = f", times out in {elapsed(silence.seconds)}" if silence.seconds else ""
             return f"{what} from {self._provider()}{end}"
         if self._tools:
             first = next(iter(self._tools.values()))
             more = f" and {len(self._tools) - 1} more" if len(self._tools) > 1 else ""
-            if self._starting and first.name.startswith("mcp_"):
-                return f"Starting the MCP server {self._starting}"
-            return first.told + more
+            if self._starting_servers and first.name.startswith("mcp_"):
+                return f"Starting the MCP server {self._starting_servers}"
+            return f"Running {first.description}{more}"
         return {
-            "waiting": f"First word from {self._provider()}",
+            "waiting": f"Waiting for {self._provider()}",
             "thinking": "Thinking",
             "writing": "Writing",
-            "calling": "Writing a call",
+            "calling": "Preparing a tool call",
             "compacting": "Compacting",
-            "checking": f"Checking with {self._checking}",
+            "checking": f"Checking with {self._running_check}",
         }.get(self.phase, "Working")
 
-    def _stops(self) -> str:
+    def _stop_hint(self) -> str:
         key = self._key_label("app.interrupt", "esc")
-        return f"{key} stops" if key else ""
+        return f"{key} stop" if key else ""
 
 
-def _time(seconds: float) -> tuple[str, ...]:
+def _elapsed_text(seconds: float) -> tuple[str, ...]:
     return (elapsed(seconds),) if seconds >= 1 else ()

@@ -13,11 +13,11 @@ from app.sessions.index.summary import title_from_entries, title_from_prompt
 from app.values.models import Model
 from app.values.todos import count_closed
 from app.values.usage import format_dollars
-from tools.amounts import percentage, tokens
+from tools.amounts import elapsed, percentage, tokens
 from widgets.line import plain_line
 from widgets.status.segments import Segment
 
-_WIDE = 120
+_WIDE_MIN_COLUMNS = 120
 
 
 class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +28,9 @@ class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
     """The branch, with a star if there are uncommitted changes."""
     retry: str = ""
     """The number of the next attempt and when it starts."""
-    silence: str = ""
+    silence_text: str = ""
     """The message that the model has sent nothing for a while."""
-    now: str = ""
+    activity_text: str = ""
     indexing: tuple[int, int] | None = None
     """Indexed files and total while the repository map is built."""
     host: str = ""
@@ -50,16 +50,16 @@ def footer_segments(
     state = session.state
     for name in wanted:
         look = looks.get(name)
-        if look is not None and not _shows(look, session, around):
+        if look is not None and not _is_segment_shown(look, session, around):
             continue
-        for segment in _SEGMENTS[name](session, state, around) if name in _SEGMENTS else ():
+        for segment in _SEGMENT_FUNCTIONS[name](session, state, around) if name in _SEGMENT_FUNCTIONS else ():
             if segment.text:
                 tone = look.tone if look is not None else None
                 found.append(segment if tone is None else msgspec.structs.replace(segment, tone=tone))
     return found
 
 
-def _shows(look: SegmentLook, session: Session, around: FooterContext) -> bool:
+def _is_segment_shown(look: SegmentLook, session: Session, around: FooterContext) -> bool:
     match look.show:
         case "always":
             return True
@@ -68,13 +68,13 @@ def _shows(look: SegmentLook, session: Session, around: FooterContext) -> bool:
         case "idle":
             return not session.is_running
         case "wide":
-            return around.width >= _WIDE
+            return around.width >= _WIDE_MIN_COLUMNS
         case _:
             assert_never(look.show)
 
 
-def _path(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
-    text, added = short_path(session.cwd, around.home), session.folders.all
+def _path_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+    text, added = short_path(session.cwd, around.home), session.folders.all_folders
     more = f" + {short_path(added[0], around.home)}" if len(added) == 1 else f" + {len(added)} folders"
     return [
         Segment(
@@ -86,22 +86,22 @@ def _path(session: Session, state: SessionState, around: FooterContext) -> list[
     ]
 
 
-def _git(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _git_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     branch, star, _ = around.git.partition("*")
-    short = _cut(branch, 16) + star  # the star is never cut
+    short = _shorten_text(branch, 16) + star  # the star is never cut
     return [Segment(id="git", text=around.git, short=short, importance=5)]
 
 
-def _cut(text: str, limit: int) -> str:
+def _shorten_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _name(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _session_name_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     name = state.name or ""
-    return [Segment(id="session", text=_cut(name, 40), short=_cut(name, 12), importance=3)]
+    return [Segment(id="session", text=_shorten_text(name, 40), short=_shorten_text(name, 12), importance=3)]
 
 
-def _tokens(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _tokens_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     usage = session.stats.usage
     parts = [
         f"↑{tokens(usage.input)}" if usage.input else "",
@@ -110,40 +110,41 @@ def _tokens(session: Session, state: SessionState, around: FooterContext) -> lis
     return [Segment(id="tokens", text=" ".join(filter(None, parts)), importance=4)]
 
 
-def _cache_read(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _cache_read_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     count = session.stats.usage.cache_read
     return [Segment(id="cacheRead", text=f"cache ↑{tokens(count)}" if count else "", importance=2)]
 
 
-def _cache_write(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _cache_write_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     count = session.stats.usage.cache_write
     return [Segment(id="cacheWrite", text=f"cache ↓{tokens(count)}" if count else "", importance=1)]
 
 
-def _cost(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _cost_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     total = session.stats.usage.cost.total
     return [Segment(id="cost", text=format_dollars(total) if total else "", importance=5)]
 
 
-def _queue(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _queue_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     count = state.waiting_count
-    return [Segment(id="queue", text=f"{count} waiting" if count else "", tone="accent", importance=7)]
+    return [Segment(id="queue", text=f"{count} queued" if count else "", tone="accent", importance=7)]
 
 
-def _jobs(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _jobs_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     running = state.running_jobs
     text = f"{running} job{'s' if running > 1 else ''}" if running else ""
     return [Segment(id="jobs", text=text, tone="accent", importance=7)]
 
 
-def _todos(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _todos_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     closed, total = count_closed(session.todos.phases)
     text = f"{closed}/{total} done" if closed < total else ""
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
 
 
-def _goal(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
-    """Shows how the goal stands; a proof that files have changed since is grey."""
+def _goal_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+    """Returns the footer segment with the goal's status, in grey if files changed since its check
+    passed."""
     view = session.goal.view
     if view is None:
         return []
@@ -152,7 +153,7 @@ def _goal(session: Session, state: SessionState, around: FooterContext) -> list[
         text = "checking the goal"
     elif goal.status == "done":
         tone = "dim" if view.is_stale else "success"
-        short = "goal stale" if view.is_stale else "✓ goal"
+        short = "goal outdated" if view.is_stale else "✓ goal"
         text = f"{short} {goal.proof.at_clock}" if goal.proof is not None and not view.is_stale else short
     elif goal.status == "active":
         text = f"goal, {goal.failed} failed" if goal.failed else "goal"
@@ -162,18 +163,18 @@ def _goal(session: Session, state: SessionState, around: FooterContext) -> list[
     return [Segment(id="goal", text=text, short=short, tone=tone, importance=7)]
 
 
-def _session_id(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _session_id_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     whole = state.session_id
     return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
 
 
-def _indexing(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
-    """Shows the progress while the repository map is built."""
+def _indexing_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+    """Returns the footer segment with the progress of the repository map while it is built."""
     done = around.indexing
     return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
 
 
-def _context(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _context_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     context = session.context_usage()
     if context is None or context.tokens is None or not context.tokens:
         return []
@@ -182,7 +183,7 @@ def _context(session: Session, state: SessionState, around: FooterContext) -> li
     text = f"{percentage(percent)} of {tokens(context.context_window)}"
     is_reminder = state.is_full and state.compaction_mode == "remind"
     reminder = Segment(
-        id="remind", text="window nearly full: /compact" if is_reminder else "", tone="warning", importance=7
+        id="remind", text="context nearly full: /compact" if is_reminder else "", tone="warning", importance=7
     )
     return [
         reminder,
@@ -192,14 +193,14 @@ def _context(session: Session, state: SessionState, around: FooterContext) -> li
     ]
 
 
-def _model(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _model_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     model = state.model
     if model is None:
         return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
     return [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
 
 
-def _thinking(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+def _thinking_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     model, level = state.model, state.thinking
     if model is None or not model.reasoning:
         return []
@@ -207,8 +208,8 @@ def _thinking(session: Session, state: SessionState, around: FooterContext) -> l
     return [Segment(id="thinking", text=text, importance=5, is_right=True)]
 
 
-def _permissions(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
-    """Shows the permission mode, if the user can be asked."""
+def _permissions_segment(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+    """Returns the footer segment with the permission mode, if the user can be asked."""
     if not state.asks_person:
         return []
     mode = state.permission_mode
@@ -218,55 +219,58 @@ def _permissions(session: Session, state: SessionState, around: FooterContext) -
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
 
 
-_SEGMENTS: dict[str, Callable[[Session, SessionState, FooterContext], list[Segment]]] = {
-    "path": _path,
-    "git": _git,
-    "session": _name,
-    "tokens": _tokens,
-    "cacheRead": _cache_read,
-    "cacheWrite": _cache_write,
+_SEGMENT_FUNCTIONS: dict[str, Callable[[Session, SessionState, FooterContext], list[Segment]]] = {
+    "path": _path_segment,
+    "git": _git_segment,
+    "session": _session_name_segment,
+    "tokens": _tokens_segment,
+    "cacheRead": _cache_read_segment,
+    "cacheWrite": _cache_write_segment,
     "cacheHit": lambda session, *_: [Segment(id="cacheHit", text=_cache_hit_text(session), importance=2)],
-    "cost": _cost,
-    "context": _context,
-    "permissions": _permissions,
-    "model": _model,
-    "thinking": _thinking,
-    "queue": _queue,
-    "jobs": _jobs,
-    "time": lambda session, state, around: [Segment(id="time", text=around.now, tone="dim", importance=1)],
+    "cost": _cost_segment,
+    "context": _context_segment,
+    "permissions": _permissions_segment,
+    "model": _model_segment,
+    "thinking": _thinking_segment,
+    "queue": _queue_segment,
+    "jobs": _jobs_segment,
+    "time": lambda session, state, around: [
+        Segment(id="time", text=around.activity_text, tone="dim", importance=1)
+    ],
     "retry": lambda session, state, around: [
         Segment(id="retry", text=around.retry, tone="warning", importance=8)
     ],
     "watchdog": lambda session, state, around: [
-        Segment(id="watchdog", text=around.silence, tone="warning", importance=8)
+        Segment(id="watchdog", text=around.silence_text, tone="warning", importance=8)
     ],
-    "indexing": _indexing,
-    "todos": _todos,
-    "goal": _goal,
+    "indexing": _indexing_segment,
+    "todos": _todos_segment,
+    "goal": _goal_segment,
     "host": lambda session, state, around: [Segment(id="host", text=around.host, importance=4)],
-    "sessionId": _session_id,
+    "sessionId": _session_id_segment,
 }
 
 
 def header_segments(session: Session, around: FooterContext) -> list[Segment]:
-    """Returns the header's segments: the session's topic unless it is visible below; at the right its
-    branch, cost and particulars."""
+    """Returns the header's segments: the project, and the session's topic unless it is visible below; at the right
+    its branch, the agent's time, its cost and particulars."""
     state = session.state
     model = state.model
-    title = plain_line(state.name or _first_prompt(session, around))
-    cost = session.stats.usage.cost.total
-    segments = [
-        Segment(
-            id="title",
-            text=_cut(title, 200),
-            short=_cut(title, 24),
-            is_elastic=True,
-            tone="text",
-            importance=6,
+    title = plain_line(state.name or _first_prompt_title(session, around))
+    cost, worked = session.stats.usage.cost.total, session.stats.worked_ms / 1000
+    [path] = _path_segment(session, state, around)
+    segments = [msgspec.structs.replace(path, tone="accent", importance=7)]
+    if title:
+        segments.append(
+            Segment(
+                id="title",
+                text=_shorten_text(title, 200),
+                short=_shorten_text(title, 24),
+                is_elastic=True,
+                tone="text",
+                importance=6,
+            )
         )
-        if title
-        else Segment(id="title", text="bayou", importance=6)
-    ]
     if model is not None and is_offline(model):
         text, short = "offline guide, not a language model", "offline guide"
         segments.append(
@@ -274,22 +278,25 @@ def header_segments(session: Session, around: FooterContext) -> list[Segment]:
         )
     if state.is_read_only:
         segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9, is_right=True))
-    branch = f"├ {_cut(around.branch, 24)}" if around.branch else ""
+    branch = f"├ {_shorten_text(around.branch, 24)}" if around.branch else ""
     segments.append(Segment(id="branch", text=branch, importance=5, is_right=True))
+    segments.append(
+        Segment(id="worked", text=elapsed(worked) if worked >= 1 else "", importance=4, is_right=True)
+    )
     segments.append(
         Segment(id="cost", text=format_dollars(cost) if cost else "", importance=5, is_right=True)
     )
     return segments
 
 
-def _first_prompt(session: Session, around: FooterContext) -> str:
-    """Returns the first prompt as the title; empty while the prompt is visible."""
+def _first_prompt_title(session: Session, around: FooterContext) -> str:
+    """Returns the session's first prompt as the header's title; empty while the prompt is visible."""
     log = session.log
     title = title_from_entries(log.entries) or ""
     return "" if any(title_from_prompt(text) == title for text in around.prompts) else title
 
 
-def branch_of(session: Session) -> str:
+def current_branch_label(session: Session) -> str:
     """Returns the nearest label above the current entry of the session tree."""
     log = session.log
     labels = log.labels
@@ -307,7 +314,7 @@ def _cache_hit_text(session: Session) -> str:
     if usage is None or not (usage.cache_read or usage.cache_write):
         return ""
     total = usage.input + usage.cache_read + usage.cache_write
-    return f"hit {percentage(100 * usage.cache_read / total)}" if total else ""
+    return f"cache {percentage(100 * usage.cache_read / total)}" if total else ""
 
 
 def short_path(path: Path, home: Path) -> str:

@@ -56,7 +56,7 @@ from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
 
 UPDATES_PER_SECOND = 4
-BEAT, ELAPSED_BEAT = 1 / UPDATES_PER_SECOND, 1.0
+UPDATE_SECONDS, ELAPSED_UPDATE_SECONDS = 1 / UPDATES_PER_SECOND, 1.0
 """Seconds between two updates: with an animated indicator, and with elapsed times only."""
 _EVENTS_WITHOUT_EFFECT = (
     AnswerInterrupted,
@@ -83,9 +83,12 @@ _EVENTS_WITHOUT_EFFECT = (
 """Events that do not change header and footer."""
 ACTIVITY_FRAMES = "◐◓◑◒"
 """The frames of the activity indicator."""
-STILL_FRAME = "●"
+STILL_ACTIVITY_MARK = "●"
 WAITING_MARK = "?"
-_LEFT_TO_HEADER = {"session", "cost"}
+_SEGMENTS_IN_HEADER = {"path", "session", "cost"}
+_SEGMENTS_IN_PANEL = {"context", "tokens", "cacheRead", "cacheHit"}
+_SEGMENTS_IN_EDITOR = ("permissions", "model", "thinking")
+"""Segments that stand below the text that they apply to."""
 
 
 class StatusLines:
@@ -115,69 +118,75 @@ class StatusLines:
         self._indexing: tuple[int, int] | None = None
         self._clock = clock
         self._activity = ActivityTracker(
-            clock=clock, provider=self._provider, call=self._call, key_label=key_label
+            clock=clock, provider=self._provider_name, call=self._call_title, key_label=key_label
         )
-        self._beats: Timer | None = None
-        self._beat = 0
+        self._frame_timer: Timer | None = None
+        self._frame_number = 0
         editor.follows_up = lambda: (
             self._session.is_running
         )  # read when the key is pressed, because a run ends after its last event
-        self._in_place: RuleText | None = None
+        self._temporary_text: RuleText | None = None
         """A temporary text shown in place of the activity."""
         self._git = ""
         self._branch = ""
         self._prompts: tuple[str, ...] = ()
         self._extensions: dict[str, Segment] = {}
+        self._is_context_elsewhere = False
 
     @property
     def is_ticking(self) -> bool:
         """Whether the timer runs; it never does while nothing is active."""
-        return self._beats is not None
+        return self._frame_timer is not None
 
-    def note(self, event: Event) -> None:
-        has_changed = self._activity.note(event)
+    def handle_event(self, event: Event) -> None:
+        has_changed = self._activity.handle_event(event)
         if isinstance(event, MessageUpdate):  # there are thousands of these events
             if has_changed:
-                self._show_rule()
+                self._update_editor_border()
             return
         if isinstance(event, EntryAppended | SessionReplaced | SessionInfoChanged):
-            self._branch = bars.branch_of(self._session)
+            self._branch = bars.current_branch_label(self._session)
         elif isinstance(event, AgentSettled | CompactionEnd) and not self._session.is_running:
-            self._activity.rest()
+            self._activity.reset()
         elif isinstance(event, QuestionAsked):
-            self._show_rule()
+            self._update_editor_border()
             return
         elif not has_changed and isinstance(event, _EVENTS_WITHOUT_EFFECT):
             return
         self.refresh_all()
 
-    def say(self, text: str) -> None:
+    def show_activity(self, text: str) -> None:
         """Shows an activity besides the agent's work; an empty text hides it."""
-        self._activity.say(text)
-        self._show_rule()
+        self._activity.show_activity(text)
+        self._update_editor_border()
 
-    def say_stoppable(self, text: str) -> None:
+    def show_stoppable_activity(self, text: str) -> None:
         """Shows an activity with the key that stops it."""
-        self._activity.say(text, is_stoppable=True)
-        self._show_rule()
+        self._activity.show_activity(text, is_stoppable=True)
+        self._update_editor_border()
 
-    def say_what_runs(self) -> None:
+    def show_agent_activity(self) -> None:
         """Shows the agent's activity again after another activity ended."""
-        self.say("")
+        self.show_activity("")
 
-    def say_again(self) -> None:
+    def restore_activity(self) -> None:
         """Shows the current activity again after a temporary text."""
-        self._in_place = None
-        self._show_rule()
+        self._temporary_text = None
+        self._update_editor_border()
 
-    def tell(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
-        """Shows a temporary text in place of the activity, for some seconds or until `say_again`."""
-        self._in_place = RuleText(words=text, is_hints=is_hints)
-        self._show_rule()
+    def show_hint(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
+        """Shows a temporary text in place of the activity, for some seconds or until `restore_activity`."""
+        self._temporary_text = RuleText(words=text, is_hints=is_hints)
+        self._update_editor_border()
         if seconds:
-            self._editor.set_timer(seconds, self.say_again)
+            self._editor.set_timer(seconds, self.restore_activity)
 
-    def show_extension(self, segment: Segment) -> None:
+    def set_context_elsewhere(self, is_elsewhere: bool) -> None:
+        """Leaves the context to the side panel, or shows it again."""
+        self._is_context_elsewhere = is_elsewhere
+        self.refresh()
+
+    def show_extension_segment(self, segment: Segment) -> None:
         """Shows an extension's text in the footer; an empty text removes it."""
         self._extensions[segment.id] = segment
         self.refresh()
@@ -187,9 +196,9 @@ class StatusLines:
         around = bars.FooterContext(
             home=self._home,
             git=self._git,
-            retry=activity.told().words.lower() if activity.is_retrying else "",
-            silence=_brief_silence(activity.silence) if activity.silence is not None else "",
-            now=time.strftime("%H:%M"),
+            retry=activity.current_status().text_with_figures.lower() if activity.is_retrying else "",
+            silence_text=_silence_text(activity.provider_wait) if activity.provider_wait is not None else "",
+            activity_text=time.strftime("%H:%M"),
             indexing=self._indexing,
             host=socket.gethostname().partition(".")[0] if "host" in wanted.segments else "",
             width=self._footer.size.width,
@@ -198,12 +207,16 @@ class StatusLines:
         )
         names: tuple[str, ...] = wanted.segments
         if self._header.display:
-            names = tuple(name for name in names if name not in _LEFT_TO_HEADER)
+            names = tuple(name for name in names if name not in _SEGMENTS_IN_HEADER)
         own = bars.footer_segments(self._session, around, names, wanted.looks)
+        if self._is_context_elsewhere:
+            own = [one for one in own if one.id not in _SEGMENTS_IN_PANEL]
+        self._editor.surface.show_status([one for one in own if one.id in _SEGMENTS_IN_EDITOR])
+        own = [one for one in own if one.id not in _SEGMENTS_IN_EDITOR]
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
         self._header.show(bars.header_segments(self._session, around))
 
-    def prompts_moved(self, prompts: tuple[str, ...]) -> None:
+    def update_visible_prompts(self, prompts: tuple[str, ...]) -> None:
         """Updates the header when other prompts become visible, which it need not repeat."""
         self._prompts = prompts
         self.refresh()
@@ -211,28 +224,28 @@ class StatusLines:
     def refresh_all(self) -> None:
         """Redraws everything, including the border, which shows the thinking level."""
         self._editor.surface.show_thinking(self._session.state.thinking)
-        self._show_rule()
+        self._update_editor_border()
         self.refresh()
 
-    def follow_maps(self, loop: asyncio.AbstractEventLoop) -> None:
+    def follow_map_building(self, loop: asyncio.AbstractEventLoop) -> None:
         """Starts to show the progress of the repository map in the footer."""
 
         def heard() -> None:
             with contextlib.suppress(RuntimeError):  # at the end of the program the loop is closed
                 loop.call_soon_threadsafe(self._on_map_progress)
 
-        self._maps.watch(heard)
+        self._maps.watch_progress(heard)
 
     def _on_map_progress(self) -> None:
-        building = self._maps.building
+        building = self._maps.indexing_progress
         if self._footer.is_attached and building != self._indexing:
             self._indexing = building
             self.refresh()
 
-    async def look_at_git(self) -> None:
+    async def update_git_state(self) -> None:
         """Updates the git state: at the start, after each run, and when the terminal gets the focus."""
         git = await git_state(
-            self._session.cwd, home=self._home, is_vouched=self._assembled.project.counts_quietly
+            self._session.cwd, home=self._home, is_vouched=self._assembled.project_trust.check_quietly
         )
         if git != self._git:
             self._git = git
@@ -240,25 +253,25 @@ class StatusLines:
 
     # -- the line above the editor -------------------------------------------------------------------------
 
-    def _show_rule(self) -> None:
-        self._editor.surface.show_rule_text(self._rule())
+    def _update_editor_border(self) -> None:
+        self._editor.surface.show_rule_text(self._editor_border_text())
         self._update_timer()
 
-    def _rule(self) -> RuleText:
-        if self._in_place is not None:
-            return self._in_place
-        told = self._activity.told()
-        if not told.what:
+    def _editor_border_text(self) -> RuleText:
+        if self._temporary_text is not None:
+            return self._temporary_text
+        told = self._activity.current_status()
+        if not told.text:
             return RuleText()
         moves = self._is_animated
         mark = (
             WAITING_MARK
             if told.is_waiting_for_person
-            else ACTIVITY_FRAMES[self._beat % len(ACTIVITY_FRAMES)]
+            else ACTIVITY_FRAMES[self._frame_number % len(ACTIVITY_FRAMES)]
             if moves
-            else STILL_FRAME
+            else STILL_ACTIVITY_MARK
         )
-        return RuleText(told.what, " · ".join(told.figures), mark, told.hints)
+        return RuleText(told.text, " · ".join(told.figures), mark, told.hints)
 
     @property
     def _is_animated(self) -> bool:
@@ -267,35 +280,35 @@ class StatusLines:
     def _update_timer(self) -> None:
         """Starts or stops the timer: four times a second with animation, else once a second for
         elapsed times."""
-        if not self._activity.is_on:
-            if self._beats is not None:
-                self._beats.stop()
-                self._beats = None
-        elif self._beats is None:
-            self._beats = self._editor.set_interval(
-                BEAT if self._is_animated else ELAPSED_BEAT, self._next_beat
+        if not self._activity.is_active:
+            if self._frame_timer is not None:
+                self._frame_timer.stop()
+                self._frame_timer = None
+        elif self._frame_timer is None:
+            self._frame_timer = self._editor.set_interval(
+                UPDATE_SECONDS if self._is_animated else ELAPSED_UPDATE_SECONDS, self._show_next_frame
             )
 
-    def _next_beat(self) -> None:
+    def _show_next_frame(self) -> None:
         """Redraws the editor's border, and once a second the elapsed times in the transcript."""
-        self._beat += 1
-        if not self._is_animated or self._beat % UPDATES_PER_SECOND == 0:
+        self._frame_number += 1
+        if not self._is_animated or self._frame_number % UPDATES_PER_SECOND == 0:
             self._tick()
-        self._editor.surface.show_rule_text(self._rule())
-        if not self._activity.is_on:
+        self._editor.surface.show_rule_text(self._editor_border_text())
+        if not self._activity.is_active:
             self._update_timer()  # a question was answered and nothing else runs
 
-    def _provider(self) -> str:
+    def _provider_name(self) -> str:
         model = self._session.state.model
         return model.provider if model is not None else "the model"
 
-    def _call(self, tool: str, arguments: object) -> str:
+    def _call_title(self, tool: str, arguments: object) -> str:
         known = arguments if isinstance(arguments, dict) else {}
-        card = self._session.tools.card(ToolCall(id="", name=tool, arguments=known))
-        return f"{card.title} {card.subject}".rstrip()
+        card = self._session.tools.draw_card(ToolCall(id="", name=tool, arguments=known))
+        return card.title  # its card shows the rest
 
 
-def _brief_silence(event: ProviderWaiting) -> str:
+def _silence_text(event: ProviderWaiting) -> str:
     return f"no output, stopped in {elapsed(event.seconds)}" if event.seconds else "silent"
 
 
@@ -311,7 +324,7 @@ async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) ->
     (`is_vouched`), git is not run and changes are not shown."""
     head, command = await asyncio.to_thread(_git_query, cwd, home, is_vouched)
     told = await _run_git(command) if command is not None else None
-    return head if told is None else read_status(told)
+    return head if told is None else parse_git_status(told)
 
 
 def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[str, GitCommand | None]:
@@ -327,13 +340,13 @@ def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[s
 
 async def _run_git(command: GitCommand) -> str | None:
     try:
-        code, told = await command.ask(GIT_TIMEOUT)
+        code, told = await command.run_async(GIT_TIMEOUT)
     except OSError:
         return None  # too late, for example in a huge repository: the footer shows nothing
     return told.decode("utf-8", "replace") if code == 0 else None
 
 
-def read_status(told: str) -> str:
+def parse_git_status(told: str) -> str:
     branch = commit = ""
     is_changed = False
     for line in told.splitlines():

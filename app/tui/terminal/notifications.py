@@ -26,56 +26,56 @@ class Notifications:
         """`write`: sends a sequence to the terminal without disturbing the screen."""
         self._settings = settings
         self._clock = clock
-        self._began = 0.0
+        self._run_started_at = 0.0
         self._jobs: set[str] = set()
         """Background jobs that continue while the agent is idle."""
-        self._continues = False
+        self._is_continued_run = False
         """Whether the next run continues the previous one with the result of a job."""
         self._question = ""
         self._answer: asyncio.Future[Any] | None = None
-        self._later: asyncio.TimerHandle | None = None
+        self._repeat_timer: asyncio.TimerHandle | None = None
         self._notifier = Notifier(write, clock=clock, env=env)
 
-    def focus(self, is_focused: bool) -> None:
+    def set_focused(self, is_focused: bool) -> None:
         self._notifier.is_focused = is_focused
-        if self._later is not None:
-            self._later.cancel()
-            self._later = None
+        if self._repeat_timer is not None:
+            self._repeat_timer.cancel()
+            self._repeat_timer = None
         if not is_focused and self._is_asking:
             seconds = self._settings().notifications.min_seconds
-            self._later = asyncio.get_running_loop().call_later(seconds, self._ask_again)
+            self._repeat_timer = asyncio.get_running_loop().call_later(seconds, self._repeat_notification)
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, AgentStart):
-            if not self._continues:
-                self._began = self._clock()
-            self._continues = False
+            if not self._is_continued_run:
+                self._run_started_at = self._clock()
+            self._is_continued_run = False
         elif isinstance(event, JobChanged):
             (self._jobs.add if event.state == "running" else self._jobs.discard)(event.job_id)
         elif isinstance(event, AgentSettled):
-            self._continues = bool(self._jobs)
+            self._is_continued_run = bool(self._jobs)
             if self._settings().notifications.on_done:
                 word = "stopped" if event.aborted else "done"
-                self._notify(f"The agent is {word}", self._clock() - self._began)
+                self._notify_if_due(f"The agent is {word}", self._clock() - self._run_started_at)
 
-    def asked(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
+    def notify_question(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
         """Notifies about a question; again when the terminal loses the focus before the answer."""
         if answer is not None:
             self._question, self._answer = question, answer
         if self._settings().notifications.on_question:
-            self._notify(question or "bayou needs an answer")
+            self._notify_if_due(question or "bayou needs your answer")
 
     @property
     def _is_asking(self) -> bool:
         """Whether a question is still unanswered."""
         return self._answer is not None and not self._answer.done()
 
-    def _ask_again(self) -> None:
-        self._later = None
+    def _repeat_notification(self) -> None:
+        self._repeat_timer = None
         if self._is_asking:
-            self.asked(self._question)
+            self.notify_question(self._question)
 
-    def _notify(self, text: str, took: float | None = None) -> None:
+    def _notify_if_due(self, text: str, took: float | None = None) -> None:
         chosen, notifier = self._settings().notifications, self._notifier
         notifier.method = chosen.method
         notifier.only_unfocused = chosen.only_unfocused

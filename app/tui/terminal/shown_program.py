@@ -17,7 +17,7 @@ class ShownProgram:
         self.size = (max(2, app.size.width), max(2, app.size.height - BAR_ROWS))
         self._emulator = Emulator(*self.size, reply=program.send)
         self._loop = asyncio.get_running_loop()
-        self._is_due = False
+        self._is_update_scheduled = False
         self.screen = TerminalScreen(
             program.title,
             self._emulator,
@@ -30,17 +30,17 @@ class ShownProgram:
 
     def feed(self, data: bytes) -> None:
         self._emulator.feed(data)
-        if not self._is_due:
-            self._is_due = True
+        if not self._is_update_scheduled:
+            self._is_update_scheduled = True
             try:
-                self._loop.call_soon_threadsafe(self._show)
+                self._loop.call_soon_threadsafe(self._redraw)
             except RuntimeError:
                 pass  # the loop is closed: the screen is gone
 
     def close(self) -> str:
         self.screen.close()
-        return self._emulator.text()
+        return self._emulator.full_text()
 
-    def _show(self) -> None:
-        self._is_due = False
-        self.screen.show_change()
+    def _redraw(self) -> None:
+        self._is_update_scheduled = False
+        self.screen.redraw()

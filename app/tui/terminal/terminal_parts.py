@@ -13,13 +13,13 @@ from textual.screen import Screen
 
 from app.assembly.assembled_session import AssembledSession
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.tui.page_protocols import Copy, FindProgram, Spawn
+from app.tui.page_protocols import CopyText, FindProgram, SpawnTask
 from app.tui.terminal.notifications import Notifications
 from app.tui.terminal.title import TerminalTitle
 from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
 from tools.running.pty.pty_host import PtyProgram
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 from widgets.graphics.image_support import ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal import clipboard
@@ -40,7 +40,7 @@ class TerminalParts:
         self,
         app: App[Any],
         assembled: AssembledSession,
-        spawn: Spawn,
+        spawn: SpawnTask,
         *,
         env: Mapping[str, str],
         clock: Callable[[], float],
@@ -51,13 +51,13 @@ class TerminalParts:
         settings = lambda: assembled.effective_settings.settings  # noqa: E731
         self.programs = TerminalHost(app)
         self._session.use_terminal(self.programs)
-        self.images = images_for(app, assembled.effective_settings, env, self.find_program)
+        self.images = make_terminal_images(app, assembled.effective_settings, env, self.find_program)
         self.raw_input = RawInput()
         self.title = TerminalTitle(self._session, partial(write_to, app), settings)
         self.notifications = Notifications(partial(write_to, app), settings, clock=clock, env=env)
         self.clipboard = Clipboard(
             lambda: driver.write if (driver := driver_of(app)) is not None else None,
-            partial(say_briefly, app),
+            partial(show_confirmation, app),
             spawn,
             fallback=assembled.prompt.paths.cache_dir / "clipboard.txt",
             env=self.program_env,
@@ -80,14 +80,14 @@ class TerminalParts:
         open_link(address, self.open_page, self.clipboard.copy, self._env)
 
 
-SHOWN_SECONDS = 2.5
+CONFIRMATION_SECONDS = 2.5
 """Seconds for which a confirmation is shown."""
 
 
-def say_briefly(app: App[Any], text: str) -> None:
+def show_confirmation(app: App[Any], text: str) -> None:
     """Shows a short confirmation in place of the previous one."""
     app.clear_notifications()
-    app.notify(text, markup=False, timeout=SHOWN_SECONDS)
+    app.notify(text, markup=False, timeout=CONFIRMATION_SECONDS)
 
 
 class Clipboard:
@@ -97,7 +97,7 @@ class Clipboard:
         self,
         write: Callable[[], Callable[[str], None] | None],
         notify: Callable[[str], None],
-        spawn: Spawn,
+        spawn: SpawnTask,
         *,
         fallback: Path,
         env: Mapping[str, str],
@@ -114,9 +114,9 @@ class Clipboard:
 
     def copy(self, text: str, what: str) -> None:
         """Copies the text in the background, because a system tool may take a while."""
-        self._spawn(self._copy(text, what))
+        self._spawn(self._copy_and_notify(text, what))
 
-    async def _copy(self, text: str, what: str) -> None:
+    async def _copy_and_notify(self, text: str, what: str) -> None:
         copied = await asyncio.to_thread(
             clipboard.copy,
             text,
@@ -128,7 +128,7 @@ class Clipboard:
         self._notify(f"{copied.text}: {what}")
 
 
-def images_for(
+def make_terminal_images(
     app: App[Any],
     effective_settings: EffectiveSettings,
     env: Mapping[str, str],
@@ -141,7 +141,9 @@ def images_for(
         color_system=lambda: color_system(app.console),
     )
     images = TerminalImages(lambda sequence: write_to(app, sequence), ability, lines=lambda: app.size.height)
-    effective_settings.subscribe(lambda before: images.use(effective_settings.settings.images.protocol))
+    effective_settings.subscribe(
+        lambda before: images.apply_setting(effective_settings.settings.images.protocol)
+    )
     return images
 
 
@@ -165,16 +167,16 @@ class TerminalHost:
         return bool(self._screens) and self._app.screen in self._screens
 
 
-def suspend(app: App[Any], say: Callable[[str], object]) -> None:
+def suspend_to_shell(app: App[Any], say: Callable[[str], object]) -> None:
     driver = driver_of(app)
     if not isinstance(driver, TerminalDriver):
         return
     if not driver.suspend_to_shell():
-        say("bayou cannot be suspended, because no shell could bring it back.")
+        say("bayou cannot be suspended, because no shell could resume it.")
     app.post_message(Driver.SignalResume())
 
 
-def open_link(address: str, open_page: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:
+def open_link(address: str, open_page: Callable[[str], None], copy: CopyText, env: Mapping[str, str]) -> None:
     """Opens a web page in the browser; over SSH, or for other addresses, copies the address."""
     is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
     if is_remote or not address.startswith(("http://", "https://")):

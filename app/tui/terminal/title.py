@@ -16,14 +16,14 @@ from app.values.events import (
 )
 from widgets.terminal.terminal_control import progress_sequence, title_sequence
 
-_ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
+_CONTINUING_EVENTS = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 """Events after which the agent continues, so that no answer is needed."""
 
 
 class TerminalTitle:
     """Sets the title by one session's events."""
 
-    EVENT_TYPES = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_ANSWERED)
+    EVENT_TYPES = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_CONTINUING_EVENTS)
 
     def __init__(
         self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]
@@ -32,32 +32,32 @@ class TerminalTitle:
         self._session = session
         self._write = write
         self._settings = settings
-        self._asks = False
+        self._is_asking = False
 
-    def show(self, state: str = "") -> None:
+    def show_state(self, state: str = "") -> None:
         if self._settings().terminal.title:
             name = self._session.state.name or self._session.cwd.name
             self._write(title_sequence(f"bayou · {name}{' · ' + state if state else ''}"))
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, AgentStart):
-            self.show("working")
-            self._progress(is_busy=True)
+            self.show_state("working")
+            self._write_progress(is_busy=True)
         elif isinstance(event, AgentSettled):
-            self._asks = False
-            self.show()
-            self._progress(is_busy=False)
-        elif self._asks and isinstance(event, _ANSWERED):
-            self._asks = False
-            self.show("working")
+            self._is_asking = False
+            self.show_state()
+            self._write_progress(is_busy=False)
+        elif self._is_asking and isinstance(event, _CONTINUING_EVENTS):
+            self._is_asking = False
+            self.show_state("working")
         elif isinstance(event, SessionInfoChanged | SessionReplaced):
-            self.show()
+            self.show_state()
 
-    def ask(self) -> None:
+    def show_waiting(self) -> None:
         """Shows in the title that an answer is needed."""
-        self._asks = True
-        self.show("waits for your answer")
+        self._is_asking = True
+        self.show_state("waiting for your answer")
 
-    def _progress(self, *, is_busy: bool) -> None:
+    def _write_progress(self, *, is_busy: bool) -> None:
         if self._settings().terminal.progress:
             self._write(progress_sequence("busy" if is_busy else "none"))

@@ -7,11 +7,11 @@ from app.values.content import Image, Text, UserContent
 from tools.results import Card, ImagePart, Part, TextPart, ToolResult
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 
-CELL_PEEK = 12
+CELL_PREVIEW_LINES = 12
 """The number of output lines shown without opening the block."""
 
 
-def cell_block(
+def finished_cell(
     block_id: str, content: "str | tuple[UserContent, ...]", details: Any, *, is_excluded: bool
 ) -> CustomBlock:
     """Returns the block of a finished cell. `content`: its output, without the text added for the
@@ -19,7 +19,7 @@ def cell_block(
     known: dict[str, Any] = details if isinstance(details, dict) else {}
     parts = (Text(text=content),) if isinstance(content, str) else content
     result = ToolResult(
-        content=tuple(part for one in parts if (part := _part(one)) is not None),
+        content=tuple(part for one in parts if (part := _result_part(one)) is not None),
         details=known,
         is_error=bool(known.get("isError")),
     )
@@ -27,38 +27,38 @@ def cell_block(
     if known.get("stopped") == "abort":
         state = CardState.ABORTED
     # The running cell had another id; its block stays in place.
-    return _block(str(known.get("id") or block_id), known, result, state, is_excluded=is_excluded)
+    return _make_block(str(known.get("id") or block_id), known, result, state, is_excluded=is_excluded)
 
 
 def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> CustomBlock:
     """Returns the block of a running cell."""
     known: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
-    return _block(block_id, known, result, CardState.RUNNING, is_excluded=False)
+    return _make_block(block_id, known, result, CardState.RUNNING, is_excluded=False)
 
 
 def excluded_cell(block_id: str, data: Any) -> CustomBlock:
     """Returns the block of a cell that is excluded from the model's context."""
-    return cell_block(block_id, content_from_data(data), data, is_excluded=True)
+    return finished_cell(block_id, content_from_data(data), data, is_excluded=True)
 
 
-def _block(
+def _make_block(
     block_id: str, known: dict[str, Any], result: ToolResult | None, state: CardState, *, is_excluded: bool
 ) -> CustomBlock:
     from tools.kernel.card import eval_card  # noqa: PLC0415  (most sessions have no cells)
 
     shown = eval_card({"code": known.get("code"), "title": known.get("title")}, result)
-    kept = "kept from the model" if is_excluded else ""
+    kept = "not sent to the model" if is_excluded else ""
     summary = ", ".join(part for part in (shown.summary, kept) if part)
     return CustomBlock(
         id=block_id,
         kind=CustomKind.CELL,
         card=Card(title="", subject=shown.subject, summary=summary, blocks=shown.blocks),
-        peek=CELL_PEEK,
+        preview_lines=CELL_PREVIEW_LINES,
         state=state,
     )
 
 
-def _part(one: UserContent) -> Part | None:
+def _result_part(one: UserContent) -> Part | None:
     if isinstance(one, Text):
         return TextPart(text=one.text)
     return ImagePart(data=one.data, mime_type=one.mime_type) if isinstance(one, Image) else None

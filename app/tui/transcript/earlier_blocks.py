@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 
 from app.tui.page_protocols import KeyLabel
-from app.tui.transcript.changes_line import ChangesLine
+from app.tui.transcript.message_blocks import branch_blocks
 from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.replay import blocks_of
+from app.tui.transcript.turn_end import TurnEnds
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from widgets.transcript.blocks import Block
@@ -18,28 +18,30 @@ FIRST_ENTRIES = 200
 """The number of entries shown first if there are more than `MAX_ENTRIES_AT_ONCE`."""
 ENTRIES_PER_SLICE = 200
 """The number of earlier entries added at a time."""
-_BEGINS_AFTER = 0.05
+_START_DELAY_SECONDS = 0.05
 _SLICE_PAUSE_SECONDS = 0.004
 """Seconds between two slices, for keys and frames."""
 
 
-def first_of_end(entries: Sequence[Entry]) -> int:
+def first_shown_entry(entries: Sequence[Entry]) -> int:
     """Returns the index of the first entry to show."""
-    return turn_at(entries, len(entries) - FIRST_ENTRIES) if len(entries) > MAX_ENTRIES_AT_ONCE else 0
+    return (
+        turn_start_before(entries, len(entries) - FIRST_ENTRIES) if len(entries) > MAX_ENTRIES_AT_ONCE else 0
+    )
 
 
-def turn_at(entries: Sequence[Entry], at: int) -> int:
+def turn_start_before(entries: Sequence[Entry], at: int) -> int:
     """Returns the nearest index at or before `at` with a prompt before which every call has its
     result."""
     for index in range(max(0, at), 0, -1):
         entry = entries[index]
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
-        if is_prompt and _is_complete_at(entries, index):
+        if is_prompt and _has_all_results_at(entries, index):
             return index
     return 0
 
 
-def _is_complete_at(entries: Sequence[Entry], at: int) -> bool:
+def _has_all_results_at(entries: Sequence[Entry], at: int) -> bool:
     answered: set[str] = set()
     for index in range(at - 1, -1, -1):
         entry = entries[index]
@@ -64,48 +66,48 @@ class EarlierBlocks:
         self._has_begun = False
 
     @property
-    def is_coming(self) -> bool:
+    def has_more(self) -> bool:
         return bool(self._entries)
 
-    def begin(self) -> None:
+    def start_adding(self) -> None:
         """Starts to add earlier blocks, after the first paint."""
         self._has_begun = True
         if self._entries:
-            self._wait(_BEGINS_AFTER)
+            self._schedule_slice(_START_DELAY_SECONDS)
 
-    def take(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def first_entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Returns the entries to show first; the rest is added later, in place of an earlier rest."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        at = first_of_end(entries)
+        at = first_shown_entry(entries)
         self._entries = entries[:at]
         if self._entries and self._has_begun:
-            self._wait(_BEGINS_AFTER)
+            self._schedule_slice(_START_DELAY_SECONDS)
         return entries[at:]
 
-    def draw_again(self, entries: Sequence[Entry]) -> None:
+    def redraw_entries(self, entries: Sequence[Entry]) -> None:
         """Redraws entries whose look has changed; entries still to come get the new look anyway."""
-        for block in blocks_of(entries, self._renderers, ChangesLine(self._key_label)):
-            if not self.is_coming or self._transcript.block(block.id) is not None:
+        for block in branch_blocks(entries, self._renderers, TurnEnds(self._key_label)):
+            if not self.has_more or self._transcript.find_block(block.id) is not None:
                 self._transcript.add(block)
 
-    def _wait(self, seconds: float) -> None:
-        self._next = asyncio.get_running_loop().call_later(seconds, self._show_more)
+    def _schedule_slice(self, seconds: float) -> None:
+        self._next = asyncio.get_running_loop().call_later(seconds, self._show_next_slice)
 
-    def _show_more(self) -> None:
+    def _show_next_slice(self) -> None:
         self._next = None
         if not self._transcript.is_attached:
             return
-        at = turn_at(self._entries, len(self._entries) - ENTRIES_PER_SLICE)
-        self._transcript.arriving.put_before(self._drawn(self._entries[at:]))
+        at = turn_start_before(self._entries, len(self._entries) - ENTRIES_PER_SLICE)
+        self._transcript.arriving.prepend_blocks(self._draw_turns(self._entries[at:]))
         self._entries = self._entries[:at]
         if self._entries:
-            self._wait(_SLICE_PAUSE_SECONDS)
+            self._schedule_slice(_SLICE_PAUSE_SECONDS)
 
-    def _drawn(self, entries: Sequence[Entry]) -> list[Block]:
+    def _draw_turns(self, entries: Sequence[Entry]) -> list[Block]:
         """Returns the blocks of turns that precede others."""
-        changed = ChangesLine(self._key_label)
-        blocks = blocks_of(entries, self._renderers, changed, goes_on=True)
-        line = changed.rest()
+        changed = TurnEnds(self._key_label)
+        blocks = branch_blocks(entries, self._renderers, changed, goes_on=True)
+        line = changed.unfinished_turn_end()
         return blocks if line is None else [*blocks, line]

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from app.tui.transcript import replay
+from app.tui.transcript import message_blocks
 from app.tui.transcript.renderers import Renderers
 from app.values.events import AutoRetryEnd, AutoRetryStart
 from app.values.messages import AssistantMessage
+from tools.amounts import pluralized
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
@@ -26,21 +27,21 @@ class FailedAnswer:
         self._notice_id: str | None = None
         """The id of the block with the message about the retry."""
 
-    def is_now(self, last: AssistantMessage | None) -> None:
+    def set_last_answer(self, last: AssistantMessage | None) -> None:
         self._message = last if last is not None and last.stop_reason == "error" else None
 
-    def rest(self) -> None:
-        """Forgets everything, before the transcript is rebuilt from the log."""
+    def reset(self) -> None:
+        """Forgets the failed answer and its retries before the transcript is rebuilt from the log."""
         self._message = self._awaiting_retry = self._notice_id = None
 
-    def answer_begins(self) -> None:
+    def note_answer_start(self) -> None:
         self._awaiting_retry, self._is_waiting = None, False
         self._remove_retry_key(is_tried_again=True)
 
-    def prompt_begins(self) -> None:
+    def note_prompt_start(self) -> None:
         self._remove_retry_key(is_tried_again=False)
 
-    def retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
+    def update_retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
         """Updates the display of a retry: a success removes traces of failed attempts, a failure is
         reported once, and a cancelled wait shows the error again."""
         self._remove_notice()
@@ -48,28 +49,30 @@ class FailedAnswer:
         if isinstance(event, AutoRetryStart):
             self._awaiting_retry = self._message
             self._remove_retry_key(is_tried_again=True)
-            what = f"{event.error_message.rstrip('.')}. Trying again"
+            what = f"{message_blocks.as_sentence(event.error_message.rstrip('.'))}. Retrying"
             self._notice_id = self._note(
                 f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
             )
         elif was_waiting:
-            self._show_again()
+            self._show_error_again()
         elif not event.success:
-            times = "once" if event.attempt == 1 else f"{event.attempt} times"
-            self._append_words(f"It was tried again {times}, without success.")
+            retries = pluralized(event.attempt, "retry", "retries")
+            self._append_to_error(f"{retries} failed.")
 
-    def _append_words(self, words: str) -> None:
+    def _append_to_error(self, words: str) -> None:
         """Adds words to the failed answer's error message, or as a separate message if there is none."""
         last = self._message
-        block = replay.reply_block(last.id, last, self._renderers) if last is not None else None
+        block = message_blocks.reply_block(last.id, last, self._renderers) if last is not None else None
         if block is None:
             self._notice_id = self._note(words, NoteKind.ERROR)
         else:
-            self._transcript.add(replay.append_error_text(block, words))
+            self._transcript.add(message_blocks.append_error_text(block, words))
 
-    def _show_again(self) -> None:
+    def _show_error_again(self) -> None:
         message, self._awaiting_retry = self._awaiting_retry, None
-        block = replay.reply_block(message.id, message, self._renderers) if message is not None else None
+        block = (
+            message_blocks.reply_block(message.id, message, self._renderers) if message is not None else None
+        )
         if block is not None:
             self._message = message
             self._transcript.add(block)
@@ -87,8 +90,14 @@ class FailedAnswer:
         if is_tried_again:
             self._remove_notice()
         self._notice_id = None  # a retried one is removed above
-        block = replay.reply_block(message.id, message, self._renderers)
-        shown = replay.superseded_answer(block, is_tried_again=is_tried_again) if block is not None else None
+        block = message_blocks.reply_block(message.id, message, self._renderers)
+        shown = (
+            message_blocks.answer_without_actions(
+                block, because=message_blocks.RETRIED_TEXT if is_tried_again else ""
+            )
+            if block is not None
+            else None
+        )
         if shown is None:
             self._transcript.remove_block(message.id)
         else:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from app.agent.tool_results import result_from_outcome
-from app.engine.goals.goal_texts import headline, warnings
+from app.engine.goals.goal_texts import proof_warnings, result_headline
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.todos import CheckResult, Goal, is_check_call
 from app.values.wire import from_wire
@@ -15,7 +15,7 @@ from tools.running.card import command_card
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteKind
 from widgets.transcript.view import Transcript
 
-CHECK_PEEK = 6
+CHECK_PREVIEW_LINES = 6
 """The number of lines of a failed check shown without opening the block."""
 
 
@@ -30,32 +30,32 @@ def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
         return CustomBlock(id=block_id, kind=CustomKind.GOAL, card=card)
     proof = goal.proof
     shown = next((one for one in proof.results if not one.has_passed), proof.results[0])
-    notes = [*warnings(goal), *([f"Work on the goal stops: {goal.reason}."] if goal.reason else [])]
+    notes = [*proof_warnings(goal), *([f"Work on the goal stops: {goal.reason}."] if goal.reason else [])]
     blocks: list[Block] = [TextBlock(text="\n".join(notes))] if notes else []
-    blocks += map(_command, proof.results)
+    blocks += map(_command_block, proof.results)
     return CustomBlock(
         id=block_id,
         kind=CustomKind.GOAL,
         card=Card(
-            title=headline(goal),
+            title=result_headline(goal),
             subject=shown.command.split("\n", 1)[0],
-            summary=_ending(shown),
+            summary=_exit_text(shown),
             blocks=tuple(blocks),
         ),
         state=CardState.DONE if proof.has_passed else CardState.FAILED,
         tone=NoteKind.WARNING if proof.tampered or goal.reason else None,
         timing=duration(sum(one.seconds for one in proof.results)),
-        peek=len(notes) or (0 if proof.has_passed else CHECK_PEEK),
+        preview_lines=len(notes) or (0 if proof.has_passed else CHECK_PREVIEW_LINES),
     )
 
 
-def _command(result: CheckResult) -> CommandBlock:
+def _command_block(result: CheckResult) -> CommandBlock:
     return CommandBlock(
         command=result.command, output=result.output, exit_code=result.exit_code, note=result.problem
     )
 
 
-def _ending(result: CheckResult) -> str:
+def _exit_text(result: CheckResult) -> str:
     return f"exit {result.exit_code}" if result.exit_code is not None else result.problem.split("\n", 1)[0]
 
 
@@ -66,7 +66,7 @@ class RunningChecks:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
 
-    def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
+    def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Handles the event if it belongs to a check; returns whether it does."""
         if not is_check_call(event.tool_call_id):
             return False
@@ -81,7 +81,7 @@ class RunningChecks:
                 kind=CustomKind.GOAL,
                 card=msgspec.structs.replace(card, title="checking the goal"),
                 state=CardState.RUNNING,
-                peek=CHECK_PEEK,
+                preview_lines=CHECK_PREVIEW_LINES,
             )
         )
         return True

@@ -8,16 +8,16 @@ from typing import Any, assert_never
 import msgspec
 
 from app.engine.session import Session
-from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.tui.page_protocols import KeyLabel
-from app.tui.transcript import replay
-from app.tui.transcript.changes_line import ChangesLine
+from app.tui.transcript import message_blocks
 from app.tui.transcript.earlier_blocks import EarlierBlocks
 from app.tui.transcript.failed_answer import FailedAnswer
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.running_commands import RunningCommands
-from app.tui.transcript.shown_call import ArrivingCalls, ShownCall
-from app.tui.transcript.summary_card import SummaryCard, branch_names
+from app.tui.transcript.shown_call import ShownCall, StreamedCalls
+from app.tui.transcript.summary_card import SummaryCard, make_branch_namer
+from app.tui.transcript.turn_end import TurnEnds
 from app.values.content import ToolCall
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.entries import CustomEntry, Entry
@@ -98,11 +98,13 @@ from widgets.transcript.blocks import (
     CustomKind,
     NoteBlock,
     NoteKind,
+    ReplyBlock,
     ReplyState,
+    TurnBlock,
 )
 from widgets.transcript.view import Transcript
 
-_ON_FIRST_PAGE = (EntryAppended, ModelChanged, ThinkingLevelChanged, McpServersChange, PlanModeChanged)
+_FIRST_PAGE_EVENTS = (EntryAppended, ModelChanged, ThinkingLevelChanged, McpServersChange, PlanModeChanged)
 """Events after which the first page may say something else."""
 
 
@@ -122,45 +124,45 @@ class Presenter:
     ) -> None:
         """`first_page`: the blocks before the first prompt, which it removes."""
         self._session, self._transcript = session, transcript
-        self._on_other = on_other
+        self._on_other_session = on_other
         self._first_page = first_page
         self._has_first_page = False
         self._first_blocks: Sequence[NoteBlock] = ()
         self._clock = clock
         self._calls: dict[str, ShownCall] = {}
         self._by_index: dict[int, ShownCall] = {}
-        self._arriving = ArrivingCalls(
-            session.previews.is_for,
-            session.previews.of,
-            lambda known: self._draw(known, known.state),
+        self._arriving_calls = StreamedCalls(
+            session.previews.has_preview,
+            session.previews.preview_call,
+            lambda known: self._draw_call(known, known.state),
             spawn,
             clock,
         )
         self._pending_results: dict[str, CustomBlock] = {}
         """Job results that were not sent to the model yet, by job."""
         self._reply_id, self._notes = "", 0
-        self._changed = ChangesLine(key_label)
-        self.renderers = Renderers(session.tools.card, key_label, next_step, branch_names(session))
-        self._failed = FailedAnswer(transcript, self.renderers, self.note)
+        self._turn_ends = TurnEnds(key_label)
+        self.renderers = Renderers(session.tools.draw_card, key_label, next_step, make_branch_namer(session))
+        self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
         self.summary_card = SummaryCard(transcript)
         self._staged = StagedCards(transcript, key_label)
         self.own_commands = RunningCommands(transcript)
-        self._earlier = EarlierBlocks(transcript, self.renderers, key_label)
-        self.offers: dict[str, str] = {}
+        self._earlier_blocks = EarlierBlocks(transcript, self.renderers, key_label)
+        self.next_step_by_subject: dict[str, str] = {}
         """The page's suggested next step, by the subject of a notice."""
 
-    def show_all(self) -> None:
+    def rebuild_transcript(self) -> None:
         """Rebuilds the transcript of the whole branch from the log."""
         self._calls.clear()
         self._pending_results.clear()
         self.own_commands.forget()
-        self._failed.rest()
-        self._failed.is_now(self._session.last_answer)
+        self._failed.reset()
+        self._failed.set_last_answer(self._session.last_answer)
         log = self._session.log
-        self._changed.rest()
-        entries = self._earlier.take(log.path_to())
-        blocks = replay.blocks_of(entries, self.renderers, self._changed)
-        if not self._session.is_running and (line := self._changed.rest()) is not None:
+        self._turn_ends.unfinished_turn_end()
+        entries = self._earlier_blocks.first_entries(log.path_to())
+        blocks = message_blocks.branch_blocks(entries, self.renderers, self._turn_ends)
+        if not self._session.is_running and (line := self._turn_ends.unfinished_turn_end()) is not None:
             blocks.append(line)
         self._transcript.replace_all(blocks)
         self._first_blocks = ()
@@ -175,89 +177,89 @@ class Presenter:
 
     def update_first_page(self) -> None:
         """Draws the first page again after something that it names has changed."""
-        if self._first_blocks and not self._session.messages:
+        if self._has_first_page and not self._session.messages and not self._session.is_running:
             self._show_first_page()
 
     def _show_first_page(self) -> None:
-        shown = self._first_page()
-        kept = {block.id for block in shown}
-        for gone in self._first_blocks:
+        before, self._first_blocks = self._first_blocks, self._first_page()
+        kept = {block.id for block in self._first_blocks}
+        last = self._transcript.last_block
+        is_at_end = last is None or not before or last in before
+        if is_at_end and [block.id for block in before] != [block.id for block in self._first_blocks]:
+            kept.clear()  # what was loaded late has its place between the others
+        for gone in before:
             if gone.id not in kept:
                 self._transcript.remove_block(gone.id)
-        last = self._transcript.last_block
-        is_at_end = last is None or not self._first_blocks or last in self._first_blocks
-        before, self._first_blocks = self._first_blocks, shown
         known = {block.id for block in before}
-        for block in shown:
-            if block not in before and (is_at_end or block.id in known):
+        for block in self._first_blocks:
+            if block.id not in kept or (block.id in known and block not in before):
                 self._transcript.add(block)
 
     def _leave_first_page(self) -> None:
         """Removes the first page with the first prompt, except suggestions, which the prompt may be one of."""
         for block in self._first_blocks:
-            if not block.tries:
+            if not any(row.kind == "choice" and not row.sends.startswith("/") for row in block.rows):
                 self._transcript.remove_block(block.id)
         self._first_blocks = ()
 
     def show_earlier(self) -> None:
         """Starts to add earlier blocks, which the first paint does not wait for."""
-        self._earlier.begin()
+        self._earlier_blocks.start_adding()
 
-    def show_renderers(self, catalogue: ExtensionCatalogue) -> None:
+    def redraw_for_extensions(self, catalogue: ExtensionCatalogue) -> None:
         """Redraws what loaded extensions draw differently; everything if that is unknown."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue
         log = self._session.log
-        changed = self.renderers.redrawn(log.path_to()) if is_first else None
+        changed = self.renderers.entries_to_redraw(log.path_to()) if is_first else None
         if changed is None:
-            self.show_all()
+            self.rebuild_transcript()
         else:
-            self._earlier.draw_again(changed)
+            self._earlier_blocks.redraw_entries(changed)
 
-    def show(self, event: Event) -> None:
-        if isinstance(event, _ON_FIRST_PAGE):
+    def show_event(self, event: Event) -> None:
+        if isinstance(event, _FIRST_PAGE_EVENTS):
             self.update_first_page()
         if isinstance(event, QuestionAsked):
-            self._on_other(event)  # the question's bar before its card: from then on keys answer it
-            self._note_question(event)
+            self._on_other_session(event)  # the question's bar before its card: from then on keys answer it
+            self._mark_asked_call(event)
         else:
-            self._show(event)
-            self._on_other(event)
+            self._show_session_event(event)
+            self._on_other_session(event)
 
-    def _show(self, event: Event) -> None:
+    def _show_session_event(self, event: Event) -> None:
         match event:
             case MessageStart(message=message):
-                self._add(self._changed.before(message))
-                self._begin(message)
+                self._add_turn_end(self._turn_ends.turn_end_before(message))
+                self._begin_message(message)
             case MessageUpdate(assistant_message_event=part):
-                self._extend(part)
+                self._append_delta(part)
             case MessageEnd(message=message):
-                self._end(message)
-                self._add(self._changed.behind(message))
+                self._end_message(message)
+                self._add_turn_end(self._turn_ends.turn_end_after(message))
             case ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd():
-                if event.parent_tool_call_id is None and not self.own_commands.takes(event):
+                if event.parent_tool_call_id is None and not self.own_commands.handle_event(event):
                     self._show_call(event)
             case SessionReplaced():
-                self.show_all()
+                self.rebuild_transcript()
             case AgentStart() | AgentSettled() | PendingChanged():
                 self._change_waiting_cards(event)
-            case Notice() | ExtensionError():
+            case Notice() | ExtensionError() | AnswerInterrupted():
                 self._show_notice(event)
             case AutoRetryStart() | AutoRetryEnd():
-                self._failed.retry(event)
+                self._failed.update_retry(event)
             case CompactionStart() | CompactionProgress() | CompactionEnd():
                 self._show_compaction(event)
             case EntryAppended():
                 self._show_entry(event.entry)
             case JobChanged(state="delivered") if told := self._pending_results.pop(event.job_id, None):
-                self._transcript.add(replay.mark_delivered(told))
+                self._transcript.add(message_blocks.mark_job_delivered(told))
             case (
                 AgentEnd()
                 | TurnStart()
                 | TurnEnd()
                 | PromptResult()
                 | QueueUpdate()
-                | AnswerInterrupted()
                 | SessionInfoChanged()
                 | ModelChanged()
                 | ThinkingLevelChanged()
@@ -283,7 +285,7 @@ class Presenter:
             ):
                 pass
             case BashExecutionUpdate():
-                self.own_commands.hear(event.delta)
+                self.own_commands.add_output(event.delta)
             case _:
                 assert_never(event)
 
@@ -291,16 +293,27 @@ class Presenter:
         """Updates the cards of calls that were abandoned, or staged changes."""
         if isinstance(event, AgentSettled):
             self._close_open_calls()
-            self._add(self._changed.rest())
-        self._staged.note(event)
+            self._add_turn_end(self._turn_ends.unfinished_turn_end())
+        self._staged.handle_event(event)
 
-    def _show_notice(self, event: Notice | ExtensionError) -> None:
+    def _show_notice(self, event: Notice | ExtensionError | AnswerInterrupted) -> None:
         if isinstance(event, Notice):
-            self.note(event.text, NoteKind(event.level), next_step=self.offers.get(event.about or "", ""))
+            self.add_note(
+                event.text,
+                NoteKind(event.level),
+                next_step=self.next_step_by_subject.get(event.about or "", ""),
+            )
+        elif isinstance(event, AnswerInterrupted):
+            block = self._transcript.find_block(event.message_id)
+            shown = isinstance(block, ReplyBlock) and message_blocks.answer_without_actions(
+                block, because=message_blocks.STOPPED_BY_RULE_TEXT
+            )
+            if shown:
+                self._transcript.add(shown)
         else:
-            self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
+            self.add_note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
 
-    def note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
+    def add_note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
         """Adds a message of bayou and returns its block id; a repetition of the last one is not
         added."""
         last = self._transcript.last_block
@@ -311,32 +324,32 @@ class Presenter:
         self._transcript.add(NoteBlock(id=block_id, text=text, kind=kind, next_step=next_step))
         return block_id
 
-    def tick(self) -> bool:
+    def update_elapsed_times(self) -> bool:
         """Updates the elapsed times of running calls; returns False if none is running."""
-        running = [call for call in self._calls.values() if call.started is not None]
+        running = [call for call in self._calls.values() if call.started_at is not None]
         for call in running:
-            self._draw(call, call.state)
+            self._draw_call(call, call.state)
         if running:
             self._transcript.arriving.flush()  # in the same frame as the line above the editor
         return bool(running)
 
     def running_call_ids(self) -> tuple[str, ...]:
-        return tuple(call_id for call_id, call in self._calls.items() if call.started is not None)
+        return tuple(call_id for call_id, call in self._calls.items() if call.started_at is not None)
 
     # Messages
 
-    def _begin(self, message: Message) -> None:
+    def _begin_message(self, message: Message) -> None:
         if isinstance(message, UserMessage):
             self._leave_first_page()
-            self._failed.prompt_begins()
-            self._transcript.add(replay.user_block(message.id, message, self.renderers))
+            self._failed.note_prompt_start()
+            self._transcript.add(message_blocks.user_block(message.id, message, self.renderers))
         elif isinstance(message, AssistantMessage):
-            self._failed.answer_begins()
+            self._failed.note_answer_start()
             self._reply_id = message.id
             self._by_index.clear()
             self._transcript.begin_reply(message.id)
 
-    def _extend(self, part: BlockEvent) -> None:
+    def _append_delta(self, part: BlockEvent) -> None:
         match part:
             case TextDelta():
                 self._transcript.append_text(self._reply_id, part.delta)
@@ -344,129 +357,138 @@ class Presenter:
                 self._transcript.append_thinking(self._reply_id, part.delta)
             case ToolCallStart():
                 call = ToolCall(id=part.id, name=part.tool_name, arguments={})
-                self._by_index[part.content_index] = self._new_call(call)
+                self._by_index[part.content_index] = self._track_call(call)
             case ToolCallDelta():
                 if (known := self._by_index.get(part.content_index)) is not None:
-                    self._arriving.extend(known, part.delta)
+                    self._arriving_calls.add_arguments(known, part.delta)
             case ToolCallEnd():
                 known = self._by_index.get(part.content_index)
                 if known is None or known.call.id != part.tool_call.id:
                     if known is not None:  # its id came late
                         self._calls.pop(known.call.id, None)
                         self._transcript.remove_block(known.block_id)
-                    known = self._new_call(part.tool_call)
+                    known = self._track_call(part.tool_call)
                     self._by_index[part.content_index] = known
                 known.call = part.tool_call
-                self._arriving.end(known)
+                self._arriving_calls.complete_call(known)
             case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd():
                 pass
             case _:
                 assert_never(part)
 
-    def _new_call(self, call: ToolCall) -> ShownCall:
+    def _track_call(self, call: ToolCall) -> ShownCall:
         known = ShownCall(
-            block_id=replay.card_id(self._reply_id, call.id),
+            block_id=message_blocks.make_card_id(self._reply_id, call.id),
             call=call,
         )
         self._calls[call.id] = known
-        self._draw(known, CardState.PENDING)
+        self._draw_call(known, CardState.PENDING)
         return known
 
-    def _end(self, message: Message) -> None:
+    def _end_message(self, message: Message) -> None:
         if isinstance(message, AssistantMessage):
             self._end_reply(message)
         elif isinstance(message, BashExecutionMessage):
-            self.own_commands.recorded()
-            self._transcript.add(replay.command_block(message.id, message))
+            self.own_commands.remove_temporary_block()
+            self._transcript.add(message_blocks.command_block(message.id, message))
         elif isinstance(message, CustomMessage) and message.display:
-            block = replay.custom_block(message.id, message, self.renderers)
+            block = message_blocks.custom_block(message.id, message, self.renderers)
             self._transcript.add(block)
-            if block.label == replay.PENDING and isinstance(message.details, dict):
+            if block.label == message_blocks.PENDING and isinstance(message.details, dict):
                 self._pending_results[str(message.details.get("jobId"))] = block
 
-    def _add(self, line: NoteBlock | None) -> None:
-        """Adds the line about changed files, if there is one."""
+    def _add_turn_end(self, line: TurnBlock | None) -> None:
+        """Adds the end of a turn, if there is one."""
         if line is not None:
             self._transcript.add(line)
 
     def _show_entry(self, entry: Entry) -> None:
-        self._changed.note(entry)
-        if isinstance(entry, CustomEntry) and (block := self.renderers.entry(entry)) is not None:
+        self._turn_ends.add_entry(entry)
+        if isinstance(entry, CustomEntry) and (block := self.renderers.entry_block(entry)) is not None:
             self._transcript.add(block)
 
     def _end_reply(self, message: AssistantMessage) -> None:
-        state, failure = replay.reply_state(message, self.renderers)
-        self._failed.is_now(message)
+        state, failure = message_blocks.reply_state(message, self.renderers)
+        self._failed.set_last_answer(message)
         self._transcript.finish_reply(message.id, state, failure=failure)
-        block = replay.reply_block(message.id, message, self.renderers)
+        block = message_blocks.reply_block(message.id, message, self.renderers)
         if block is None:
             self._transcript.remove_block(message.id)
-        elif self.renderers.changes_text:
+        elif self.renderers.has_text_transforms:
             self._transcript.add(block)
         if state in (ReplyState.ERROR, ReplyState.ABORTED):
             for call in message.tool_calls:
                 if (known := self._calls.pop(call.id, None)) is not None:
-                    known.is_over = True
-                    self._draw(known, CardState.ABORTED)
+                    known.has_ended = True
+                    self._draw_call(known, CardState.ABORTED)
 
     # Tool calls
 
     def _show_call(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
         known = self._calls.get(event.tool_call_id)
         if known is None:
-            known = self._new_call(ToolCall(id=event.tool_call_id, name=event.tool_name, arguments={}))
+            known = self._track_call(ToolCall(id=event.tool_call_id, name=event.tool_name, arguments={}))
         match event:
             case ToolExecutionStart():
                 if isinstance(event.args, dict):
                     known.call = msgspec.structs.replace(known.call, arguments=event.args)
-                known.started = self._clock()
-                self._draw(known, known.state)
+                known.started_at = self._clock()
+                self._draw_call(known, known.state)
             case ToolExecutionUpdate():
                 known.outcome = event.partial_result
-                self._draw(known, known.state)
+                self._draw_call(known, known.state)
             case ToolExecutionEnd():
-                known.started, known.is_over = None, True
+                known.started_at, known.has_ended = None, True
                 del self._calls[event.tool_call_id]
                 if event.message is not None:
                     self._transcript.add(
-                        replay.result_block(known.block_id, known.call, event.message, self.renderers)
+                        message_blocks.result_block(known.block_id, known.call, event.message, self.renderers)
                     )
-                    self._staged.made(known.block_id, event.result.details)
+                    self._staged.remember_block(known.block_id, event.result.details)
             case _:
                 assert_never(event)
 
-    def _note_question(self, event: QuestionAsked) -> None:
-        """Marks a call and those behind it as waiting for approval; their time starts with the answer."""
-        if event.approval is None:
-            return
-        known = self._calls.get(event.approval.tool_call_id)
+    def _mark_asked_call(self, event: QuestionAsked) -> None:
+        """Marks a call and those behind it as waiting for approval, or the call that asks the user; their time starts
+        with the answer."""
+        known = self._find_asked_call(event)
         if known is None or event.answer is None or event.answer.done():
             return
 
         def answered(_: object) -> None:
             known.is_asked_about = False
             for call in self._calls.values():
-                if call.started is not None and (call is known or call.is_behind_question):
+                if call.started_at is not None and (call is known or call.is_behind_question):
                     call.is_behind_question = False
-                    call.started = self._clock()
-                    self._draw(call, call.state)
+                    call.started_at = self._clock()
+                    self._draw_call(call, call.state)
 
         known.is_asked_about = True
-        self._draw(known, known.state)
+        self._draw_call(known, known.state)
         event.answer.add_done_callback(answered)
         for call in self._calls.values():
             # Calls of one answer begin together, when no question about any of them is left.
-            if call is not known and call.started is not None and call.outcome is None:
+            if call is not known and call.started_at is not None and call.outcome is None:
                 call.is_behind_question = True
-                self._draw(call, call.state)
+                self._draw_call(call, call.state)
 
-    def _draw(self, known: ShownCall, state: CardState) -> None:
-        took = 0.0 if known.started is None or known.waits else self._clock() - known.started
-        timing = "waiting" if known.waits else elapsed(took) if took >= 1 else ""
+    def _find_asked_call(self, event: QuestionAsked) -> ShownCall | None:
+        if event.approval is not None:
+            return self._calls.get(event.approval.tool_call_id)
+        if event.form is None or event.form.server:
+            return None
+        running = [
+            call for call in self._calls.values() if call.started_at is not None and call.outcome is None
+        ]
+        return running[0] if len(running) == 1 else None
+
+    def _draw_call(self, known: ShownCall, state: CardState) -> None:
+        took = 0.0 if known.started_at is None or known.is_waiting else self._clock() - known.started_at
+        timing = "waiting" if known.is_waiting else elapsed(took) if took >= 1 else ""
         self._transcript.add(
             CardBlock(
                 id=known.block_id,
-                card=self.renderers.call(known.call, known.result),
+                card=self.renderers.call_card(known.call, known.result),
                 state=state,
                 timing=timing,
             )
@@ -475,8 +497,8 @@ class Presenter:
     def _close_open_calls(self) -> None:
         """Marks open calls as aborted after a run that ended with an internal error."""
         for known in self._calls.values():
-            known.started, known.is_over = None, True
-            self._draw(known, CardState.ABORTED)
+            known.started_at, known.has_ended = None, True
+            self._draw_call(known, CardState.ABORTED)
         self._calls.clear()
 
     # Compaction
@@ -484,7 +506,7 @@ class Presenter:
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
         match event:
             case CompactionStart():
-                self.summary_card.begin(CustomKind.COMPACTION)
+                self.summary_card.show_card(CustomKind.COMPACTION)
             case CompactionProgress(source="branchSummary"):
                 self.summary_card.extend(event.delta, CustomKind.BRANCH_SUMMARY)
             case CompactionProgress():
@@ -495,22 +517,22 @@ class Presenter:
                 assert_never(event)
 
     def _end_compaction(self, event: CompactionEnd) -> None:
-        self.summary_card.end()
+        self.summary_card.remove_card()
         if event.result is not None:
             self._notes += 1
             self._transcript.add(
-                replay.compaction_block(
+                message_blocks.compaction_block(
                     f"compaction{self._notes}",
                     event.result,
                     self.renderers,
-                    hint=self.offers.get("compacted", ""),
+                    hint=self.next_step_by_subject.get("compacted", ""),
                 )
             )
         elif event.error_message:
-            self.note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
+            self.add_note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
 
 
-_STAGED = ", staged"
+_STAGED_LABEL = ", staged"
 
 
 class StagedCards:
@@ -522,18 +544,18 @@ class StagedCards:
         self._blocks: dict[str, str] = {}
         """The blocks of unresolved staged changes, by the change's id."""
 
-    def made(self, block_id: str, details: Mapping[str, Any] | None) -> None:
+    def remember_block(self, block_id: str, details: Mapping[str, Any] | None) -> None:
         """Remembers the block of a call that staged changes."""
         if id := text_detail(details, "pending"):
             self._blocks[id] = block_id
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, PendingChanged) and event.resolved is not None:
-            self._set_card_text(self._blocks.pop(event.resolved.id, ""), _became(event.resolved))
+            self._set_card_text(self._blocks.pop(event.resolved.id, ""), _outcome_text(event.resolved))
         elif isinstance(event, AgentSettled | AgentStart):
             keys = self._keys() if isinstance(event, AgentSettled) else ""
             for block_id in self._blocks.values():
-                self._set_card_text(block_id, f"{_STAGED}{keys}")
+                self._set_card_text(block_id, f"{_STAGED_LABEL}{keys}")
 
     def _keys(self) -> str:
         """Returns the current keys that apply or discard; the approval bar handles them."""
@@ -543,14 +565,14 @@ class StagedCards:
         return f": {', '.join(told)}" if told else ""
 
     def _set_card_text(self, block_id: str, words: str) -> None:
-        block = self._transcript.block(block_id) if block_id else None
+        block = self._transcript.find_block(block_id) if block_id else None
         if isinstance(block, CardBlock):
-            summary = block.card.summary.partition(_STAGED)[0] + words
+            summary = block.card.summary.partition(_STAGED_LABEL)[0] + words
             card = msgspec.structs.replace(block.card, summary=summary)
             self._transcript.add(msgspec.structs.replace(block, card=card))
 
 
-def _became(outcome: PendingOutcome) -> str:
+def _outcome_text(outcome: PendingOutcome) -> str:
     if not outcome.is_done:
         return ", not applied"
     return ", applied" if outcome.action == "apply" else ", discarded"

@@ -1,13 +1,12 @@
-"""Chooses how stored entries look: an extension's renderer first, then bayou's own drawing.
-
-The transcript draws cards; `replay` says what each kind of message shows."""
+"""Chooses how stored entries look: an extension's renderer first, then bayou's own drawing. The transcript
+draws the cards; `message_blocks` converts messages to blocks."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
-from app.extensions.catalogue import ExtensionCatalogue, RenderedOutput
+from app.extensions.extension_catalogue import ExtensionCatalogue, RenderedOutput
 from app.tui.page_protocols import KeyLabel
 from app.tui.transcript.cell_block import excluded_cell
 from app.values.cells import CELL_ENTRY_TYPE
@@ -24,7 +23,7 @@ _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 class Renderers(msgspec.Struct):
     """The current renderers of one session. Without extensions bayou draws everything."""
 
-    card: Callable[[ToolCall, ToolResult | None], Card]
+    draw_card: Callable[[ToolCall, ToolResult | None], Card]
     """Returns the card with which a tool shows a call and its result."""
     key_label: KeyLabel
     next_step: Callable[[AssistantMessage], str] = lambda _: ""
@@ -35,21 +34,21 @@ class Renderers(msgspec.Struct):
     """The label of the key that retries a request."""
     catalogue: ExtensionCatalogue | None = None
 
-    def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:
-        usual = self.card(call, result)
+    def call_card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
+        usual = self.draw_card(call, result)
         if self.catalogue is None:
             return usual
         shown = self.catalogue.render_tool(call.name, call.arguments, result, usual)
         return shown.view.card() if shown is not None and shown.view is not None else usual
 
-    def message(self, block_id: str, message: CustomMessage, kind: CustomKind) -> CustomBlock | None:
+    def message_block(self, block_id: str, message: CustomMessage, kind: CustomKind) -> CustomBlock | None:
         """Returns an extension's block for a message; None if only bayou draws this type."""
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_message(message, expanded=True)
-        return self._block(block_id, message.custom_type, shown, kind)
+        return self._extension_block(block_id, message.custom_type, shown, kind)
 
-    def entry(self, entry: CustomEntry) -> CustomBlock | None:
+    def entry_block(self, entry: CustomEntry) -> CustomBlock | None:
         """Returns the block of a custom entry; None if there is no renderer, and then it is not
         shown."""
         if entry.custom_type == CELL_ENTRY_TYPE:
@@ -57,16 +56,16 @@ class Renderers(msgspec.Struct):
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
-        return self._block(entry.id, entry.custom_type, shown, CustomKind.EXTENSION)
+        return self._extension_block(entry.id, entry.custom_type, shown, CustomKind.EXTENSION)
 
     @property
-    def changes_text(self) -> bool:
+    def has_text_transforms(self) -> bool:
         return self.catalogue is not None and self.catalogue.has_transforms
 
-    def text(self, text: str, kind: TextKind) -> str:
-        return text if self.catalogue is None else self.catalogue.transform(text, kind)
+    def transform_text(self, text: str, kind: TextKind) -> str:
+        return text if self.catalogue is None else self.catalogue.transform_markdown(text, kind)
 
-    def widget(self, entry: Entry) -> object | None:
+    def make_entry_widget(self, entry: Entry) -> object | None:
         """Creates an extension's widget for an entry; a new one each time, because a widget can be
         shown only once."""
         if self.catalogue is None:
@@ -82,7 +81,7 @@ class Renderers(msgspec.Struct):
             return None
         return shown.widget if shown is not None else None
 
-    def redrawn(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
+    def entries_to_redraw(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
         """Returns the entries that look different with the loaded extensions; None if any entry may."""
         if self.catalogue is None:
             return []
@@ -91,10 +90,10 @@ class Renderers(msgspec.Struct):
         return [
             entry
             for entry in entries
-            if type(entry) is CustomMessageEntry and self.catalogue.draws(entry.custom_type)
+            if type(entry) is CustomMessageEntry and self.catalogue.has_renderer_for(entry.custom_type)
         ]
 
-    def _block(
+    def _extension_block(
         self, block_id: str, name: str, shown: RenderedOutput | None, kind: CustomKind
     ) -> CustomBlock | None:
         if shown is None:
@@ -104,7 +103,7 @@ class Renderers(msgspec.Struct):
             shown.view is None
         ):  # a widget: the block shows one line, which opens the widget on a separate screen
             return CustomBlock(
-                id=block_id, kind=kind, card=Card(title=name, summary=f"{key} shows it" if key else "")
+                id=block_id, kind=kind, card=Card(title=name, summary=f"{key} show" if key else "")
             )
         view = shown.view
         toggle = self.key_label("app.tools.expand", "Ctrl+O")
@@ -112,7 +111,7 @@ class Renderers(msgspec.Struct):
             id=block_id,
             kind=kind,
             card=view.card(),
-            peek=view.collapsed_lines,
+            preview_lines=view.collapsed_lines,
             tone=_TONES.get(view.level),
             open_hint=f"{toggle} open" if toggle and view.body and not view.collapsed_lines else "",
         )

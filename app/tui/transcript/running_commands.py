@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from app.agent.tool_results import result_from_outcome
-from app.tui.transcript import replay
-from app.tui.transcript.cell_block import cell_block, running_cell
+from app.tui.transcript import message_blocks
+from app.tui.transcript.cell_block import finished_cell, running_cell
 from app.tui.transcript.goal_block import RunningChecks
 from app.values.cells import is_user_cell
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
@@ -17,7 +17,7 @@ from app.values.messages import BashExecutionMessage
 from widgets.transcript.blocks import CardState
 from widgets.transcript.view import Transcript
 
-MAX_KEPT_CHARS = 20_000
+MAX_KEPT_OUTPUT_CHARS = 20_000
 """The maximum number of characters kept of a running command's output."""
 
 
@@ -28,50 +28,50 @@ class RunningCommands:
         self._transcript = transcript
         self._cells = RunningCells(transcript)
         self._checks = RunningChecks(transcript)
-        self._shown: deque[str] = deque()
+        self._unrecorded_blocks: deque[str] = deque()
         """Blocks of commands that are not recorded yet, oldest first."""
         self._count = 0
         self._running: BashExecutionMessage | None = None
 
-    def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
+    def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Handles events of Python cells and of a goal's checks, which no answer calls."""
-        return self._cells.takes(event) or self._checks.takes(event)
+        return self._cells.handle_event(event) or self._checks.handle_event(event)
 
-    def begin(self, command: str, *, exclude: bool) -> None:
+    def start_command(self, command: str, *, exclude: bool) -> None:
         self._count += 1
-        self._shown.append(f"own-command-{self._count}")
+        self._unrecorded_blocks.append(f"own-command-{self._count}")
         self._running = BashExecutionMessage(command=command, output="", exclude_from_context=exclude or None)
         self._draw(self._running, CardState.RUNNING)
 
-    def hear(self, delta: str) -> None:
+    def add_output(self, delta: str) -> None:
         if self._running is not None:
-            output = (self._running.output + delta)[-MAX_KEPT_CHARS:]
+            output = (self._running.output + delta)[-MAX_KEPT_OUTPUT_CHARS:]
             self._running = msgspec.structs.replace(self._running, output=output)
             self._draw(self._running, CardState.RUNNING)
 
-    def end(self, message: BashExecutionMessage | None) -> None:
+    def end_command(self, message: BashExecutionMessage | None) -> None:
         """Ends the running command. Without a message it did not run, and its block is removed."""
         was_running, self._running = self._running is not None, None
         if message is None:
-            if was_running and self._shown:
-                self._transcript.remove_block(self._shown.pop())
-        elif self._shown:
+            if was_running and self._unrecorded_blocks:
+                self._transcript.remove_block(self._unrecorded_blocks.pop())
+        elif self._unrecorded_blocks:
             self._draw(message, None)
 
-    def recorded(self) -> None:
+    def remove_temporary_block(self) -> None:
         """Removes the oldest command's temporary block, because its recorded block is shown now."""
-        if self._shown:
-            self._transcript.remove_block(self._shown.popleft())
+        if self._unrecorded_blocks:
+            self._transcript.remove_block(self._unrecorded_blocks.popleft())
 
     def forget(self) -> None:
         """Forgets all commands, because another conversation is shown."""
         self._cells.forget()
-        self._shown.clear()
+        self._unrecorded_blocks.clear()
         self._running = None
 
     def _draw(self, message: BashExecutionMessage, state: CardState | None) -> None:
-        if self._shown:
-            block = replay.command_block(self._shown[-1], message)
+        if self._unrecorded_blocks:
+            block = message_blocks.command_block(self._unrecorded_blocks[-1], message)
             self._transcript.add(msgspec.structs.replace(block, state=state) if state else block)
 
 
@@ -82,7 +82,7 @@ class RunningCells:
         self._transcript = transcript
         self._arguments: dict[str, dict[str, Any]] = {}
 
-    def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
+    def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Handles the event if it belongs to a cell; returns whether it does."""
         call_id = event.tool_call_id
         if not is_user_cell(call_id):
@@ -100,7 +100,7 @@ class RunningCells:
                 **(event.result.details or {}),
                 "isError": event.is_error,
             }
-            self._transcript.add(cell_block(call_id, event.result.content, known, is_excluded=False))
+            self._transcript.add(finished_cell(call_id, event.result.content, known, is_excluded=False))
         return True
 
     def forget(self) -> None:

@@ -9,7 +9,7 @@ from app.agent.tool_results import result_from_outcome
 from app.values.content import ToolCall
 from app.values.events import ToolOutcome
 from tools.results import ToolResult
-from tools.streamed import StreamedJson
+from tools.streamed_json import StreamedJson
 from widgets.transcript.blocks import CardState
 
 
@@ -18,14 +18,14 @@ class ShownCall(msgspec.Struct, kw_only=True):
 
     block_id: str
     call: ToolCall
-    heard: list[str] = msgspec.field(default_factory=list)
+    argument_pieces: list[str] = msgspec.field(default_factory=list)
     """Streamed pieces of the arguments that are not parsed yet."""
     arguments: StreamedJson = msgspec.field(default_factory=StreamedJson)
-    drawn: float = 0.0
-    is_over: bool = False
+    drawn_at: float = 0.0
+    has_ended: bool = False
     preview: ToolResult | None = None
     """The diffs that the call would produce, once its arguments are complete."""
-    started: float | None = None
+    started_at: float | None = None
     is_asked_about: bool = False
     """Whether the call waits for the user's approval."""
     is_behind_question: bool = False
@@ -37,10 +37,10 @@ class ShownCall(msgspec.Struct, kw_only=True):
         """The card state while the call has not ended."""
         if self.is_asked_about:
             return CardState.ASKED
-        return CardState.PENDING if self.started is None or self.waits else CardState.RUNNING
+        return CardState.PENDING if self.started_at is None or self.is_waiting else CardState.RUNNING
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether the call cannot begin before a question is answered."""
         return self.is_asked_about or self.is_behind_question
 
@@ -50,11 +50,11 @@ class ShownCall(msgspec.Struct, kw_only=True):
         return self.preview if self.outcome is None else result_from_outcome(self.outcome)
 
 
-MIN_SECONDS = 0.15
+MIN_SECONDS_BETWEEN_DRAWINGS = 0.15
 """Minimum seconds between two drawings of a call whose arguments stream."""
 
 
-class ArrivingCalls(msgspec.Struct, frozen=True):
+class StreamedCalls(msgspec.Struct, frozen=True):
     """Draws tool calls whose arguments stream."""
 
     has_preview: Callable[[str], bool]
@@ -63,18 +63,18 @@ class ArrivingCalls(msgspec.Struct, frozen=True):
     spawn: Callable[[Awaitable[None]], object]
     clock: Callable[[], float]
 
-    def extend(self, known: ShownCall, delta: str) -> None:
-        known.heard.append(delta)
+    def add_arguments(self, known: ShownCall, delta: str) -> None:
+        known.argument_pieces.append(delta)
         now = self.clock()
-        if now - known.drawn < MIN_SECONDS:
+        if now - known.drawn_at < MIN_SECONDS_BETWEEN_DRAWINGS:
             return
-        known.drawn = now
-        heard, known.heard = known.heard, []
+        known.drawn_at = now
+        heard, known.argument_pieces = known.argument_pieces, []
         known.arguments.feed("".join(heard))
         known.call = msgspec.structs.replace(known.call, arguments=dict(known.arguments.partial_members()))
         self.draw(known)
 
-    def end(self, known: ShownCall) -> None:
+    def complete_call(self, known: ShownCall) -> None:
         """Draws a call whose arguments are complete, and starts its preview."""
         self.draw(known)
         if self.has_preview(known.call.name):
@@ -82,6 +82,6 @@ class ArrivingCalls(msgspec.Struct, frozen=True):
 
     async def _show_preview(self, known: ShownCall) -> None:
         preview = await self.preview(known.call.name, known.call.arguments)
-        if preview is not None and not known.is_over:
+        if preview is not None and not known.has_ended:
             known.preview = preview
             self.draw(known)

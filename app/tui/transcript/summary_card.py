@@ -15,7 +15,7 @@ _MAX_PROMPT_CHARS = 60
 """The maximum number of characters of a branch's first prompt in its name."""
 
 
-def branch_names(session: Session) -> Callable[[BranchSummaryEntry], str]:
+def make_branch_namer(session: Session) -> Callable[[BranchSummaryEntry], str]:
     """Returns a function that names the branch of a summary."""
     return lambda summary: _branch_name(session.log, summary)
 
@@ -50,19 +50,19 @@ class SummaryCard:
         self._kind = CustomKind.COMPACTION
         self._text = ""
 
-    def begin(self, kind: CustomKind) -> None:
-        self.end()
+    def show_card(self, kind: CustomKind) -> None:
+        self.remove_card()
         self._count += 1
         self._open, self._kind, self._text = f"summary{self._count}", kind, ""
         self._draw()
 
     def extend(self, delta: str, kind: CustomKind) -> None:
         if not self._open:
-            self.begin(kind)
+            self.show_card(kind)
         self._text += delta
         self._draw()
 
-    def end(self) -> None:
+    def remove_card(self) -> None:
         """Removes the card; later blocks show the finished summary."""
         if self._open:
             self._transcript.remove_block(self._open)
@@ -77,7 +77,7 @@ class SummaryCard:
                 state=CardState.RUNNING,
                 card=Card(
                     title=str(self._kind),
-                    subject="a summary is being written",
+                    subject="writing a summary",
                     summary=f"{words:,} words" if words else "",
                     blocks=(TextBlock(text=self._text, tail=True),),
                 ),

@@ -1,192 +1,273 @@
-"""The page before the first prompt: what answers, what it may do, what was loaded, what to try. In offline mode how to
-connect a model."""
+"""The page before the first prompt: what answers, what it may do, the sessions to go on with, what to try. In offline
+mode how to connect a model."""
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from app.engine.session import Session
 from app.permits.permission_decisions import MODE_WORDS
 from app.tui.page_protocols import KeyLabel
 from app.values.models import Model
-from tools.amounts import pluralized
-from widgets.transcript.blocks import NoteBlock
+from app.values.wire import now_ms
+from tools.amounts import age, pluralized
+from widgets.line import cells
+from widgets.transcript.blocks import NoteBlock, PageRow
 
 if TYPE_CHECKING:
     from app.assembly.assembled_session import AssembledSession
+    from app.sessions.index.list_values import SessionSummary
 
-_TEXT = (
-    "The offline guide reads, searches, changes and runs what is in this folder. It is no language model: "
-    "/login connects one, as does a key in the environment.\n"
-    "\n"
-    "Three things to try, by number and enter:"
+_TAGLINE = "a coding agent that shows its work"
+_NO_MODEL_TEXT = (
+    "No model is connected yet: /login connects one. Until then the offline guide, not a language model, works in this "
+    "folder. Press a number and enter, or click:"
 )
+_WORDMARK = (
+    "█                                ",
+    "█▀▀▀▄  ▄▀▀▀█  █   █  ▄▀▀▀▄  █   █",
+    "█▄▄▄▀  ▀▄▄▄█  ▀▄▄▄█  ▀▄▄▄▀  ▀▄▄▄█",
+    "≈ ≈ ≈ ≈ ≈ ≈   ▄▄▄▀   ≈ ≈ ≈ ≈ ≈ ≈",
+)
+_SMALL_WORDMARK = ("≈ ≈ ≈", "b a y o u")
+_SMALL_ROWS, _MEDIUM_ROWS, _LARGE_ROWS = 14, 20, 34
+"""Rows of the terminal from which the page has a wordmark, has the large one, and has everything."""
 _MAX_FILES_LOOKED_AT = 200
+_RECENT_COUNT = 3
 _TIP_COUNT = 3
 _TIPS: tuple[tuple[str, str, str], ...] = (
-    ("app.files.undo", "Alt+Z", "takes back what the last prompt changed in files"),
-    ("app.palette", "Ctrl+K", "finds every command and key by its name"),
-    ("", "!ls", "runs a command of yours; the agent reads its output"),
-    ("", "@", "names a file, and @file:Name a symbol in it"),
-    ("app.review.show", "Alt+G", "opens the changed files for review, hunk by hunk"),
-    ("app.plan.toggle", "Alt+O", "plans first: nothing changes until you accept the plan"),
-    ("", "enter", "while the agent works sends your text into its work, alt+enter after it"),
-    ("tui.altScreen.search", "Ctrl+F", "searches the whole conversation"),
-    ("", "/tree", "goes back to any earlier prompt, on a branch of its own"),
-    ("", "#", "keeps a note for every later session"),
-    ("", "$ 6*7", "runs Python in the agent's kernel"),
-    ("", "/context", "shows what fills the context, and drops parts of it"),
-    ("", "bayou -c", "goes on with the last session of this folder"),
-    ("", "/review", "looks over the changes that are not committed"),
-    ("", "/init", "writes AGENTS.md: what every session should know here"),
+    ("app.files.undo", "Alt+Z", "undo the file changes of the last prompt"),
+    ("app.palette", "Ctrl+K", "find any command or key by name"),
+    ("", "!ls", "run a shell command; the agent reads its output"),
+    ("", "@", "mention a file, or a symbol in it with @file:Name"),
+    ("app.review.show", "Alt+G", "review the changed files, hunk by hunk"),
+    ("app.plan.toggle", "Alt+O", "plan mode: nothing changes until you accept the plan"),
+    ("", "enter", "steer the working agent; alt+enter to queue for after the run"),
+    ("tui.altScreen.search", "Ctrl+F", "search the whole conversation"),
+    ("", "/tree", "go back to an earlier prompt, on a new branch"),
+    ("", "#", "save a note for all later sessions"),
+    ("", "$ 6*7", "run Python in the agent's kernel"),
+    ("", "/context", "show the context usage, and drop large results"),
+    ("", "bayou -c", "continue the last session of this folder"),
+    ("", "/review", "review the uncommitted changes"),
+    ("", "/init", "write AGENTS.md: instructions for every session"),
 )
 """The action, its usual key or what is typed, and what it does."""
+_USUAL_KEYS = {"app.model.select": "Ctrl+L", "app.permissions.cycle": "Alt+M"}
+_PLANNING_WORDS = "nothing changes until you accept a plan"
 
 
 class WelcomeMessage:
-    """The first page of one session, with numbered suggestions in offline mode."""
+    """The first page of one session: facts, recent sessions and tips, or suggestions in offline mode."""
 
-    def __init__(self, assembled: "AssembledSession", key_label: KeyLabel) -> None:
+    def __init__(
+        self, assembled: "AssembledSession", key_label: KeyLabel, terminal_rows: Callable[[], int]
+    ) -> None:
         self._assembled = assembled
         self._session: Session = assembled.session
         self._key_label = key_label
-        self._tries: tuple[tuple[str, str], ...] = ()
+        self._terminal_rows = terminal_rows
+        self._choices: tuple[PageRow, ...] = ()
+        """What the numbers on the page choose."""
         self._rules = 0
-        self._counted = ("", 0)
+        self._recent: tuple[SessionSummary, ...] = ()
+        self._session_count_cache = ("", 0)
         """The session for which earlier ones were counted, and how many there were."""
 
-    def blocks(self) -> tuple[NoteBlock, ...]:
+    def welcome_blocks(self) -> tuple[NoteBlock, ...]:
         """Returns the blocks of the first page; none once there is a conversation."""
         session, model = self._session, self._session.model
         quiet = self._assembled.effective_settings.settings.display.quiet_startup
         if quiet or session.messages or model is None:
             return ()
-        return (self._of_guide(),) if model.api == "offline" else (self._of_model(model), self._tips())
+        if model.api == "offline":
+            return (self._guide_block(),)
+        blocks = [self._facts_block(model)]
+        rows = self._terminal_rows()
+        self._choices = tuple(map(_session_row, self._recent, count(1)))
+        if self._choices and rows >= _MEDIUM_ROWS:
+            blocks.append(self._recent_block())
+        if rows >= _LARGE_ROWS or (rows >= _MEDIUM_ROWS and not self._choices):
+            blocks.append(self._tips_block())
+        labels = max(cells(row.label) for block in blocks for row in block.rows)
+        return tuple(msgspec.structs.replace(block, label_cells=labels) for block in blocks)
 
-    def meant(self, text: str) -> str:
-        """Replaces a suggestion's number by its request, while nothing else has been sent."""
+    def expand_suggestion(self, text: str) -> str:
+        """Replaces a number typed on the first page by the request or command of the row with that number, while the
+        session has no messages."""
         number = text.strip()
-        if not (number.isdecimal() and 1 <= int(number) <= len(self._tries)) or self._session.messages:
+        if not (number.isdecimal() and 1 <= int(number) <= len(self._choices)) or self._session.messages:
             return text
-        return self._tries[int(number) - 1][0]
+        return self._choices[int(number) - 1].sends
 
-    async def count_rules(self, shown: Callable[[], None]) -> None:
-        """Counts the rules, which are not read before the first paint."""
-        settings = self._assembled.effective_settings.settings.rules
-        if not settings.enabled or not self.blocks():
+    async def load(self, shown: Callable[[], None]) -> None:
+        """Loads what the page is not delayed for: the number of rules, and the sessions that were used last."""
+        if not self.welcome_blocks():
             return
+        from app.sessions.session_library import newest_sessions  # noqa: PLC0415  (after the first paint)
+
+        places, file = self._assembled.session_paths, self._session.state.file
+        newest = await asyncio.to_thread(newest_sessions, places.root, places.cwd, most=_RECENT_COUNT + 1)
+        used = [one for one in newest if one.path != file and one.first_prompt]
+        self._recent = tuple(used[:_RECENT_COUNT])
+        self._rules = await self._count_rules()
+        shown()
+
+    async def _count_rules(self) -> int:
+        settings = self._assembled.effective_settings.settings.rules
+        if not settings.enabled:
+            return 0
         from app.resources.rules.rule_files import find_rules  # noqa: PLC0415  (after the first paint)
 
         found = await asyncio.to_thread(
             find_rules,
             self._assembled.prompt.paths,
-            is_trusted=self._assembled.project.decision.is_trusted,
+            is_trusted=self._assembled.project_trust.decision.is_trusted,
             sources=settings.sources,
         )
-        self._rules = len(found.rules)
-        shown()
+        return len(found.rules)
 
     @property
-    def _earlier(self) -> int:
+    def _earlier_session_count(self) -> int:
         """The number of earlier sessions here; it stays while this session is open."""
         session_id = self._session.state.session_id
-        if self._counted[0] != session_id:
-            self._counted = (session_id, _count(self._assembled.places.folder))
-        return self._counted[1]
+        if self._session_count_cache[0] != session_id:
+            self._session_count_cache = (
+                session_id,
+                _count_session_files(self._assembled.session_paths.folder),
+            )
+        return self._session_count_cache[1]
 
-    def _of_guide(self) -> NoteBlock:
-        self._tries = suggested_requests(self._session.cwd)
+    @property
+    def _art(self) -> tuple[str, ...]:
+        rows = self._terminal_rows()
+        return _WORDMARK if rows >= _MEDIUM_ROWS else _SMALL_WORDMARK if rows >= _SMALL_ROWS else ()
+
+    def _guide_block(self) -> NoteBlock:
+        self._choices = tuple(
+            PageRow(kind="choice", label=str(number), text=request, detail=shows, sends=request)
+            for number, (request, shows) in enumerate(suggested_requests(self._session.cwd), 1)
+        )
+        rows, tips = self._terminal_rows(), self._guide_tips()
+        is_small = rows < _SMALL_ROWS
         return NoteBlock(
             id="welcome",
-            mark="≈",
-            title="Welcome to bayou",
-            text=_TEXT,
-            tries=self._tries,
-            hints=self._guide_hints(),
+            art=self._art,
+            tagline=_TAGLINE,
+            is_centred=True,
+            text="" if is_small else _NO_MODEL_TEXT,
+            rows=(*self._choices, *(tips if rows >= _LARGE_ROWS else tips[: 1 if is_small else 2])),
         )
 
-    def _of_model(self, model: Model) -> NoteBlock:
-        state = self._session.state
-        self._tries = ()
-        thinking = f" with {state.thinking} thinking" if model.reasoning and state.thinking != "off" else ""
-        mode = "plan" if state.is_planning else state.permission_mode
-        does = (
-            "nothing changes until you accept a plan"
-            if state.is_planning
-            else MODE_WORDS[state.permission_mode]
-        )
-        lines = [f"{model.id} from {model.provider} answers{thinking}."]
-        if state.asks_person:
-            lines.append(f"Mode {mode}: {does}.")
+    def _facts_block(self, model: Model) -> NoteBlock:
         return NoteBlock(
             id="welcome",
-            mark="≈",
-            title="Welcome to bayou",
-            text="\n".join(lines),
-            hints=tuple((pressed, does) for pressed, does in self._hints() if pressed and does),
-        )
-
-    def _hints(self) -> tuple[tuple[str, str], ...]:
-        prompt, servers = self._assembled.prompt, self._session.mcp.servers()
-        own = prompt.choice.own_skills
-        skills = sum(not any(place in one.path.parents for place in own) for one in prompt.skills.skills)
-        files = [file.path.name for file in prompt.context_files.files]
-        named = f" ({', '.join(dict.fromkeys(files))})" if files else ""
-        kept = self._earlier
-        return (
-            (self._key_label("app.model.select", "Ctrl+L") or "/model", "another model"),
-            (self._key_label("app.permissions.cycle", "Alt+M") or "/permissions", "the next mode"),
-            ("/context", f"{pluralized(len(files), 'instruction file')}{named}" if files else ""),
-            ("/skills", pluralized(skills, "skill") if skills else ""),
-            ("/rules", pluralized(self._rules, "rule") if self._rules else ""),
-            ("/mcp", pluralized(len(servers), "MCP server") if servers else ""),
-            ("/resume", pluralized(kept, "earlier session") + " here" if kept else ""),
-        )
-
-    def _tips(self) -> NoteBlock:
-        """Returns three tips, other ones for each new session."""
-        first = _TIP_COUNT * self._earlier
-        chosen = (_TIPS[(first + number) % len(_TIPS)] for number in range(_TIP_COUNT))
-        labels = (
-            (self._key_label(action, usual) if action else usual, does) for action, usual, does in chosen
-        )
-        return NoteBlock(
-            id="tips",
-            mark="·",
-            title="Worth knowing",
+            art=self._art,
+            tagline=_TAGLINE,
+            is_centred=True,
             text="",
-            hints=tuple((pressed, does) for pressed, does in labels if pressed),
+            rows=tuple(row for row in self._facts(model) if row.text),
         )
 
-    def _guide_hints(self) -> tuple[tuple[str, str], ...]:
-        kept = self._earlier
-        tree, everything = (
-            self._key_label("app.interrupt", "Escape"),
-            self._key_label("app.palette", "Ctrl+K"),
+    def _facts(self, model: Model) -> Iterator[PageRow]:
+        state, prompt = self._session.state, self._assembled.prompt
+        thinking = f", {state.thinking} thinking" if model.reasoning and state.thinking != "off" else ""
+        yield self._fact("Model", f"{model.provider}/{model.id}{thinking}", "app.model.select", "/model")
+        if state.asks_person:
+            mode = "plan" if state.is_planning else state.permission_mode
+            does = _PLANNING_WORDS if state.is_planning else MODE_WORDS[state.permission_mode]
+            yield self._fact("Mode", f"{mode}: {does}", "app.permissions.cycle", "/permissions")
+        own = prompt.choice.command_line_skill_folders
+        skills = sum(not any(place in one.path.parents for place in own) for one in prompt.skills.skills)
+        servers = self._session.mcp.servers()
+        loaded = (
+            *dict.fromkeys(file.path.name for file in prompt.context_files.files),
+            pluralized(skills, "skill") if skills else "",
+            pluralized(self._rules, "rule") if self._rules else "",
+            pluralized(len(servers), "MCP server") if servers else "",
         )
-        hints = (
-            ("/login", "connect a model"),
-            ("/resume" if kept else "", pluralized(kept, "earlier session") + " here"),
-            (everything, "everything, by name"),
-            (f"{tree} {tree}" if tree else "", "the tree of the session"),
+        text = ", ".join(filter(None, loaded))
+        yield PageRow(label="Loaded", text=text, detail="/context", sends="/context")
+
+    def _fact(self, label: str, text: str, action: str, command: str) -> PageRow:
+        """Returns a fact with the key that changes it, or the command if there is no key."""
+        key = self._key_label(action, _USUAL_KEYS[action])
+        return PageRow(
+            label=label, text=text, detail=key or command, action=action if key else "", sends=command
         )
-        return tuple((pressed, does) for pressed, does in hints if pressed)
+
+    def _recent_block(self) -> NoteBlock:
+        every = PageRow(
+            kind="tip", label="/resume", text=f"all {self._earlier_session_count}", sends="/resume"
+        )
+        more = (every,) if self._earlier_session_count > len(self._choices) else ()
+        return NoteBlock(
+            id="recent", title="Recent sessions", is_centred=True, text="", rows=(*self._choices, *more)
+        )
+
+    def _tips_block(self) -> NoteBlock:
+        """Returns three tips, other ones for each new session."""
+        first = _TIP_COUNT * self._earlier_session_count
+        chosen = (_TIPS[(first + number) % len(_TIPS)] for number in range(_TIP_COUNT))
+        return NoteBlock(id="tips", title="Tips", is_centred=True, text="", rows=self._tip_rows(chosen))
+
+    def _tip_rows(self, tips: Iterable[tuple[str, str, str]]) -> tuple[PageRow, ...]:
+        """Returns the rows of tips whose action has a key, or which need none; those with a key or a command run it
+        when clicked."""
+        labels = (
+            (self._key_label(action, usual) if action else usual, does, action)
+            for action, usual, does in tips
+        )
+        return tuple(
+            PageRow(
+                kind="tip",
+                label=label,
+                text=does,
+                action=action,
+                sends=label if label.startswith("/") else "",
+            )
+            for label, does, action in labels
+            if label
+        )
+
+    def _guide_tips(self) -> tuple[PageRow, ...]:
+        kept = self._earlier_session_count
+        tree = self._key_label("app.interrupt", "Escape")
+        tips = [("", "/login", "connect a model"), ("app.palette", "Ctrl+K", "all commands and actions")]
+        if kept:
+            tips.insert(1, ("", "/resume", pluralized(kept, "earlier session") + " here"))
+        if tree:
+            tips.append(("", f"{tree} {tree}", "session tree"))
+        return self._tip_rows(tips)
+
+
+def _session_row(session: "SessionSummary", number: int) -> PageRow:
+    return PageRow(
+        kind="choice",
+        label=str(number),
+        text=session.title,
+        detail=age((now_ms() - session.modified) / 1000),
+        sends=f"/resume {session.id}",
+    )
 
 
 def suggested_requests(cwd: Path) -> tuple[tuple[str, str], ...]:
     """Returns three suggested requests that work in this folder."""
-    names = _names(cwd)
+    names = _file_names(cwd)
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")
     return (
         (f"read {readable}", "a file") if readable else ("list", "what is in this folder"),
         ("run git status", "a command"),
-        ("tour", "bayou, step by step"),
+        ("tour", "a tour of bayou"),
     )
 
 
-def _count(sessions: Path) -> int:
+def _count_session_files(sessions: Path) -> int:
     try:
         with os.scandir(sessions) as entries:
             return sum(entry.name.endswith(".jsonl") for entry in entries)
@@ -194,7 +275,7 @@ def _count(sessions: Path) -> int:
         return 0
 
 
-def _names(cwd: Path) -> list[str]:
+def _file_names(cwd: Path) -> list[str]:
     """Returns the files in this folder and one level below, those of the folder first."""
     here: list[str] = []
     below: list[str] = []

@@ -1,4 +1,4 @@
-"""What a person decided in a review, and its form in session entries. No I/O here."""
+"""The decisions and remarks of a person in a review, and their form in session entries. No I/O here."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from app.values.entries import CustomEntry, Entry
-from app.values.wire import new_id
+from app.values.wire import convert, new_id
 
 REVIEW_ENTRY_TYPE = "bayou.review"
 """The type of the custom entry that records decisions about hunks, and remarks."""
@@ -31,7 +31,7 @@ class Remark(_RecordedStruct, frozen=True, kw_only=True):
 
 
 class ReviewData(_RecordedStruct, frozen=True, kw_only=True):
-    """The data of a `bayou.review` entry."""
+    """The data of a `bayou.review` entry: decisions on hunks, and remarks."""
 
     v: int = 1
     kept: tuple[str, ...] = ()
@@ -44,33 +44,33 @@ class ReviewData(_RecordedStruct, frozen=True, kw_only=True):
 
 
 class Decisions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided on a branch so far."""
+    """The review decisions on a session branch: hunks that are kept, and remarks that wait."""
 
     kept: frozenset[str] = frozenset()
     remarks: tuple[Remark, ...] = ()
     """The remarks that wait, oldest first."""
 
 
-def as_data(data: ReviewData) -> Any:
+def review_entry_data(data: ReviewData) -> Any:
     return msgspec.to_builtins(data)
 
 
-def review_of(entry: Entry) -> ReviewData | None:
+def review_data_of(entry: Entry) -> ReviewData | None:
     """Returns the data of a `bayou.review` entry; None for any other entry, and for invalid data."""
     if not isinstance(entry, CustomEntry) or entry.custom_type != REVIEW_ENTRY_TYPE:
         return None
     try:
-        return msgspec.convert(entry.data, ReviewData)
+        return convert(entry.data, ReviewData)
     except msgspec.ValidationError:
         return None
 
 
 def decisions_on(path: Iterable[Entry]) -> Decisions:
-    """Combines the decisions on a branch; later ones replace earlier ones."""
+    """Combines the review decisions of a session branch; later ones replace earlier ones."""
     kept: set[str] = set()
     remarks: dict[str, Remark] = {}
     for entry in path:
-        data = review_of(entry)
+        data = review_data_of(entry)
         if data is None:
             continue
         kept.update(data.kept)
@@ -82,7 +82,7 @@ def decisions_on(path: Iterable[Entry]) -> Decisions:
 
 
 def remarks_text(remarks: Sequence[Remark]) -> str:
-    """Returns the one message that sends the remarks, in the order of files and lines."""
+    """Returns the one message that sends the reviewer's remarks, in the order of files and lines."""
     ordered = sorted(remarks, key=lambda one: (one.path, one.first, one.last))
     count = len(ordered)
     head = (

@@ -1,5 +1,5 @@
-"""Changed files as a review sees them: their hunks, which of them still stand on the disk, and what a file
-becomes when hunks are taken back or put back. Only reads."""
+"""Changed files as a review shows them: their hunks, which of them can still be taken back, and the content of a
+file when hunks are taken back or put back. Only reads."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,11 +9,20 @@ from typing import Literal
 import msgspec
 
 from app.undo.change_lists import Differences, FileDifference, FileSides
-from app.undo.change_records import FileImage, RestoredHunk, decode_text, display_path, is_same
-from app.undo.content_store import hash_of
-from app.undo.disk_files import FileOnDisk, place_of, read_disk_state
+from app.undo.change_records import FileImage, RestoredHunk, decode_text, display_path, is_same_image
+from app.undo.content_store import blob_hash
+from app.undo.disk_files import FileOnDisk, absolute_path_of, read_disk_state
 from app.undo.patches import MAX_BYTES, PatchSide, patch_of
-from app.undo.review.hunks import MovedText, TextHunk, hunks_of, key_of, without
+from app.undo.review.hunks import (
+    ChangedText,
+    TextHunk,
+    hunk_key,
+    hunks_of,
+    is_editable_text,
+    new_text_of_hunk,
+    with_line_endings_of,
+    without_hunks,
+)
 from app.values.user_errors import UserError
 from tools.repomap.index.kinds import kind_of
 
@@ -23,15 +32,15 @@ _MAX_PAIRED_FILES = 40
 """More removed or new files are compared by their hash only."""
 _MAX_PAIRED_BYTES = 256 << 10
 _MIN_SIMILARITY = 0.6
-_HEAD_BYTES = 8 << 10
+_INSPECTED_BYTES = 8 << 10
 
 
-class HunkChangedSince(UserError):
-    """Others changed the lines of a hunk, so it is left alone."""
+class HunkOutdated(UserError):
+    """Others changed the lines of a hunk, so it cannot be taken back or edited."""
 
 
 class ReviewedHunk(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a change that is kept or taken back as a whole."""
+    """A part of a file's change that a reviewer keeps or takes back as a whole."""
 
     key: str
     kind: HunkKind
@@ -40,8 +49,8 @@ class ReviewedHunk(msgspec.Struct, frozen=True, kw_only=True):
     """A unified diff without the names of files; empty where there are no lines."""
     note: str = ""
     """What changed where no lines show it: `moved from a.py`, `no text: 3 B → 4 B`."""
-    first: int = 0
-    last: int = 0
+    first_line: int = 0
+    last_line: int = 0
     added: int = 0
     removed: int = 0
     is_spacing: bool = False
@@ -49,8 +58,8 @@ class ReviewedHunk(msgspec.Struct, frozen=True, kw_only=True):
     text: TextHunk | None = None
 
 
-class FileGoal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file is to become."""
+class TargetFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The state that a reviewed file will have: its name, image and content."""
 
     name: str
     image: FileImage | None
@@ -67,23 +76,23 @@ class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True):
     after: PatchSide | None
     old_name: str = ""
     """The name before a move; empty if the file did not move."""
-    taken: frozenset[str] = frozenset()
+    taken_back_hunks: frozenset[str] = frozenset()
     """The hunks that were taken back."""
     folders: tuple[str, ...] = ()
     is_shared: bool = False
-    lacks: str = ""
+    missing_content_reason: str = ""
     """Why no hunk can be taken back: a content is not stored."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name, self.old_name) if self.old_name else (self.name,)
 
-    def goal(self, taken: frozenset[str]) -> FileGoal:
-        """Returns the file without these hunks, as if nobody else had changed it."""
+    def target_without_hunks(self, taken: frozenset[str]) -> TargetFile:
+        """Returns the file without these hunks, as if only the session had changed it."""
         name = self.old_name if self._is_moved_back(taken) else self.name
         if any(hunk.kind == "file" for hunk in self.hunks):
             side = self.before if any(hunk.key in taken for hunk in self.hunks) else self.after
-            return _goal(name, side)
+            return _file_goal(name, side)
         before, after = self.before, self.after
         assert before is not None and after is not None
         is_mode = any(hunk.kind == "mode" and hunk.key in taken for hunk in self.hunks)
@@ -91,48 +100,72 @@ class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True):
         texts = [hunk.text for hunk in self.hunks if hunk.text is not None and hunk.key in taken]
         data = after.data or b""
         if texts:
-            data = without(data.decode("utf-8"), texts).encode("utf-8")
-        image = msgspec.structs.replace(after.image, mode=mode, hash=hash_of(data), size=len(data))
-        return FileGoal(name=name, image=image, data=data)
+            data = without_hunks(data.decode("utf-8"), texts).encode("utf-8")
+        image = msgspec.structs.replace(after.image, mode=mode, hash=blob_hash(data), size=len(data))
+        return TargetFile(name=name, image=image, data=data)
 
     def _is_moved_back(self, taken: frozenset[str]) -> bool:
         return any(hunk.kind == "move" and hunk.key in taken for hunk in self.hunks)
 
-    def record(self, hunk: ReviewedHunk, *, put_back: bool) -> RestoredHunk:
-        return RestoredHunk(key=hunk.key, path=self.path, first=hunk.first, last=hunk.last, put_back=put_back)
+    def text_of(self, hunk: ReviewedHunk) -> str:
+        """Returns the new lines of a hunk, for an editor; the whole text of a new file. Raises `UserError`."""
+        data = self.after.data if self.after is not None and self.after.image.kind == "file" else None
+        whole = decode_text(data) if data is not None else None
+        if hunk.key in self.taken_back_hunks:
+            raise UserError(f"{self.path}: this hunk is taken back. Press u to undo that.")
+        if whole is None or hunk.kind not in ("lines", "file") or len(data or b"") > MAX_BYTES:
+            raise UserError(f"{self.path}: this change has no lines to edit.")
+        text = new_text_of_hunk(whole, hunk.text) if hunk.text is not None else whole.removesuffix("\n")
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+        if not is_editable_text(text):
+            raise UserError(f"{self.path}: these lines have control characters, which cannot be edited here.")
+        return text
+
+    def with_text(self, hunk: ReviewedHunk, text: str) -> bytes:
+        """Returns the new content of the file with a person's lines in place of a hunk's, and no hunk taken back."""
+        whole = decode_text((self.after.data if self.after is not None else None) or b"") or ""
+        if hunk.text is None:
+            return with_line_endings_of(text, whole).encode("utf-8")
+        known = [one.text for one in self.hunks if one.text is not None]
+        return ChangedText(known, frozenset(), whole, whole).with_hunk_text(hunk.key, text).encode("utf-8")
+
+    def hunk_record(self, hunk: ReviewedHunk, *, put_back: bool) -> RestoredHunk:
+        return RestoredHunk(
+            key=hunk.key, path=self.path, first=hunk.first_line, last=hunk.last_line, put_back=put_back
+        )
 
 
-def _goal(name: str, side: PatchSide | None) -> FileGoal:
+def _file_goal(name: str, side: PatchSide | None) -> TargetFile:
     if side is None:
-        return FileGoal(name=name, image=None)
-    return FileGoal(name=name, image=side.image, data=side.data or b"")
+        return TargetFile(name=name, image=None)
+    return TargetFile(name=name, image=side.image, data=side.data or b"")
 
 
-class FileNow:
-    """A reviewed file as it is on the disk at this moment."""
+class CurrentFile:
+    """A reviewed file as it is on the disk now."""
 
     def __init__(self, file: ReviewedFile, root: Path, max_bytes: int) -> None:
         """Raises `UnsupportedFile`."""
         self.file = file
-        self.expected = file.goal(file.taken)
-        self.disk = _read(root, self.expected.name, max_bytes)
-        self._moved: MovedText | None = None
-        self._why = ""
-        if is_same(self.disk.image, self.expected.image):
+        self.expected = file.target_without_hunks(file.taken_back_hunks)
+        self.disk = _read_from_disk(root, self.expected.name, max_bytes)
+        self._changed_text: ChangedText | None = None
+        self._conflict_reason = ""
+        if is_same_image(self.disk.image, self.expected.image):
             return
         texts = self._texts()
         if texts is None:
-            self._why = _why_changed(self.disk.image, self.expected.image)
+            self._conflict_reason = _change_reason(self.disk.image, self.expected.image)
         else:
             known = [hunk.text for hunk in file.hunks if hunk.text is not None]
-            self._moved = MovedText(known, file.taken, *texts)
+            self._changed_text = ChangedText(known, file.taken_back_hunks, *texts)
 
     @property
-    def is_as_left(self) -> bool:
-        return not self._why and self._moved is None
+    def is_unchanged(self) -> bool:
+        return not self._conflict_reason and self._changed_text is None
 
     def _texts(self) -> tuple[str, str] | None:
-        """Returns the text that the session left and the present one, if both are; None for a hunk of the
+        """Returns the text that the session left and the present text, if both are texts; None for a hunk of the
         whole file."""
         now, then = self.disk.image, self.expected.image
         if now is None or then is None or now.kind != "file" or then.kind != "file":
@@ -143,64 +176,96 @@ class FileNow:
         return None if expected is None or present is None else (expected, present)
 
     def conflict(self, hunk: ReviewedHunk) -> str:
-        """Returns why a hunk cannot be taken or put back; empty if it can."""
-        if self.file.lacks:
-            return self.file.lacks
-        if self._why:
-            return self._why
-        if self._moved is None:
+        """Returns why a hunk cannot be taken back or put back; empty if it can."""
+        if self.file.missing_content_reason:
+            return self.file.missing_content_reason
+        if self._conflict_reason:
+            return self._conflict_reason
+        if self._changed_text is None:
             return ""
         now, then = self.disk.image, self.expected.image
         if hunk.kind == "mode" and now is not None and then is not None and now.mode != then.mode:
             return "you changed its mode since"
-        if hunk.text is not None and not self._moved.stands(hunk.key):
+        if hunk.text is not None and not self._changed_text.is_hunk_unchanged(hunk.key):
             return "you changed these lines since"
         return ""
 
-    def goal(self, keys: frozenset[str]) -> FileGoal:
+    def target_with_hunks_toggled(self, keys: frozenset[str]) -> TargetFile:
         """Returns the present file with these hunks taken back, or put back where they were taken back.
 
-        Raises `HunkChangedSince`."""
+        Raises `HunkOutdated`."""
         file = self.file
         for hunk in file.hunks:
             if hunk.key in keys and (why := self.conflict(hunk)):
-                raise HunkChangedSince(f"{file.path}: {why}, so it stays as it is.")
-        goal = file.goal(file.taken ^ keys)
-        if self._moved is None:
+                raise HunkOutdated(f"{file.path}: {why}, so it was left unchanged.")
+        goal = file.target_without_hunks(file.taken_back_hunks ^ keys)
+        if self._changed_text is None:
             return goal
         now, then = self.disk.image, self.expected.image
         assert now is not None and then is not None and goal.image is not None
         texts = [hunk.key for hunk in file.hunks if hunk.text is not None and hunk.key in keys]
-        data = self._moved.with_changed(texts).encode("utf-8")
+        data = self._changed_text.with_hunks_toggled(texts).encode("utf-8")
         mode = goal.image.mode if now.mode == then.mode else now.mode
-        image = msgspec.structs.replace(goal.image, mode=mode, hash=hash_of(data), size=len(data))
-        return FileGoal(name=goal.name, image=image, data=data)
+        image = msgspec.structs.replace(goal.image, mode=mode, hash=blob_hash(data), size=len(data))
+        return TargetFile(name=goal.name, image=image, data=data)
+
+    def with_hunk_edited(self, hunk: ReviewedHunk, text: str) -> TargetFile:
+        """Returns the present file with a person's lines in place of a hunk's. Raises `HunkOutdated`."""
+        file, goal = self.file, self.expected
+        if why := self.conflict(hunk):
+            raise HunkOutdated(f"{file.path}: {why}, so it was left unchanged.")
+        then, now = decode_text(goal.data) or "", decode_text(self.disk.data or b"") or ""
+        known = [one.text for one in file.hunks if one.text is not None]
+        moved = self._changed_text or ChangedText(known, file.taken_back_hunks, then, now)
+        if hunk.text is None:
+            changed = with_line_endings_of(text, now)
+        elif moved.can_replace(hunk.key):
+            changed = moved.with_hunk_text(hunk.key, text)
+        else:
+            raise HunkOutdated(
+                f"{file.path}: you changed lines between these since, so it was left unchanged."
+            )
+        data = changed.encode("utf-8")
+        image = self.disk.image
+        assert image is not None
+        return TargetFile(
+            name=goal.name,
+            image=msgspec.structs.replace(image, hash=blob_hash(data), size=len(data)),
+            data=data,
+        )
 
 
-def _read(root: Path, name: str, max_bytes: int) -> FileOnDisk:
-    return read_disk_state(place_of(root, name), max_bytes, takes_folder=True)
+def _read_from_disk(root: Path, name: str, max_bytes: int) -> FileOnDisk:
+    return read_disk_state(absolute_path_of(root, name), max_bytes, takes_folder=True)
 
 
-def _why_changed(now: FileImage | None, then: FileImage | None) -> str:
+def _change_reason(now: FileImage | None, then: FileImage | None) -> str:
     if now is None:
         return "you deleted it since"
     return "you created it since" if then is None else "you changed it since"
 
 
 def reviewed_file(path: str, sides: FileSides, origin: FileSides | None = None) -> ReviewedFile:
-    """Returns a file with its hunks. `origin`: the removed file that it was moved from. Blocks."""
-    file = _compared(path, sides, origin, sides.after)
-    if sides.is_latest and sides.taken != file.taken:
+    """Builds the review of a changed file, with its hunks. `origin`: the removed file that it was moved from.
+    Blocks."""
+    file = _compare_sides(path, sides, origin, sides.after)
+    if sides.is_latest and sides.taken_back_hunks != file.taken_back_hunks:
         # Hunks were taken back as parts of another comparison: what they left is compared.
-        return msgspec.structs.replace(_compared(path, sides, origin, sides.left), taken=frozenset())
+        return msgspec.structs.replace(
+            _compare_sides(path, sides, origin, sides.session_side), taken_back_hunks=frozenset()
+        )
     return file
 
 
-def _compared(path: str, sides: FileSides, origin: FileSides | None, after: PatchSide | None) -> ReviewedFile:
+def _compare_sides(
+    path: str, sides: FileSides, origin: FileSides | None, after: PatchSide | None
+) -> ReviewedFile:
     before = origin.before if origin is not None else sides.before
     old_name = origin.name if origin is not None else ""
-    hunks = _hunks(path, before, after, display_path(old_name))
-    lacks = next((one.why for one in (before, after) if one is not None and _lacks(one)), "")
+    hunks = _make_hunks(path, before, after, display_path(old_name))
+    lacks = next(
+        (one.missing_reason for one in (before, after) if one is not None and _has_no_content(one)), ""
+    )
     return ReviewedFile(
         path=path,
         name=sides.name,
@@ -208,22 +273,22 @@ def _compared(path: str, sides: FileSides, origin: FileSides | None, after: Patc
         hunks=hunks,
         before=before,
         after=after,
-        taken=sides.taken & {hunk.key for hunk in hunks},
+        taken_back_hunks=sides.taken_back_hunks & {hunk.key for hunk in hunks},
         folders=tuple(dict.fromkeys((*(origin.folders if origin is not None else ()), *sides.folders))),
         is_shared=sides.is_shared,
-        lacks=lacks,
+        missing_content_reason=lacks,
     )
 
 
-def _lacks(side: PatchSide) -> bool:
+def _has_no_content(side: PatchSide) -> bool:
     return side.data is None and side.image.kind != "folder"
 
 
-def _image(side: PatchSide | None) -> FileImage | None:
+def _side_image(side: PatchSide | None) -> FileImage | None:
     return side.image if side is not None else None
 
 
-def _hunks(
+def _make_hunks(
     path: str, before: PatchSide | None, after: PatchSide | None, old_path: str
 ) -> tuple[ReviewedHunk, ...]:
     texts = _two_texts(before, after)
@@ -234,17 +299,17 @@ def _hunks(
     assert before is not None and after is not None
     found: list[ReviewedHunk] = []
     if old_path:
-        key = key_of(path, "move", old_path)
+        key = hunk_key(path, "move", old_path)
         found.append(ReviewedHunk(key=key, kind="move", note=f"moved from {old_path}"))
     if before.image.mode != after.image.mode:
         modes = f"{before.image.mode:o}", f"{after.image.mode:o}"
         note = f"mode {modes[0]} → {modes[1]}"
-        found.append(ReviewedHunk(key=key_of(path, "mode", *modes), kind="mode", note=note))
+        found.append(ReviewedHunk(key=hunk_key(path, "mode", *modes), kind="mode", note=note))
     return (*found, *(_line_hunk(hunk) for hunk in hunks_of(path, *texts)))
 
 
 def _two_texts(before: PatchSide | None, after: PatchSide | None) -> tuple[str, str] | None:
-    """Returns both texts of a changed text file; None where a file is new, removed, or no text."""
+    """Returns the old and the new text of a changed text file; None where a file is new, removed, or no text."""
     if before is None or after is None or before.image.kind != "file" or after.image.kind != "file":
         return None
     if before.data is None or after.data is None or max(len(before.data), len(after.data)) > MAX_BYTES:
@@ -258,8 +323,8 @@ def _line_hunk(hunk: TextHunk) -> ReviewedHunk:
         key=hunk.key,
         kind="lines",
         patch=hunk.patch,
-        first=hunk.first,
-        last=hunk.last,
+        first_line=hunk.first_line,
+        last_line=hunk.last_line,
         added=hunk.added,
         removed=hunk.removed,
         is_spacing=hunk.is_spacing,
@@ -270,12 +335,14 @@ def _line_hunk(hunk: TextHunk) -> ReviewedHunk:
 def _file_hunk(path: str, before: PatchSide | None, after: PatchSide | None) -> ReviewedHunk:
     patch = patch_of(path, before, after)
     at = patch.text.find("\n@@ ")
-    states = [repr(image.identity) if (image := _image(side)) else "" for side in (before, after)]
+    states = [repr(image.identity) if (image := _side_image(side)) else "" for side in (before, after)]
     sides = [side for side in (before, after) if side is not None]
     link = next((side for side in sides if side.image.kind == "link"), None)
-    note = patch.why or ("a symbolic link" if link is not None else "" if at >= 0 else "an empty file")
+    note = patch.incomplete_reason or (
+        "a symbolic link" if link is not None else "" if at >= 0 else "an empty file"
+    )
     return ReviewedHunk(
-        key=key_of(path, *states),
+        key=hunk_key(path, *states),
         kind="file",
         patch=patch.text[at + 1 :] if at >= 0 else "",
         note=note,
@@ -285,31 +352,33 @@ def _file_hunk(path: str, before: PatchSide | None, after: PatchSide | None) -> 
 
 
 class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a review: a changed file whose hunks are not computed yet."""
+    """A row in the list of a review: a changed file whose hunks are not computed yet."""
 
     difference: FileDifference
     origin: str = ""
     """The path of the removed file that it was moved from."""
-    folded: str = ""
+    fold_reason: str = ""
     """Why its hunks need no look: `lock file`, `generated`."""
 
 
 class ReviewedChanges:
-    """The changes of a comparison by file and hunk; each file is read when it is first asked for."""
+    """The changes under review by file and hunk; each file is read when it is first asked for."""
 
     def __init__(self, differences: Differences) -> None:
         """Pairs moved files. Blocks."""
         self.differences = differences
         self._sides: dict[str, FileSides | None] = {}
         self._files: dict[str, ReviewedFile] = {}
-        origins = self._moves()
+        origins = self._moved_paths()
         gone = set(origins.values())
         self.files = tuple(
-            self._listed(one, origins.get(one.path, "")) for one in differences.files if one.path not in gone
+            self._reviewed_file(one, origins.get(one.path, ""))
+            for one in differences.files
+            if one.path not in gone
         )
 
     def file(self, path: str) -> ReviewedFile | None:
-        """Returns a file with its hunks; None where its content is not known. Blocks."""
+        """Returns a changed file with its hunks; None where its content is not known. Blocks."""
         known = self._files.get(path)
         if known is not None:
             return known
@@ -321,23 +390,23 @@ class ReviewedChanges:
         file = self._files[path] = reviewed_file(path, sides, origin)
         return file
 
-    def note_taken(self, path: str, taken: frozenset[str]) -> None:
+    def note_taken_back(self, path: str, taken: frozenset[str]) -> None:
         """Notes which hunks of a file are taken back now."""
-        self._files[path] = msgspec.structs.replace(self._files[path], taken=taken)
+        self._files[path] = msgspec.structs.replace(self._files[path], taken_back_hunks=taken)
 
     def _sides_of(self, path: str) -> FileSides | None:
         if path not in self._sides:
             self._sides[path] = self.differences.sides(path)
         return self._sides[path]
 
-    def _listed(self, difference: FileDifference, origin: str) -> ListedFile:
+    def _reviewed_file(self, difference: FileDifference, origin: str) -> ListedFile:
         if origin:
             difference = msgspec.structs.replace(difference, deed="moved", added=0)
-        return ListedFile(difference=difference, origin=origin, folded=_folded(difference.path))
+        return ListedFile(difference=difference, origin=origin, fold_reason=_fold_reason(difference.path))
 
-    def _moves(self) -> dict[str, str]:
-        """Returns the new paths of moved files with their old ones: files of the same content, or of mostly
-        the same lines."""
+    def _moved_paths(self) -> dict[str, str]:
+        """Returns the new paths of moved files with their old paths: files of the same content, or of mostly the
+        same lines."""
         gone = [one.path for one in self.differences.files if one.deed == "removed"]
         new = [one.path for one in self.differences.files if one.deed.startswith("new")]
         if not gone or not new or max(len(gone), len(new)) > _MAX_PAIRED_FILES:
@@ -362,7 +431,7 @@ class ReviewedChanges:
 
 
 def _similarity(old: bytes, new: bytes) -> float:
-    """Returns the share of common lines, weighed by their length."""
+    """Returns the share of lines that two files have in common, weighed by their length."""
     if old == new:
         return 1.0
     if decode_text(old) is None or decode_text(new) is None:
@@ -374,15 +443,15 @@ def _similarity(old: bytes, new: bytes) -> float:
     return common / max(len(old), len(new))
 
 
-def _folded(path: str) -> str:
+def _fold_reason(path: str) -> str:
     name = path.rpartition("/")[2]
     if name in _LOCK_FILES or name.endswith(".lock"):
         return "lock file"
     return kind if (kind := kind_of(path, None, b"")) in ("generated", "vendored") else ""
 
 
-def folded_by_content(file: ReviewedFile) -> str:
-    """Returns why a file needs no look, judged by its first lines."""
+def fold_reason_of_content(file: ReviewedFile) -> str:
+    """Returns why a file's change needs no review, judged by the file's first lines."""
     sides: Sequence[PatchSide | None] = (file.after, file.before)
     data = next((side.data for side in sides if side is not None and side.data), b"")
-    return "generated" if kind_of("", None, data[:_HEAD_BYTES]) == "generated" else ""
+    return "generated" if kind_of("", None, data[:_INSPECTED_BYTES]) == "generated" else ""

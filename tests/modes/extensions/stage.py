@@ -29,7 +29,7 @@ def answer(context, count):
             return say("I begin.", gate=asyncio.Event())
         case ["fail"]:
             return fail("The provider is overloaded.", status=529)
-        case ["Your", "answer", "does", "not", "fit", *_]:
+        case ["Your", "answer", "does", "not", "match", *_]:
             return say("```json\n42\n```" if len(asked) > 2 else "not yet")
         case ["cut"]:
             return say("half", stop="length")

@@ -58,6 +58,7 @@ def without_sandbox(rows: Iterable[Row], home: Path) -> list[dict[str, Any]]:
     settings.write_text('{"permissions": {"mode": "auto-edit"}}')
     project = home / "project"
     project.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     own = {name: value for name, value in os.environ.items() if name != "BAYOU_AGENT_DIR"}
     crippled = ("-m", "tests.permits.by_doing.crippled", sys.executable)
     done = subprocess.run(

@@ -20,14 +20,15 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.page_parts import Screens
-from app.tui.page_protocols import OnRequest
+from app.tui.page_parts import ScreenOpener
+from app.tui.page_protocols import HandleRequest
 from app.tui.tasks import Tasks
 from tests.support.clock import Clock
 from tests.widgets.host import Host, screen_text
 from widgets.key_labels import key_name_in_text
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
 
 PATIENCE = 30
 """Seconds to wait before a test fails, enough for a busy machine."""
@@ -43,11 +44,11 @@ class _Terminal(Host):
             refused=lambda problem: self.refusals.append(str(problem)),
             done=lambda: None,
         )
-        self.screens = Screens(self, self.tasks)
+        self.screens = ScreenOpener(self, self.tasks, Transcript())
 
     @on(ScreenRequest)
     def _asked_in_a_screen(self, request: ScreenRequest) -> None:
-        self.screens.requested(request)
+        self.screens.route_request(request)
 
 
 class Person:
@@ -70,7 +71,7 @@ class Person:
 
     # What pages are handed
 
-    async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
+    async def ask(self, screen: Screen[Any], *, on_request: HandleRequest | None = None) -> Any:
         return await self.terminal.screens.ask(screen, on_request=on_request)
 
     def say(self, text: str, kind: NoteKind = NoteKind.INFO) -> None:

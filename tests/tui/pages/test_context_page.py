@@ -46,8 +46,8 @@ def compactions(harness: ScriptedSession) -> list[CompactionEntry]:
 async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) -> None:
     harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
     async with at_the_keyboard() as person:
-        async with person.asked(page_of(harness, person).preview("only the story")):
-            await person.sees_soon("enter makes it count", "To be read first")
+        async with person.asked(page_of(harness, person).preview_summary("only the story")):
+            await person.sees_soon("enter applies it", "To be read first")
             assert person.show_progress == ["Writing a summary", ""]
             assert not compactions(harness)
             await person.press(*"X", "enter")
@@ -60,8 +60,8 @@ async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path)
     harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
     before = harness.session.messages
     async with at_the_keyboard() as person:
-        async with person.asked(page_of(harness, person).preview()):
-            await person.sees_soon("enter makes it count")
+        async with person.asked(page_of(harness, person).preview_summary()):
+            await person.sees_soon("enter applies it")
             await person.press("escape")
         assert person.heard == ["Nothing was compacted."]
     assert harness.session.messages == before
@@ -70,7 +70,7 @@ async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path)
 async def test_a_summary_that_cannot_be_had_is_reported_and_nothing_is_asked(tmp_path: Path) -> None:
     harness = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
     async with at_the_keyboard() as person:
-        await page_of(harness, person).preview()
+        await page_of(harness, person).preview_summary()
         assert "the model is away" in person.heard[0] and person.show_progress[-1] == ""
         assert len(person.terminal.screen_stack) == 1
 
@@ -82,15 +82,15 @@ async def test_the_full_history_comes_back(tmp_path: Path) -> None:
         page = page_of(harness, person)
         await page.compact(None)
         assert harness.session.messages != before
-        await page.undo()
+        await page.undo_compaction()
         assert harness.session.messages == before
-        assert person.heard[0].startswith("This is the full history again")
+        assert person.heard[0].startswith("The full history is restored")
 
 
 async def test_without_a_compaction_the_way_back_says_so(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         with pytest.raises(UserError, match="Nothing on this branch has been compacted"):
-            await page_of(await talked(tmp_path, say("a"), prompts=1), person).undo()
+            await page_of(await talked(tmp_path, say("a"), prompts=1), person).undo_compaction()
 
 
 async def test_a_large_result_is_dropped_and_put_back(tmp_path: Path) -> None:
@@ -109,12 +109,12 @@ async def test_a_large_result_is_dropped_and_put_back(tmp_path: Path) -> None:
         assert "Taken out of the context by the user" in str(results(harness.session.messages))
         assert project_context(harness.session.log.path_to()).messages != before
         await person.press("ctrl+x")
-        await person.sees_soon("put back")
+        await person.sees_soon("restored")
         assert results(harness.session.messages) == results(before)
         await person.press("escape")
 
 
-async def test_enter_reads_what_a_line_stands_for_and_comes_back_to_it(tmp_path: Path) -> None:
+async def test_enter_opens_a_lines_content_and_returns_to_it(tmp_path: Path) -> None:
     harness = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("the answer"), prompts=1)
     async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(harness, person).open()):
         await person.press("end", "enter")
@@ -130,8 +130,16 @@ async def test_the_keys_of_the_page_are_told_at_80_columns(tmp_path: Path) -> No
     harness = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
     async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(harness, person).open()):
         last = "".join(person.sees.splitlines()[-2:])
-        for words in ("read it", "drop or put back", "compact", "close"):
+        for words in ("enter open", "drop/restore", "compact", "close"):
             assert words in last, words
+        await person.press("escape")
+
+
+async def test_the_bar_is_as_long_as_what_is_used_and_its_legend_is_whole(tmp_path: Path) -> None:
+    harness = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
+    async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(harness, person).open()):
+        await person.sees_soon("░ free   ▒ reserved for the answer", "■ results")
+        assert person.sees.count("█") == 1  # 1 % of the window, of four kinds
         await person.press("escape")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, say
-from app.tui.features.ending_jobs import EndingWork
+from app.tui.features.leave_confirmation import LeaveConfirmation
 from tests.agent.scripted_loop import BlockingTool
 from tests.engine.scripted_session import ScriptedSession
 from tests.engine.test_jobs import Slow
@@ -38,13 +38,13 @@ async def test_a_session_with_a_job_is_left_as_answered(
 ) -> None:
     answers: list[bool] = []
     async with at_the_keyboard() as person:
-        ending = EndingWork(harness.session, person.ask)
+        ending = LeaveConfirmation(harness.session, person.ask)
 
         async def leave() -> None:
-            answers.append(await ending.may_leave())
+            answers.append(await ending.confirm_leave())
 
         async with person.asked(leave()):
-            assert "Leave this session? 1 job would end" in person.sees
+            assert "Leave this session? 1 job would be stopped" in person.sees
             assert "a slow one" in person.sees
             await person.press(*keys)
     assert answers == [leaves]
@@ -52,17 +52,17 @@ async def test_a_session_with_a_job_is_left_as_answered(
 
 
 async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(harness: ScriptedSession) -> None:
-    harness.session.jobs.pin("job1")
+    harness.session.jobs.set_pinned("job1")
     answers: list[bool] = []
     async with at_the_keyboard() as person:
-        ending = EndingWork(harness.session, person.ask)
-        assert await ending.may_leave()
+        ending = LeaveConfirmation(harness.session, person.ask)
+        assert await ending.confirm_leave()
 
         async def leave() -> None:
-            answers.append(await ending.may_quit())
+            answers.append(await ending.confirm_quit())
 
         async with person.asked(leave()):
-            assert "Leave bayou? 1 job would end" in person.sees
+            assert "Quit bayou? 1 job would be stopped" in person.sees
             await person.press("down", "down", "enter")
     assert answers == [False]
 
@@ -76,10 +76,10 @@ async def test_a_session_at_work_is_left_only_when_confirmed(tmp_path: Path) -> 
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await EndingWork(harness.session, person.ask).may_leave())
+            answers.append(await LeaveConfirmation(harness.session, person.ask).confirm_leave())
 
         async with person.asked(leave()):
-            assert "The agent is working." in person.sees and "Go on and stop the answer" in person.sees
+            assert "The agent is working." in person.sees and "Leave and stop the agent" in person.sees
             await person.press("enter")
     await harness.session.close()
     assert answers == [True]
@@ -88,8 +88,8 @@ async def test_a_session_at_work_is_left_only_when_confirmed(tmp_path: Path) -> 
 async def test_nothing_is_asked_when_nothing_runs(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person:
-        ending = EndingWork(harness.session, person.ask)
-        assert await ending.may_leave() and await ending.may_quit()
+        ending = LeaveConfirmation(harness.session, person.ask)
+        assert await ending.confirm_leave() and await ending.confirm_quit()
     await harness.session.close()
 
 
@@ -101,11 +101,11 @@ async def test_who_waits_leaves_when_the_agent_has_the_results(tmp_path: Path) -
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await EndingWork(harness.session, person.ask).may_quit())
+            answers.append(await LeaveConfirmation(harness.session, person.ask).confirm_quit())
 
         async with person.asked(leave()):
             await person.press("down", "enter")
-            assert "Leaving when the jobs have ended:" in person.sees and "a slow one" in person.sees
+            assert "Waiting for the jobs to finish" in person.sees and "a slow one" in person.sees
             slow.done.set()
     assert answers == [True] and harness.script.call_count == 3
     await harness.session.close()
@@ -116,9 +116,9 @@ async def test_who_waits_can_still_stay(harness: ScriptedSession) -> None:
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await EndingWork(harness.session, person.ask).may_quit())
+            answers.append(await LeaveConfirmation(harness.session, person.ask).confirm_quit())
 
         async with person.asked(leave()):
             await person.press("down", "enter")
             await person.press("escape")
-    assert answers == [False] and harness.session.jobs.running()
+    assert answers == [False] and harness.session.jobs.running_jobs()

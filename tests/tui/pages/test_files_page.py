@@ -1,4 +1,4 @@
-"""Files that go back on the full screen: previewed, chosen one by one, done; from the prompt and from the tree."""
+"""Files that go back on the full screen: previewed, selected one by one, done; from the prompt and from the tree."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def tree_of(project: Project, person: Person) -> TreePage:
         person.copy,
         files=page_of(project, person),
         review=ReviewPage(
-            project.harness.session, person.ask, person.say, person.copy, edit=lambda path, line: ""
+            project.harness.session, person.ask, person.say, person.copy, open_in_editor=lambda path, line: ""
         ).open,
         show_progress=person.show_progress.append,
         settings=lambda: project.harness.effective_settings.settings,
@@ -75,7 +75,7 @@ def tree_of(project: Project, person: Person) -> TreePage:
 async def test_nothing_happens_before_enter(project: Project) -> None:
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(page_of(project, person).undo()):
-            assert "Files back to before “change both”" in person.sees and "3 files +2 −3" in person.sees
+            assert "Restore to before “change both”" in person.sees and "3 files +2 −3" in person.sees
             await person.sees_soon("1 - a2", "1 + a1")
             await person.press("escape")
         assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}
@@ -87,7 +87,7 @@ async def test_enter_puts_back_and_redo_takes_that_back(project: Project) -> Non
         async with person.asked(page_of(project, person).undo()):
             await person.press("enter")
         assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
-        assert person.heard == ["/redo takes that back."]
+        assert person.heard == ["/redo reverses this."]
         async with person.asked(page_of(project, person).redo()):
             assert "Redo of the last restore" in person.sees
             await person.press("enter")
@@ -98,13 +98,13 @@ async def test_enter_puts_back_and_redo_takes_that_back(project: Project) -> Non
 async def test_single_files_are_chosen(project: Project) -> None:
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(page_of(project, person).undo()):
-            assert "3 of 3 chosen" in person.sees
+            assert "3 of 3 selected" in person.sees
             await person.press("a")
-            assert "0 of 3 chosen" in person.sees
+            assert "0 of 3 selected" in person.sees
             await person.press("enter")
-            assert "nothing is chosen" in person.sees
+            assert "no files are selected" in person.sees
             await person.press("down", "space")
-            assert "1 of 3 chosen" in person.sees
+            assert "1 of 3 selected" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\n", "b.txt": "b1\n", "c.txt": "c\n"}
 
@@ -115,17 +115,17 @@ async def test_what_a_person_changed_stays_unless_it_is_taken_or_merged(project:
     (project.folder / "c.txt").write_text("")
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(page_of(project, person).undo()):
-            assert "you changed it since" in person.sees and "0 of 3 chosen" in person.sees
+            assert "you changed it since" in person.sees and "0 of 3 selected" in person.sees
             await person.press("m")
             assert "it cannot be merged" in person.sees
             await person.press("down", "t")
-            assert "is put back" in person.sees
+            assert "will be restored" in person.sees
             await person.press("down", "t", "k")
-            assert "1 of 3 chosen" in person.sees
+            assert "1 of 3 selected" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\nmine\n", "b.txt": "b1\n", "c.txt": ""}
         assert person.heard == [
-            "Unchanged:\n  a.txt: you changed it since\n  c.txt: you changed it since\n/redo takes that back."
+            "Not changed:\n  a.txt: you changed it since\n  c.txt: you changed it since\n/redo reverses this."
         ]
 
 
@@ -136,7 +136,7 @@ async def test_changes_of_both_are_merged_and_seen_before(project: Project) -> N
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(page_of(project, person).undo()):
             await person.press("m")
-            await person.sees_soon("is merged", "4 - four", "4 + 4")
+            await person.sees_soon("will be merged", "4 - four", "4 + 4")
             assert "1 +" not in person.sees
             await person.press("enter")
         assert project.files()["a.txt"] == "one\n2\n3\n4\n"
@@ -160,7 +160,7 @@ async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Proj
         async with person.asked(tree_of(project, person).open()):
             assert "± a.txt +1 −1" in person.sees and "± 3 files +3 −2" in person.sees
             await person.press("home", "z")
-            await person.sees_soon("Files restored to the beginning")
+            await person.sees_soon("Restore to the beginning")
             await person.press("enter")
             await person.sees_soon("Session tree")
             await person.press("escape")
@@ -173,34 +173,34 @@ async def first_prompt(project: Project) -> str:
     return next(entry.id for entry in project.harness.session.log.entries if "change both" in str(entry))
 
 
-@pytest.mark.parametrize("answer", ["keep", "put back", "stay"])
+@pytest.mark.parametrize("answer", ["keep", "restore", "stay"])
 async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, answer: str) -> None:
     before, leaf = project.files(), project.harness.session.state.leaf_id
     project.harness.effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard(size=SIZE) as person:
-        async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
+        async with person.asked(tree_of(project, person).move_to_entry(await first_prompt(project))):
             assert "Files have changed since that point" in person.sees
             if answer == "keep":
                 await person.press("enter")
-            elif answer == "put back":
+            elif answer == "restore":
                 await person.press("down", "enter")
-                await person.sees_soon("Files restored to after “make both”")
+                await person.sees_soon("Restore to after “make both”")
                 await person.press("enter")
             else:
                 await person.press("escape")
         moved = project.harness.session.state.leaf_id != leaf
         assert moved == (answer != "stay")
         assert person.written == (["change both"] if moved else [])
-        now = {"a.txt": "a1\n", "b.txt": "b1\n"} if answer == "put back" else before
+        now = {"a.txt": "a1\n", "b.txt": "b1\n"} if answer == "restore" else before
         assert project.files() == now
 
 
-async def test_without_a_question_files_stay_or_are_shown_at_once(project: Project) -> None:
+async def test_without_the_branch_question_the_restore_is_previewed(project: Project) -> None:
     project.harness.effective_settings.set("branchSummary.skipPrompt", True)
     project.harness.effective_settings.set("undo.onTreeMove", "restore")
     async with at_the_keyboard(size=SIZE) as person:
-        async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
-            assert "Files restored to after" in person.sees
+        async with person.asked(tree_of(project, person).move_to_entry(await first_prompt(project))):
+            assert "Restore to after" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
 
@@ -209,10 +209,10 @@ async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -
     effective_settings: EffectiveSettings = project.harness.effective_settings
     effective_settings.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
-    plan = await project.harness.session.restoring.preview(RestoreToEntry(entry_id=entry))
-    await project.harness.session.restoring.carry_out(plan)
+    plan = await project.harness.session.file_restorer.preview(RestoreToEntry(entry_id=entry))
+    await project.harness.session.file_restorer.carry_out(plan)
     async with at_the_keyboard(size=SIZE) as person:
-        await tree_of(project, person).go_to(entry)
+        await tree_of(project, person).move_to_entry(entry)
         assert person.written == ["change both"]
 
 

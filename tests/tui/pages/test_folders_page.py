@@ -21,13 +21,13 @@ async def test_a_folder_is_added_shown_and_removed(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         page = FoldersPage(session.folders, person.ask, person.say)
         await page.open()
-        assert person.heard[-1].startswith("No folder was added")
+        assert person.heard[-1].startswith("No folders are added")
         await page.open("../nowhere")
         assert "does not exist" in person.warned[-1]
         await page.open("../library")
-        assert (session.folders.all, footer()) == ((library,), "~/work + ~/library")
+        assert (session.folders.all_folders, footer()) == ((library,), "~/work + ~/library")
         async with person.asked(page.open()):
             assert "enter: remove" in person.sees
             await person.press("enter")
-        assert (session.folders.all, footer()) == ((), "~/work")
+        assert (session.folders.all_folders, footer()) == ((), "~/work")
         assert library.is_dir()

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.questions.ask_tool import AskArguments, form_of
+from app.engine.questions.ask_tool import AskArguments, make_form
 from app.mcp.elicitation_forms import elicitation_form
 from app.tui.features.mcp.form import FormPage
 from app.values.events import QuestionAsked
@@ -33,7 +33,7 @@ def page_of(person: Person, opened: list[str] | None = None) -> FormPage:
     async def open_page(url: str) -> None:
         opens.append(url)
 
-    return FormPage(person.ask, person.await_answer, clock=person.clock, show_page=open_page)
+    return FormPage(person.ask, person.await_answer, clock=person.clock, open_web_page=open_page)
 
 
 async def armed(person: Person) -> None:
@@ -43,11 +43,11 @@ async def armed(person: Person) -> None:
 
 async def test_fields_are_filled_in_checked_and_sent() -> None:
     asked = question(requestedSchema=SCHEMA)
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
         await person.sees_soon("docs asks", "Which [b]boat[/b]?", "Never enter a password", "Your name")
         await armed(person)
         await person.press("s")
-        await person.sees_soon("does not fit")
+        await person.sees_soon("invalid")
         await person.press("enter", *"Ada", "enter")
         await person.sees_soon("Ada")
         await person.press("enter", "backspace", *"99", "enter")
@@ -58,7 +58,7 @@ async def test_fields_are_filled_in_checked_and_sent() -> None:
 
 async def test_keys_that_were_meant_for_the_editor_answer_nothing() -> None:
     asked = question(requestedSchema={"properties": {"name": {}}})
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
         await person.sees_soon("docs asks")
         await person.press("d", "s", "enter")
         assert not asked.answer.done()
@@ -69,12 +69,12 @@ async def test_keys_that_were_meant_for_the_editor_answer_nothing() -> None:
 
 async def test_escape_cancels_and_a_question_that_is_taken_back_closes() -> None:
     asked = question(requestedSchema=SCHEMA)
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
         await person.sees_soon("docs asks")
         await person.press("escape")
     assert asked.answer.result() is None
     again = question(requestedSchema=SCHEMA)
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(again)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(again)):
         await person.sees_soon("docs asks")
         again.answer.cancel()
 
@@ -82,7 +82,7 @@ async def test_escape_cancels_and_a_question_that_is_taken_back_closes() -> None
 async def test_a_page_is_opened_by_a_yes_alone_with_its_host_in_sight() -> None:
     opened: list[str] = []
     asked = question(mode="url", url="https://pay.example/x?y=1")
-    async with at_the_keyboard() as person, person.asked(page_of(person, opened).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person, opened).show_form(asked)):
         await person.sees_soon("pay.example:", "https://pay.example/x?y=1")
         await person.press("2")
         assert not asked.answer.done()
@@ -90,7 +90,7 @@ async def test_a_page_is_opened_by_a_yes_alone_with_its_host_in_sight() -> None:
         await person.press("enter")
     assert (asked.answer.result(), opened) == ("decline", [])
     asked = question(mode="url", url="https://pay.example/x?y=1")
-    async with at_the_keyboard() as person, person.asked(page_of(person, opened).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person, opened).show_form(asked)):
         await person.sees_soon("pay.example")
         await armed(person)
         await person.press("2")
@@ -98,7 +98,7 @@ async def test_a_page_is_opened_by_a_yes_alone_with_its_host_in_sight() -> None:
 
 
 def questions(*asked: Any) -> QuestionAsked:
-    form = form_of(msgspec.convert({"questions": asked}, AskArguments))
+    form = make_form(msgspec.convert({"questions": asked}, AskArguments))
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return QuestionAsked(id="1", method="input", form=form, answer=answer)
 
@@ -117,7 +117,7 @@ LOAD = {
 
 async def test_one_question_of_the_agent_is_answered_by_a_number_after_a_moment() -> None:
     asked = questions(OAR)
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
         await person.sees_soon("The agent asks", "Which oar?", "1 left", "the old one", "3 Other answer…")
         await person.press("2")
         assert not asked.answer.done(), "it was meant for the editor"
@@ -128,7 +128,7 @@ async def test_one_question_of_the_agent_is_answered_by_a_number_after_a_moment(
 
 async def test_an_answer_in_own_words_takes_the_place_of_a_choice() -> None:
     asked = questions(OAR)
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
         await person.sees_soon("Other answer…")
         await armed(person)
         await person.press("3", *"both", "enter")
@@ -137,7 +137,7 @@ async def test_an_answer_in_own_words_takes_the_place_of_a_choice() -> None:
 
 async def test_several_choices_are_marked_and_more_questions_stand_on_one_sheet() -> None:
     asked = questions(OAR, LOAD)
-    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
         await person.sees_soon("1. Which oar?", "2. What goes along?", "Load")
         await armed(person)
         await person.press("enter", "1")

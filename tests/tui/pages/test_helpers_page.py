@@ -20,8 +20,8 @@ def page_of(scene: ProjectSession, person: Person) -> HelpersPage:
         person.ask,
         person.say,
         lambda action, default: default,
-        Renderers(scene.session.tools.card, lambda action, default: default, lambda _: "", lambda _: ""),
-        open_log=lambda path: scene.assembled.places.open(path, read_only=True),
+        Renderers(scene.session.tools.draw_card, lambda action, default: default, lambda _: "", lambda _: ""),
+        open_log=lambda path: scene.assembled.session_paths.open_file(path, read_only=True),
     )
 
 
@@ -36,13 +36,13 @@ async def test_a_helper_is_followed_told_something_and_stopped(tmp_path: Path) -
 
     async with helped(tmp_path, [{"prompt": "look around", "agent": "scout"}], helper) as scene:
         await scene.session.prompt("go")
-        await until(lambda: any(one.session is not None for one in scene.session.helpers.known()))
+        await until(lambda: any(one.session is not None for one in scene.session.helpers.known_helpers()))
         async with at_the_keyboard() as person:
             page = page_of(scene, person)
             async with person.asked(page.open()):
                 await person.sees_soon("scout: look around", "running", "stop")
                 await person.press("enter")
-                await person.sees_soon("h1 scout: look around", "tell it something", "stop it")
+                await person.sees_soon("h1 scout: look around", "message to the helper", "ctrl+x stop")
                 await person.press(*"docs", "enter")
                 gate.set()
                 await person.sees_soon("I look around.", "Only in docs")
@@ -51,14 +51,14 @@ async def test_a_helper_is_followed_told_something_and_stopped(tmp_path: Path) -
                 await person.sees_soon("stopped")
                 await person.press("escape")
             await scene.session.wait_until_idle()
-            [helper_run] = scene.session.helpers.known()
-            async with person.asked(page.open_card(f"message/{helper_run.call_id}")):
+            [helper_run] = scene.session.helpers.known_helpers()
+            async with person.asked(page.open_helper_of_card(f"message/{helper_run.call_id}")):
                 await person.sees_soon("Only in docs", "stopped")
                 await person.press("escape")
-            assert not await page.open_card("message/another")
+            assert not await page.open_helper_of_card("message/another")
 
 
-async def test_without_helpers_it_says_so(tmp_path: Path) -> None:
+async def test_the_helpers_page_without_helpers_says_so(tmp_path: Path) -> None:
     async with helped(tmp_path, [], lambda _: say("x")) as scene, at_the_keyboard() as person:
         await page_of(scene, person).open()
-        assert person.heard == ["No helper and no job has been started in this session."]
+        assert person.heard == ["This session has no helpers or jobs."]

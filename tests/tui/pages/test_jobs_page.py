@@ -28,10 +28,10 @@ async def harness(tmp_path: Path) -> AsyncIterator[ScriptedSession]:
     await harness.session.close()
 
 
-async def test_without_a_job_the_key_that_makes_one_is_reported(tmp_path: Path) -> None:
+async def test_the_jobs_page_without_jobs_names_the_key(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await page_of(ScriptedSession(tmp_path), person).open()
-        assert person.heard == ["No job has run in the background. ctrl+b puts a tool there."]
+        assert person.heard == ["This session has no background jobs. ctrl+b moves the running tool there."]
 
 
 async def test_a_job_is_pinned_copied_and_ended_from_its_panel(harness: ScriptedSession) -> None:

@@ -16,19 +16,19 @@ async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:
     scene = await ProjectSession(tmp_path).open()
     async with at_the_keyboard() as person:
         page = page_of(scene, person)
-        await page.open()
+        await page.run_kernel_command()
         assert person.heard == [
-            "No Python kernel is running. `$ 1 + 1` starts one, and so does the agent's first cell."
+            "No Python kernel is running. A `$` cell such as `$ 1 + 1` starts one, or the agent's first cell."
         ]
         await scene.session.cells.run("fathoms = [1, 2]")
-        async with person.asked(page.open()):
+        async with person.asked(page.run_kernel_command()):
             await person.sees_soon("idle, 1 cell", "memory", "fathoms", "[1, 2]", "Restart")
             await person.press("r", "e", "s", "t")
             await person.press("enter")
         assert person.heard[-1] == "The Python kernel was stopped; the next cell starts without variables."
-        await page.open("restart")
+        await page.run_kernel_command("restart")
         assert person.heard[-1] == "No Python kernel is running."
-        await page.open("fly")
+        await page.run_kernel_command("fly")
         assert person.warned == ["Use /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5]."]
     await scene.session.close()
 
@@ -39,9 +39,9 @@ async def test_a_notebook_is_run(tmp_path: Path) -> None:
     scene.write("my notes.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     async with at_the_keyboard() as person:
         page = page_of(scene, person)
-        await page.open("run my notes.ipynb 1")
+        await page.run_kernel_command("run my notes.ipynb 1")
         assert person.heard == ["1 cell of my notes.ipynb ran."]
-        await page.open("run my notes.ipynb")
+        await page.run_kernel_command("run my notes.ipynb")
         assert person.warned == [
             "2 cells of my notes.ipynb ran; my notes.ipynb [2] failed, and the rest did not run."
         ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, fail, say
-from app.tui.features.screen.stop_or_leave import DOUBLE_PRESS_SECONDS, LAST_WARNING_SECONDS, StopOrLeave
+from app.tui.features.screen.stop_or_leave import DOUBLE_PRESS_SECONDS, WARNING_SECONDS, StopOrLeave
 from app.tui.prompt.queued_messages import QueuedMessages
 from tests.agent.scripted_loop import BlockingTool
 from tests.engine.scripted_session import ScriptedSession
@@ -31,20 +31,20 @@ class Desk:
         self.keys = StopOrLeave(
             harness.session,
             editor,
-            take_back=self.queued.take_back,
+            take_back_queued=self.queued.take_back_all,
             on_second_escape=lambda: self.done.append("tree"),
-            end=lambda: self.done.append("left"),
-            ask_and_end=lambda: self.done.append("asked"),
-            tell=lambda words, seconds: self.done.append(words),
+            leave_app=lambda: self.done.append("left"),
+            confirm_and_quit=lambda: self.done.append("asked"),
+            show_temporary_text=lambda words, seconds: self.done.append(words),
             copy=person.copy,
-            remember=self.remembered.append,
+            add_to_history=self.remembered.append,
             spawn=person.spawn,
             clock=person.clock,
-            clear_stops=lambda: self.stops,
+            can_clear_key_stop=lambda: self.stops,
         )
 
     def clear(self) -> None:
-        self.keys.clear("Ctrl+C", self.person.terminal.screen)
+        self.keys.copy_clear_or_leave("Ctrl+C", self.person.terminal.screen)
 
 
 @contextlib.asynccontextmanager
@@ -68,7 +68,7 @@ async def working(tmp_path: Path) -> AsyncIterator[ScriptedSession]:
 async def test_escape_stops_the_run_and_gives_back_what_waits(working: ScriptedSession) -> None:
     async with at_the_desk(working) as desk:
         await working.session.queue("steering", "and this")
-        desk.keys.escape()
+        desk.keys.stop_activity()
         await working.session.wait_until_idle()
         assert desk.editor.text == "and this" and working.session.state.waiting_count == 0
 
@@ -77,7 +77,7 @@ async def test_ctrl_c_forgets_an_earlier_press_once_something_is_typed(tmp_path:
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.clear()
         desk.editor.set_text("a thought")
-        desk.keys.typed()
+        desk.keys.reset_double_press()
         desk.clear()
         assert desk.editor.text == "" and [draft.text for draft in desk.remembered] == ["a thought"]
         desk.person.clock.now += DOUBLE_PRESS_SECONDS
@@ -107,11 +107,11 @@ async def test_where_ctrl_c_stops_nothing_leaving_at_work_is_a_question(working:
 
 async def test_ctrl_d_at_work_is_a_question(working: ScriptedSession) -> None:
     async with at_the_desk(working) as desk:
-        desk.keys.leave()
+        desk.keys.leave_if_editor_empty()
         assert desk.done == ["asked"] and working.session.is_running
         await working.session.abort()
         await working.session.wait_until_idle()
-        desk.keys.leave()
+        desk.keys.leave_if_editor_empty()
         assert desk.done == ["asked", "left"]
 
 
@@ -120,28 +120,28 @@ async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:
     await harness.session.prompt("go")
     await harness.until(lambda: harness.session.state.is_waiting_to_retry)
     async with at_the_desk(harness) as desk:
-        desk.keys.escape()
+        desk.keys.stop_activity()
         await harness.session.wait_until_idle()
         assert desk.done == []
 
 
 async def test_a_second_escape_soon_after_opens_the_tree(tmp_path: Path) -> None:
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
-        desk.keys.escape()
+        desk.keys.stop_activity()
         desk.person.clock.now += DOUBLE_PRESS_SECONDS
-        desk.keys.escape()
+        desk.keys.stop_activity()
         assert desk.done == []
-        desk.keys.escape()
+        desk.keys.stop_activity()
         assert desk.done == ["tree"]
 
 
 async def test_escape_leaves_a_command_that_is_being_written(tmp_path: Path) -> None:
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.editor.set_text("!rm -r")
-        desk.keys.escape()
+        desk.keys.stop_activity()
         assert desk.editor.text == ""
         desk.editor.set_text("a long thought")
-        desk.keys.escape()
+        desk.keys.stop_activity()
         assert desk.editor.text == "a long thought"
 
 
@@ -149,7 +149,7 @@ async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.clear()
         assert desk.done == ["press Ctrl+C again to quit"]
-        desk.person.clock.now += LAST_WARNING_SECONDS
+        desk.person.clock.now += WARNING_SECONDS
         desk.clear()
         assert desk.done == ["press Ctrl+C again to quit"] * 2
         desk.clear()
@@ -159,31 +159,31 @@ async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path
 async def test_what_is_written_is_cleared_first_and_ctrl_d_never_leaves_it(tmp_path: Path) -> None:
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.editor.set_text("a long thought")
-        desk.keys.leave()
+        desk.keys.leave_if_editor_empty()
         desk.clear()
         assert desk.editor.text == "" and desk.done == []
         assert [draft.text for draft in desk.remembered] == ["a long thought"]
-        desk.keys.leave()
+        desk.keys.leave_if_editor_empty()
         assert desk.done == ["left"]
 
 
 async def test_waiting_messages_are_moved_switched_edited_and_removed(working: ScriptedSession) -> None:
     session = working.session
     async with at_the_desk(working) as desk:
-        desk.queued.focus()
+        desk.queued.focus_queue()
         assert desk.person.heard == ["No messages are queued."]
         for text in ("one", "two", "three"):
             await session.queue("steering", text)
-        one, two, three = session.queues.waiting("steering")
-        desk.queued.show()
+        one, two, three = session.queues.queued_messages("steering")
+        desk.queued.show_queue()
         assert [row.text for row in desk.view.rows] == ["one", "two", "three"]
-        desk.queued.move(two.id, -1)
+        desk.queued.move_message(two.id, -1)
         assert waiting_texts(session, "steering") == ("two", "one", "three")
-        desk.queued.move(two.id, -1)
+        desk.queued.move_message(two.id, -1)
         assert waiting_texts(session, "steering") == ("two", "one", "three")
-        session.queues.switch(one.id)
+        session.queues.move_to_other_queue(one.id)
         assert waiting_texts(session, "follow_up") == ("one",)
         session.queues.remove(three.id)
         desk.editor.set_text("a thought")
-        desk.queued.edit(two.id)
+        desk.queued.edit_message(two.id)
         assert desk.editor.text == "two\n\na thought" and waiting_texts(session, "steering") == ()

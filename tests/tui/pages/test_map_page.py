@@ -8,7 +8,7 @@ import pytest
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.tui.features.map.map_sender import MapSender
 from app.tui.features.map.page import MapPage
-from app.tui.features.map.rows import ending
+from app.tui.features.map.rows import shorten_at_start
 from app.values.content import text_of
 from app.values.messages import CustomMessage
 from tests.engine.scripted_session import ScriptedSession
@@ -105,14 +105,14 @@ async def test_typing_finds_parts_of_names_paths_and_words_of_a_task(root: Path,
             await person.sees_soon("harbour/oars.py", "class Oar")
             await person.press(*(["backspace"] * 4), *"launch a boat")
             await person.sees_soon("harbour/deep/boats.py", "function launch")
-            await person.sees_soon("the likeliest first")
+            await person.sees_soon("best match first")
             await person.press("tab")
             await person.sees_soon("by path")
             await person.press("down", "ctrl+o")
             await person.until(lambda: harbour.opened == [("harbour/deep/boats.py", 4)])
             await person.sees_soon("function launch")
             await person.press("ctrl+y", "escape")
-        assert person.copied == [("harbour/deep/boats.py:4-5", "the place")]
+        assert person.copied == [("harbour/deep/boats.py:4-5", "the location")]
 
 
 async def test_uses_are_listed_and_seen_and_one_comes_back(root: Path, tmp_path: Path) -> None:
@@ -122,11 +122,11 @@ async def test_uses_are_listed_and_seen_and_one_comes_back(root: Path, tmp_path:
             await person.press(*"ReadCache")
             await person.sees_soon("class ReadCache")
             await person.press("down", "ctrl+r")
-            await person.sees_soon("2 uses, by name", "boats.py:5  in launch")
+            await person.sees_soon("2 uses, matched by name", "boats.py:5  in launch")
             await person.press("down", "enter")
             await person.sees_soon("Use", "return ReadCache().get(boat)")
             await person.press("escape")
-            await person.sees_soon("2 uses, by name")
+            await person.sees_soon("2 uses, matched by name")
             await person.press("escape")
             await person.sees_soon("class ReadCache", "Map")
             await person.press("escape")
@@ -135,17 +135,19 @@ async def test_uses_are_listed_and_seen_and_one_comes_back(root: Path, tmp_path:
 async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard(size=(100, 30)) as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        async with person.asked(harbour.page.names_in("launch", uses=False)):
+        async with person.asked(harbour.page.go_to_name_in("launch", uses=False)):
             await person.sees_soon("Definition", "def launch(boat):")
             await person.press("escape")
-        async with person.asked(harbour.page.names_in("call get of it", uses=False)):
-            await person.sees_soon("get: 2 definitions, by name", "method Oar.get", "method ReadCache.get")
+        async with person.asked(harbour.page.go_to_name_in("call get of it", uses=False)):
+            await person.sees_soon(
+                "get: 2 definitions, matched by name", "method Oar.get", "method ReadCache.get"
+            )
             await person.press("ctrl+t")
         assert person.written[-1].endswith(":get ")
-        async with person.asked(harbour.page.names_in("launch(boat) reads ReadCache", uses=True)):
+        async with person.asked(harbour.page.go_to_name_in("launch(boat) reads ReadCache", uses=True)):
             await person.sees_soon("Uses of", "launch", "ReadCache")
             await person.press(*"Read", "enter")
-            await person.sees_soon("2 uses, by name")
+            await person.sees_soon("2 uses, matched by name")
             await person.press("escape")
             await person.sees_soon("Uses of")
             await person.press("escape")
@@ -160,8 +162,8 @@ async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_
         (f"{'long' * 12}.py", f"{'long' * 12}.py"),
     ],
 )
-def test_of_a_long_path_its_end_is_shown(path: str, shown: str) -> None:
-    assert ending(path) == shown
+def test_a_long_path_shows_its_end(path: str, shown: str) -> None:
+    assert shorten_at_start(path) == shown
 
 
 async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -> None:
@@ -169,7 +171,7 @@ async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -
     (root / "порт.py").write_text("class Корабль:\n    pass\n")
     async with at_the_keyboard(size=(100, 30)) as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        async with person.asked(harbour.page.names_in("спусти Корабль на воду", uses=False)):
+        async with person.asked(harbour.page.go_to_name_in("спусти Корабль на воду", uses=False)):
             await person.sees_soon("class Корабль:")
             await person.press("escape")
 
@@ -177,13 +179,13 @@ async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -
 async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        await harbour.page.names_in("capstan", uses=False)
-        await harbour.page.names_in("…", uses=False)
+        await harbour.page.go_to_name_in("capstan", uses=False)
+        await harbour.page.go_to_name_in("…", uses=False)
         assert person.heard == [
             "capstan is not a symbol in the repository map.",
-            "There is no symbol in this block.",
+            "This block has no symbols.",
         ]
-        harbour.workspace.exchange(None, None)
+        harbour.workspace.switch_operations(None, None)
         await Harbour(person, root, tmp_path / "cache", is_on=False).page.open()
         assert "repositoryMaps.enabled is off" in person.warned[-1]
 
@@ -191,11 +193,11 @@ async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> Non
 async def test_a_folders_map_is_sent_as_a_message(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        await harbour.map.send_folder("harbour")
+        await harbour.map.send_folder_map("harbour")
         (sent,) = harbour.sent
         folder, text = (sent.details or {})["folder"], text_of(sent.content)
         assert folder == "harbour" and "class ReadCache [1-6]" in text
-        await harbour.map.send_folder("..")
+        await harbour.map.send_folder_map("..")
         assert "above the repository" in person.warned[-1]
 
 
@@ -205,13 +207,13 @@ async def test_the_outline_of_a_file_that_is_kept_back_is_shown_and_not_sent(
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")
         (root / ".env").write_text("ANCHOR_TOKEN=1\n")
-        await harbour.map.send_file("harbour/oars.py")
-        async with person.asked(harbour.map.send_file(".env")):
-            await person.sees_soon("For you alone, not sent to the model: reading its file needs approval")
+        await harbour.map.send_file_outline("harbour/oars.py")
+        async with person.asked(harbour.map.send_file_outline(".env")):
+            await person.sees_soon("Not sent to the model: reading its file needs approval")
             await person.sees_soon("ANCHOR_TOKEN")
             await person.press("escape")
         assert harbour.outlined == ["harbour/oars.py"] and not harbour.sent
-        await harbour.map.send_file("deeper/.env")
+        await harbour.map.send_file_outline("deeper/.env")
         assert "No such file" in person.warned[-1]
 
 
@@ -228,9 +230,7 @@ async def test_what_is_found_grows_while_an_index_is_made(root: Path, tmp_path: 
         harbour.workspace.close()
 
 
-async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_reported(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_indexing_is_reported_with_its_watcher(root: Path, tmp_path: Path) -> None:
     for number in range(400):
         (root / f"many/file{number}.py").parent.mkdir(parents=True, exist_ok=True)
         (root / f"many/file{number}.py").write_text(f"def thing{number}():\n    pass\n")
@@ -241,9 +241,9 @@ async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_reporte
     def heard() -> None:
         loop.call_soon_threadsafe(told.set)
 
-    maps.watch(heard)
-    assert maps.building is None
-    assert len(await maps.files()) == 400
+    maps.watch_progress(heard)
+    assert maps.indexing_progress is None
+    assert len(await maps.files_below()) == 400
     async with asyncio.timeout(30):
         await told.wait()
         while True:
@@ -251,6 +251,6 @@ async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_reporte
             if repository.upkeep.progress() is None:
                 break
             await told.wait()
-    assert maps.building is None
-    maps.watch(lambda: None)
+    assert maps.indexing_progress is None
+    maps.watch_progress(lambda: None)
     repository.close()

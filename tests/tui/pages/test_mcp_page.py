@@ -60,7 +60,7 @@ async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk
         await person.press("t")
         await person.sees_soon("failed", "no config", "the program exited with code 3")
         await person.press("down", "t")
-        await person.sees_soon("docs answers", "ready", "12 tools")
+        await person.sees_soon("docs works", "ready", "12 tools")
         assert "hunter2" not in person.sees
         await person.press("x")
         await person.sees_soon("applies from the next prompt")
@@ -69,11 +69,11 @@ async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk
         await person.sees_soon("off")
         assert entry(desk, "docs")["enabled"] is False
         await person.press("e", "r")
-        await person.sees_soon("docs starts again on next use")
+        await person.sees_soon("docs restarts on next use")
         await person.press("o")
         await person.until(lambda: opened == [desk.paths.agent_dir / "mcp.json"])
         await person.press("enter")
-        await person.sees_soon("Tools of docs", "says it only reads", "mcp__docs__echo")
+        await person.sees_soon("Tools of docs", "declared read-only", "mcp__docs__echo")
         await person.press("escape")
         await person.sees_soon("MCP servers")
         await person.press("d", "n")
@@ -84,7 +84,7 @@ async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk
     assert "docs" not in json.loads((desk.paths.agent_dir / "mcp.json").read_text())["mcpServers"]
 
 
-async def test_what_stands_behind_the_command_is_done_and_told_in_words(desk: Desk):
+async def test_mcp_subcommands_run_and_report(desk: Desk):
     desk.configure(docs={}, broken={"words": ["exit-in-start"]})
     desk.open()
     async with at_the_keyboard() as person:

@@ -41,7 +41,7 @@ MAKERS = {
 
 
 def known(provider: str, model_id: str) -> Model:
-    model = catalogue().find(provider, model_id)
+    model = catalogue().find_model(provider, model_id)
     assert model is not None
     return model
 
@@ -63,12 +63,14 @@ def found(query: str, keys: Mapping[str, str]) -> list[str]:
 @pytest.mark.parametrize("query", MAKERS)
 @pytest.mark.parametrize("has_keys", [False, True], ids=["without a key", "with keys for all"])
 def test_the_first_that_is_found_is_its_makers(query: str, *, has_keys: bool) -> None:
-    keys = {name: "k" for provider in PROVIDERS.values() for name in provider.env} if has_keys else {}
+    keys = (
+        {name: "k" for provider in PROVIDERS.values() for name in provider.key_variables} if has_keys else {}
+    )
     first = found(query, keys)[0]
     assert first.partition("/")[0] in MAKERS[query], first
 
 
-def test_of_one_model_the_makers_stands_before_the_resellers() -> None:
+def test_a_models_vendor_is_listed_before_resellers() -> None:
     offered: dict[str, list[bool]] = {}
     for model in catalogue().models():
         offered.setdefault(model.id.lower(), []).append(is_resold(model))
@@ -84,7 +86,7 @@ def test_of_one_model_the_makers_stands_before_the_resellers() -> None:
 
 @pytest.mark.parametrize("query", MAKERS)
 def test_a_name_on_the_command_line_means_its_makers(query: str) -> None:
-    keys: dict[str, Any] = {name: "k" for provider in PROVIDERS.values() for name in provider.env}
+    keys: dict[str, Any] = {name: "k" for provider in PROVIDERS.values() for name in provider.key_variables}
     chosen = select_model(query, catalogue(), Credentials(Path("/nonexistent"), keys)).model
     assert chosen.provider in MAKERS[query], chosen.key
 

@@ -64,7 +64,7 @@ async def noted(paths: Paths, *keys: str) -> tuple[str, Person]:
     harness = session_in(paths)
 
     async def note() -> None:
-        became.append(await page_of(harness, paths, person).note("# Use tabs"))
+        became.append(await page_of(harness, paths, person).save_note("# Use tabs"))
 
     async with at_the_keyboard() as person, person.asked(note()):
         await person.sees_soon("- Use spaces", "+ - Use tabs", "this project's", "yours, in every project")
@@ -90,7 +90,9 @@ async def test_a_note_is_shown_and_undone_by_itself(paths: Paths) -> None:
     project, own = memory_files(paths)
     await harness.prompt("hi")
     for file in (project, own):
-        await harness.session.memory.tell(file, await harness.session.memory.add(file, "Use tabs", paths))
+        await harness.session.memory.announce_saved_line(
+            file, await harness.session.memory.add(file, "Use tabs", paths)
+        )
     shown = [plain(one) for one in harness.session.messages if isinstance(one, CustomMessage)]
     assert f"- Use tabs ({TODAY})" in shown[0]
     await undo_files(harness.session)
@@ -101,17 +103,17 @@ async def test_a_note_is_shown_and_undone_by_itself(paths: Paths) -> None:
 
 @pytest.mark.parametrize(
     ("line", "why"),
-    [(" ", "one line"), ("x" * 2_001, "one line"), (f"key {SECRET}", "has a secret")],
+    [(" ", "one line"), ("x" * 2_001, "one line"), (f"key {SECRET}", "contains a secret")],
     ids=["empty", "long", "secret"],
 )
-async def test_what_is_no_note_is_refused(paths: Paths, line: str, why: str) -> None:
+async def test_invalid_notes_are_refused(paths: Paths, line: str, why: str) -> None:
     harness = session_in(paths)
     with pytest.raises(NoteRefused, match=why):
         await harness.session.memory.add(memory_files(paths)[0], line, paths)
     assert (paths.top / "AGENTS.md").read_text() == "# Rules\n\n- Use spaces\n"
 
 
-async def test_a_file_that_is_no_text_stays(paths: Paths) -> None:
+async def test_a_binary_notes_file_is_not_changed(paths: Paths) -> None:
     (paths.top / "AGENTS.md").write_bytes(b"\xff\xfe")
     with pytest.raises(NoteRefused, match="not UTF-8"):
         await session_in(paths).session.memory.add(memory_files(paths)[0], "Use tabs", paths)
@@ -131,13 +133,13 @@ async def test_a_file_that_leads_out_of_the_project_stays(paths: Paths, tmp_path
 async def test_memory_opens_a_file_in_the_editor(paths: Paths) -> None:
     harness = session_in(paths)
     async with at_the_keyboard() as person, person.asked(page_of(harness, paths, person).open()):
-        await person.sees_soon("~/project/AGENTS.md", "this project's", "not there yet")
+        await person.sees_soon("~/project/AGENTS.md", "this project's", "does not exist yet")
         await person.press("enter")
     assert person.copied == [paths.top / "AGENTS.md", ("reload", "")]
 
 
 def tool_of(harness: ScriptedSession, paths: Paths, asks: Approver) -> Tool:
-    standing = PermissionContext(home=paths.home, agent_dir=paths.agent_dir, asks=asks)
+    standing = PermissionContext(home=paths.home, agent_dir=paths.agent_dir, approver=asks)
     return remember_tool(
         FormQuestions(standing, harness.session.events),
         lambda: memory_files(paths),
@@ -167,7 +169,7 @@ async def test_the_model_proposes_and_the_person_decides(paths: Paths, answer: s
     harness.session.subscribe(reply)
     tool = remember_tool(
         FormQuestions(
-            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, asks="person"),
+            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, approver="person"),
             harness.session.events,
         ),
         lambda: memory_files(paths),
@@ -179,11 +181,11 @@ async def test_the_model_proposes_and_the_person_decides(paths: Paths, answer: s
     assert ("Use tabs" in project.path.read_text()) is (answer == "file")
 
 
-async def test_nothing_is_saved_where_nobody_can_be_asked(paths: Paths) -> None:
+async def test_nothing_is_saved_without_a_user_to_ask(paths: Paths) -> None:
     harness = session_in(paths)
     tool = remember_tool(
         FormQuestions(
-            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, asks="nobody"),
+            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, approver="nobody"),
             harness.session.events,
         ),
         lambda: memory_files(paths),

@@ -22,17 +22,23 @@ def verbs(tmp_path: Path) -> ShellSnapshotSource:
 
 
 def _page(verbs: ShellSnapshotSource, person: Person) -> OwnShellPage:
-    return OwnShellPage(verbs, person.ask, now=lambda: (seen.taken if (seen := verbs.view()) else 0.0) + 190)
+    return OwnShellPage(
+        verbs, person.ask, clock=lambda: (seen.taken if (seen := verbs.view()) else 0.0) + 190
+    )
 
 
-async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: ShellSnapshotSource, tmp_path: Path) -> None:
+async def test_the_page_shows_the_shells_definitions_and_reloads_them(
+    verbs: ShellSnapshotSource, tmp_path: Path
+) -> None:
     start_up = tmp_path / ".bashrc"
     start_up.write_text(
         "alias ll='ls -l'\ngreet() { echo hello; }\nshopt -s extglob\nK=1; alias k='API_KEY=abcdef0123456789 x'\n"
     )
     async with at_the_keyboard() as person:
         page = _page(verbs, person)
-        assert page.in_a_line() == "Not read yet: the first command reads your startup files."
+        assert (
+            page.one_line_summary() == "Not imported yet: the first command reads your shell's startup files."
+        )
         async with person.asked(page.open()):
             await person.sees_soon(
                 "Aliases (1)", "ls -l", "Functions (1)", "greet", "extglob", "1 of its definitions"
@@ -43,9 +49,9 @@ async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: ShellSnapshotSou
             start_up.write_text("alias other='true'\n")
             await person.press("ctrl+r")
             await person.until(lambda: "other" in person.sees and "greet" not in person.sees)
-            assert "What is missing" not in person.sees
+            assert "Not imported" not in person.sees
             await person.press("escape")
-        assert page.in_a_line() == "Taken from /bin/bash 3 m ago: 1 alias, 0 functions, 0 options."
+        assert page.one_line_summary() == "Imported from /bin/bash 3 m ago: 1 alias, 0 functions, 0 options."
 
 
 async def test_its_setting_leads_there(verbs: ShellSnapshotSource, tmp_path: Path) -> None:
@@ -56,15 +62,15 @@ async def test_its_setting_leads_there(verbs: ShellSnapshotSource, tmp_path: Pat
         page = SettingsPage(effective_settings, person.ask, {"bash.ownShell": _page(verbs, person)})
         async with person.asked(page.open()):
             await person.press(*"ownShell")
-            await person.sees_soon("Not read yet")
+            await person.sees_soon("Not imported yet")
             await person.press("ctrl+o")
-            await person.sees_soon("Your shell, as commands have it", "ls -l")
+            await person.sees_soon("Imported shell definitions", "ls -l")
             await person.press("escape")
-            await person.sees_soon("Taken from /bin/bash 3 m ago: 1 alias")
+            await person.sees_soon("Imported from /bin/bash 3 m ago: 1 alias")
             await person.press("escape")
 
 
 async def test_where_it_is_not_wanted_there_is_nothing_to_see(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         page = OwnShellPage(ShellSnapshotSource(Workspace(tmp_path)), person.ask)
-        assert page.in_a_line() == ""
+        assert page.one_line_summary() == ""

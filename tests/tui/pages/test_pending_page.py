@@ -2,17 +2,23 @@
 
 from pathlib import Path
 
+import pytest
+
 from app.engine.files.pending_changes import RequestedChange
 from app.tui.features.pending.page import PendingPage
 from app.tui.features.review.page import ReviewPage
+from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
+from tools.edits.diffs import diff_texts
+from tools.edits.pending import StagedFile
+from tools.files.mutations import content_hash
 from tools.registry import builtin_tools
 
 
 def page_of(harness: ScriptedSession, person: Person) -> PendingPage:
     review = ReviewPage(
-        harness.session, person.ask, person.say, person.copy, edit=lambda path, line: "no editor"
+        harness.session, person.ask, person.say, person.copy, open_in_editor=lambda path, line: "no editor"
     )
     return PendingPage(harness.session, person.ask, person.say, review.open_staged)
 
@@ -28,10 +34,10 @@ async def staged(folder: Path) -> ScriptedSession:
 async def test_without_anything_that_waits_that_is_reported(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await page_of(ScriptedSession(tmp_path), person).open()
-        assert person.heard == ["No staged changes wait for an answer."]
+        assert person.heard == ["There are no staged changes."]
 
 
-async def test_what_waits_is_applied_or_discarded_by_keys(tmp_path: Path) -> None:
+async def test_staged_changes_are_applied_or_discarded_by_keys(tmp_path: Path) -> None:
     harness = await staged(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         assert "first" in person.sees and "second" in person.sees
@@ -101,10 +107,70 @@ async def test_a_hunk_that_is_left_out_is_not_written(tmp_path: Path) -> None:
         await person.press("K", "j", "u")
         await person.sees_soon("undone", "hunk 2 of 2")
         await person.press("escape")
-        await person.sees_soon("Staged changes", "both, without what the user left out: a.txt line 6")
+        await person.sees_soon("Staged changes", "both, without what the user left out: a.txt")
         await person.press("ctrl+s")
         await person.until(lambda: not harness.session.pending.waiting)
         await person.press("escape")
     assert (tmp_path / "a.txt").read_text() == old.replace("line 30\n", "thirty\n")
     assert (tmp_path / "b.txt").read_text() == "new\n"
     assert "a.txt line 6" in str(harness.session.messages[-1])
+
+
+def of_a_helper(harness: ScriptedSession, folder: Path) -> None:
+    """Stages two files that a helper has changed in its copy; the person has changed one of them, too."""
+    made: list[StagedFile] = []
+    for name in ("a.txt", "b.txt"):
+        old, new = f"{name}\n", f"{name} of the helper\n"
+        (folder / name).write_text(old)
+        diff = diff_texts(name, old, new)
+        made.append(
+            StagedFile(
+                path=str(folder / name),
+                shown=name,
+                before_hash=content_hash(old.encode()),
+                base=old.encode(),
+                data=new.encode(),
+                diff=diff,
+            )
+        )
+    harness.session.tools.workspace.pending.stage("general: go", "task", made, is_merged=True)
+    (folder / "a.txt").write_text("mine\n")
+
+
+async def test_files_of_a_helper_are_applied_one_by_one(tmp_path: Path) -> None:
+    harness = ScriptedSession(tmp_path, tools=builtin_tools())
+    of_a_helper(harness, tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
+        await person.press("enter")
+        await person.sees_soon("a.txt of the helper", "apply file")
+        await person.press("a")
+        await person.sees_soon("<<<<<<< here", "in conflict")
+        assert (tmp_path / "a.txt").read_text() == "mine\n"
+        await person.press("J", "a")
+        await person.until((tmp_path / "b.txt").exists)
+        assert (tmp_path / "b.txt").read_text() == "b.txt of the helper\n"
+        await person.press("escape")
+        await person.sees_soon("Staged changes", "a.txt")
+        assert "b.txt" not in person.sees
+        await person.press("escape")
+    [waits] = harness.session.pending.waiting
+    assert [file.shown for file in waits.files] == ["a.txt"] and "mine" in waits.files[0].conflict
+
+
+async def test_a_file_is_applied_by_a_command(tmp_path: Path) -> None:
+    harness = ScriptedSession(tmp_path, tools=builtin_tools())
+    of_a_helper(harness, tmp_path)
+    async with at_the_keyboard() as person:
+        page = page_of(harness, person)
+        for words, why in (
+            ("apply", "Name a file"),
+            ("write b.txt", "Name a file"),
+            ("apply c.txt", "has the file c.txt"),
+        ):
+            with pytest.raises(UserError, match=why):
+                await page.resolve_file(words)
+        await page.resolve_file("apply b.txt")
+        await page.resolve_file("discard a.txt")
+        assert person.heard[0] == "Applied: b.txt, of general: go."
+    assert (tmp_path / "b.txt").read_text() == "b.txt of the helper\n" and not harness.session.pending.waiting
+    assert (tmp_path / "a.txt").read_text() == "mine\n"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from app.permits.permission_decisions import MODE_WORDS
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
 from app.tui.features.permissions.page import PermissionsPage
@@ -34,7 +35,7 @@ async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> N
     harness = ScriptedSession(
         tmp_path, call("bash", command="git push --force"), say("ok"), tools=builtin_tools()
     )
-    harness.session.permissions.rules.allow("bash: npm **")
+    harness.session.permissions.rules.add_allow_rule("bash: npm **")
     await harness.prompt("go")
     async with at_the_keyboard() as person:
         page = page_of(harness, person)
@@ -45,6 +46,25 @@ async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> N
         async with person.asked(page.open()):
             await person.press(*"npm", "enter")
         assert harness.session.permissions.view().rules.rules == ()
+
+
+async def test_each_section_has_its_columns_at_80_cells(tmp_path: Path) -> None:
+    (tmp_path / "boat.txt").write_text("afloat\n")
+    calls = call("read", path="boat.txt") + call("bash", command="git push --force")
+    harness = ScriptedSession(tmp_path, calls, say("ok"), tools=builtin_tools())
+    await harness.prompt("go")
+    async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(harness, person).open()):
+        lines = person.sees.splitlines()
+        for words in MODE_WORDS.values():
+            [line] = [line for line in lines if words in line]
+            assert line.index(words) == 17
+        [heads] = [line for line in lines if "Recent decisions: risk, tool, call" in line]
+        assert heads.rstrip().endswith("outcome, by")
+        [pushed] = [line for line in lines if "git push" in line]
+        [shown] = [line for line in lines if "boat.txt" in line]
+        assert shown.index("read") == pushed.index("bash") and shown.count("read") == 1
+        assert shown.index("boat.txt") == pushed.index("git push")
+        await person.press("escape")
 
 
 async def test_verdicts_of_an_earlier_run_are_told_too(tmp_path: Path) -> None:

@@ -12,12 +12,15 @@ from app.values.events import PlanProposed, QuestionAsked
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.clock import Clock
 from tests.tui.pages.person import Person, at_the_keyboard
+from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
 PLAN = PlanProposed(title="Four oars", plan="1. Read `a.py`\n2. Give them **four**")
 
 
 def page_of(harness: ScriptedSession, person: Person) -> PlansPage:
-    return PlansPage(harness.session, person.ask, person.say, told=person.await_answer, clock=person.clock)
+    return PlansPage(
+        harness.session, person.ask, person.say, notify_waiting=person.await_answer, clock=person.clock
+    )
 
 
 def question() -> QuestionAsked:
@@ -26,14 +29,14 @@ def question() -> QuestionAsked:
     )
 
 
-async def armed(person: Person) -> None:
+async def armed(person: Person, seconds: float = 1.2) -> None:
     """Some time goes by without keys."""
     clock: Clock = person.clock
     screen = person.terminal.screen
     assert isinstance(screen, PlanScreen)
-    for _ in range(4):
+    for _ in range(round(seconds / 0.3)):
         clock.now += 0.3
-        screen.look()
+        screen.start_pause_when_visible()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +53,7 @@ async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply
     asked = question()
     async with (
         at_the_keyboard() as person,
-        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+        person.asked(page_of(ScriptedSession(tmp_path), person).show_proposed_plan(asked)),
     ):
         await person.sees_soon("Four oars", "Give them four")
         await armed(person)
@@ -63,11 +66,28 @@ async def test_keys_that_were_meant_for_the_editor_answer_nothing(tmp_path: Path
     asked = question()
     async with (
         at_the_keyboard() as person,
-        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+        person.asked(page_of(ScriptedSession(tmp_path), person).show_proposed_plan(asked)),
     ):
         await person.press("e", "r", "enter", "escape")
         assert not asked.answer.done() and "Give them four" in person.sees
+        await armed(person, TYPING_PAUSE_SECONDS + 0.1)
+        await person.press("enter")
+    assert asked.answer.result() == PlanReply(accepts=True)
+
+
+async def test_the_enter_of_a_text_accepts_no_plan_after_a_pause(tmp_path: Path) -> None:
+    asked = question()
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(ScriptedSession(tmp_path), person).show_proposed_plan(asked)),
+    ):
+        await person.sees_soon("Four oars", "Give them four")
         await armed(person)
+        await person.press(*"w?")
+        await armed(person, TYPING_PAUSE_SECONDS / 2)
+        await person.press("enter")
+        assert not asked.answer.done()
+        await armed(person, TYPING_PAUSE_SECONDS)
         await person.press("enter")
     assert asked.answer.result() == PlanReply(accepts=True)
 
@@ -76,7 +96,7 @@ async def test_a_question_that_is_taken_back_closes_its_page(tmp_path: Path) -> 
     asked = question()
     async with (
         at_the_keyboard() as person,
-        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+        person.asked(page_of(ScriptedSession(tmp_path), person).show_proposed_plan(asked)),
     ):
         asked.answer.cancel()
 
@@ -85,7 +105,7 @@ async def test_nothing_typed_as_a_remark_shows_the_plan_again(tmp_path: Path) ->
     asked = question()
     async with (
         at_the_keyboard() as person,
-        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+        person.asked(page_of(ScriptedSession(tmp_path), person).show_proposed_plan(asked)),
     ):
         await armed(person)
         await person.press("r", "escape")
@@ -99,12 +119,12 @@ async def test_the_mode_is_switched_on_and_off(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person:
         page = page_of(harness, person)
-        await page.toggle()
+        await page.toggle_plan_mode()
         assert harness.session.state.is_planning
-        await page.toggle()
+        await page.toggle_plan_mode()
         assert person.heard == [
-            "Plan mode: nothing changes until you accept a plan. /plan leaves it.",
-            f"Plan mode is off. Permissions: {harness.session.state.permission_mode}.",
+            "Plan mode: nothing changes until you accept a plan. /plan ends it.",
+            f"Plan mode is off. Permission mode: {harness.session.state.permission_mode}.",
         ]
 
 
@@ -118,5 +138,5 @@ async def test_words_behind_it_are_what_is_planned(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         page = page_of(harness, person)
         harness.session.prompt = prompt  # type: ignore[method-assign]
-        await page.toggle("four oars")
+        await page.toggle_plan_mode("four oars")
     assert sent == ["four oars"] and harness.session.state.is_planning

@@ -18,7 +18,7 @@ def resuming(harness: ScriptedSession, person: Person) -> SessionOpener:
         raise AssertionError("only the start enters a folder by itself")
 
     return SessionOpener(
-        harness.session, harness.places, person.ask, person.say, enter=enter, home=harness.folder
+        harness.session, harness.places, person.ask, person.say, enter_folder=enter, home=harness.folder
     )
 
 
@@ -46,11 +46,11 @@ async def test_what_another_process_writes_is_read_or_copied(tmp_path: Path, key
 
 @pytest.mark.parametrize(("key", "is_copy"), [("1", False), ("2", True)])
 async def test_where_the_folder_is_gone_one_goes_on_here(tmp_path: Path, key: str, is_copy: bool) -> None:
-    places = SessionPaths(own=tmp_path / "sessions", cwd=tmp_path / "gone")
+    places = SessionPaths(default_root=tmp_path / "sessions", cwd=tmp_path / "gone")
     path = a_session(tmp_path, "from a folder that is gone", places.cwd)
     harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person, person.asked(resuming(harness, person).open(path)):
-        await person.sees_soon("The folder of this session is gone", "~/gone")
+        await person.sees_soon("The folder of this session does not exist", "~/gone")
         await person.press(key)
     assert (harness.session.log.path != path) is is_copy
 
@@ -62,7 +62,7 @@ async def test_a_copy_of_another_folders_file_goes_on_there_or_here(
     (tmp_path / "harbour").mkdir()
     path = a_session(tmp_path, "of another folder", tmp_path / "harbour")
     harness = ScriptedSession(tmp_path)
-    async with at_the_keyboard() as person, person.asked(resuming(harness, person).bring_in(path)):
+    async with at_the_keyboard() as person, person.asked(resuming(harness, person).continue_copy(path)):
         await person.sees_soon("This session belongs to another folder", "~/harbour")
         await person.press(key)
     log = harness.session.log

@@ -39,7 +39,9 @@ class Project:
         await self.harness.prompt(text)
 
     def page(self, person: Person) -> ReviewPage:
-        return ReviewPage(self.harness.session, person.ask, person.say, person.copy, edit=self._edit)
+        return ReviewPage(
+            self.harness.session, person.ask, person.say, person.copy, open_in_editor=self._edit
+        )
 
     def _edit(self, path: Path, line: int) -> str:
         self.edited.append((path.name, line))
@@ -126,7 +128,7 @@ async def test_where_there_is_nothing_it_says_why(tmp_path: Path) -> None:
         async with person.asked(project.page(person).open("session")):
             await person.sees_soon("This session changed no files.")
             await person.press("n", "e", "y", "Y", "less_than_sign", "tab")
-            await person.sees_soon("is in no git repository")
+            await person.sees_soon("is not in a git")
             await person.press("n", "e", "y", "Y", "escape")
         assert person.copied == [] and project.edited == []
         with pytest.raises(UserError, match="/diff git"):
@@ -136,20 +138,20 @@ async def test_where_there_is_nothing_it_says_why(tmp_path: Path) -> None:
 async def test_a_file_opens_in_the_editor_where_one_looks(project: Project) -> None:
     async with at_the_keyboard(size=(80, 24)) as person, person.asked(project.page(person).open("prompt")):
         await person.sees_soon("line fifty")
-        await person.press("e")
+        await person.press("E")
         await person.until(lambda: project.edited == [("a.txt", 50)])
         await person.press("tab", "tab")  # git, the session
         await person.sees_soon("you changed it since")
         await person.press(*["down"] * 30)
-        await person.press("e")
+        await person.press("E")
         await person.until(lambda: len(project.edited) == 2)
         name, line = project.edited[1]
         assert name == "a.txt" and 25 < line < 35
         project.problem = "vi cannot be started: no such file"
-        await person.press("e")
+        await person.press("E")
         await person.sees_soon("vi cannot be started")
         (project.folder / "a.txt").unlink()
-        await person.press("e")
+        await person.press("E")
         await person.sees_soon("the file does not exist any more")
         await person.press("escape")
 
@@ -243,7 +245,7 @@ async def test_each_hunk_takes_one_key_and_half_of_it_can_wait(tmp_path: Path) -
             await person.press("o")
             await person.sees_soon("line 1")
             await person.press("o", "space")
-            await person.sees_soon("all is decided")
+            await person.sees_soon("all hunks are decided")
             assert (project.folder / "notes.md").read_text() == "hello\n"
             assert not (project.folder / "readme.md").exists()
             await person.press("u")
@@ -275,7 +277,7 @@ async def test_comments_are_sent_as_one_message(tmp_path: Path) -> None:
             await person.press("escape")
             await person.sees_soon("2 comments on the changes", "1 Send now", "3 Drop")
             await person.press("2")
-        assert "2 comments kept" in person.heard[0]
+        assert "2 comments saved" in person.heard[0]
         project.harness.script.responses.append(say("I see"))
         async with person.asked(project.page(person).open("prompt")):
             await person.sees_soon("hunk 2 of 3")
@@ -300,9 +302,9 @@ async def test_what_a_person_changed_since_is_shown_and_stays(tmp_path: Path) ->
     async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open("prompt")):
         await person.sees_soon("you changed these lines since")
         await person.press("x")
-        await person.sees_soon("stays as it is")
+        await person.sees_soon("was left unchanged")
         await person.press("w")
-        await person.sees_soon("changes of blanks are hidden", "of 2")
+        await person.sees_soon("whitespace changes are hidden", "of 2")
         await person.press("j", "x")
         await person.sees_soon("1/3")
         await person.press("escape")
@@ -318,8 +320,36 @@ async def test_the_mouse_points_and_presses_hints(tmp_path: Path) -> None:
         rows = person.sees.split("\n")
         await person.click(6, next(at for at, row in enumerate(rows) if "line 58" in row) + 3)
         await person.sees_soon("hunk 2 of 3")
-        hints = rows[-1] if "take back" in rows[-1] else rows[-2]
-        await person.click(hints.index("take back"), rows.index(hints))
-        await person.sees_soon("taken back", "1/3")
+        hints = rows[-1] if "revert" in rows[-1] else rows[-2]
+        await person.click(hints.index("revert"), rows.index(hints))
+        await person.sees_soon("reverted", "1/3")
         await person.press("escape")
     assert (project.folder / "app.py").read_text() == CHANGED.replace("return x  +  14", "return x + 14")
+
+
+async def test_the_lines_of_a_hunk_are_edited_here(tmp_path: Path) -> None:
+    project = await reviewed(tmp_path)
+    place = project.folder / "app.py"
+    async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("hunk 1 of 3")
+        await person.press("e")
+        await person.sees_soon("app.py:14", "return x * 3", "ctrl+s save")
+        await person.press("end", *" + 1", "escape")
+        await person.sees_soon("not saved: escape again discards")
+        await person.press("ctrl+s")
+        await person.sees_soon("1/3", "hunk 2 of 3")
+        assert place.read_text() == CHANGED.replace("x * 3\n", "x * 3 + 1\n")
+        await person.press("u")
+        await person.sees_soon("undone", "hunk 1 of 3")
+        assert place.read_text() == CHANGED
+        await person.press("e")
+        await person.sees_soon("ctrl+s save")
+        place.write_text(CHANGED.replace("x * 3\n", "x * 4\n"))
+        await person.press("x", "ctrl+s")
+        await person.sees_soon("you changed these lines since")
+        assert "x * 4\n" in place.read_text()
+        await person.press("J", "e")
+        await person.sees_soon("this change has no lines to edit")
+        await person.press("escape")
+    told = [str(getattr(message, "content", "")) for message in project.harness.session.messages]
+    assert sum("edited parts of your changes" in text for text in told) == 1

@@ -37,7 +37,7 @@ async def test_rules_stand_by_what_becomes_of_them_with_the_reason(tmp_path: Pat
     write(tmp_path, "project/.bayou/rules/odd.md", "---\ncondition: '['\n---\nBroken.")
     write(tmp_path, ".bayou/agent/rules/tabs.md", "---\nalwaysApply: true\n---\nUse spaces.")
     async with at_the_keyboard(size=(140, 40)) as person, person.asked(page_of(tmp_path, person).open()):
-        await person.sees_soon("In every prompt", "Covered by another of the same name", "What is wrong")
+        await person.sees_soon("In every prompt", "Overridden by a rule with the same name", "Errors")
         for text in ("files: *.sql", "stops the answer at NOTE", "Never applied", "lost", "odd.md"):
             assert text in person.sees
         await person.press("enter")
@@ -52,7 +52,7 @@ async def test_where_there_are_none_it_says_where_they_lie(tmp_path: Path) -> No
         await page_of(tmp_path, person, is_trusted=False).open()
         await page_of(tmp_path, person, RuleSettings(enabled=False)).open()
         assert person.heard == [
-            "There are no rules. Put rule files into .bayou/rules or ~/.bayou/agent/rules. Project rules apply after "
+            "No rules found. Put rule files into .bayou/rules or ~/.bayou/agent/rules. Project rules apply after "
             "you trust the project: /trust.",
             "Rules are switched off (rules.enabled in /settings).",
         ]

@@ -12,22 +12,22 @@ from tests.tui.pages.person import at_the_keyboard
 TOKEN = SHAPED["github-token"]
 
 
-async def test_one_key_says_that_it_is_no_secret(tmp_path: Path) -> None:
+async def test_one_key_marks_a_false_alarm(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     async with at_the_keyboard() as person:
         page = SecretsPage(harness.session.secrets, harness.session.unmask, person.ask, person.say)
         await page.open()
-        assert person.heard == ["Nothing was masked in this session."]
+        assert person.heard == ["No secrets were masked in this session."]
         await harness.prompt(f"Use {TOKEN}")
         async with person.asked(page.open()):
             assert "[secret:github-token:" in person.sees and "your prompt" in person.sees
             await person.press("enter")
-        assert "is not a secret" in person.heard[-1]
+        assert "is marked as not a secret" in person.heard[-1]
         await harness.prompt(f"Use {TOKEN}")
         assert TOKEN in text_of(harness.script.contexts[-1].messages[-1].content)  # type: ignore[union-attr]
 
 
-async def test_a_prompt_is_sent_again_as_it_is(tmp_path: Path) -> None:
+async def test_a_masked_prompt_is_sent_again_unmasked(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     await harness.prompt(f"Use {TOKEN}")
     async with at_the_keyboard() as person:

@@ -9,7 +9,7 @@ import pytest
 
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
-from app.sessions.index.background_indexing import SessionTexts
+from app.sessions.index.background_indexing import BackgroundIndexer
 from app.sessions.session_log import SessionLog
 from app.tui.features.sessions.page import SessionsPage
 from app.values.entries import MessageEntry
@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
-    log = SessionPaths(own=home / "sessions", cwd=cwd or home).new()
+    log = SessionPaths(default_root=home / "sessions", cwd=cwd or home).create_session()
     log.append(said(text))
     log.append(assistant_entry(f"{text}, answered"))
     log.close()
@@ -47,7 +47,7 @@ class Sessions:
         self.harness = ScriptedSession(home, *answers)
         self.opened: list[Path] = []
         self.is_wanted = True
-        self.texts = SessionTexts(lambda: self.harness.places.root)
+        self.texts = BackgroundIndexer(lambda: self.harness.places.root)
         self.page = SessionsPage(
             self.harness.session,
             self.harness.places,
@@ -55,9 +55,9 @@ class Sessions:
             person.say,
             person.write,
             person.key_label,
-            go_on=self._go_on,
-            bring_in=self._bring_in,
-            read_texts=self.texts.read,
+            continue_session=self._go_on,
+            import_session=self._bring_in,
+            index_session_texts=self.texts.index_new_texts,
             spawn=person.spawn,
             home=home,
         )
@@ -87,14 +87,14 @@ async def test_the_chosen_one_is_gone_on_with(home: Path) -> None:
         assert "the zebra in the config" in path.read_text()
 
 
-async def test_what_a_session_cost_stands_in_its_row(home: Path) -> None:
+async def test_a_sessions_row_shows_its_cost(home: Path) -> None:
     path = a_session(home, "a dear question")
     log = SessionLog.open(path)
     usage = Usage(output=5, cost=Cost(output=1.5, total=1.5))
     log.append(MessageEntry(parent_id=None, message=AssistantMessage(usage=usage)))
     log.close()
     async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
-        assert "3 messages $1.50" in person.sees
+        assert "3     $1.50" in person.sees
         await person.press("escape")
 
 
@@ -114,7 +114,7 @@ async def test_any_word_that_was_said_finds_its_session(home: Path) -> None:
 async def test_what_is_deleted_comes_back_also_in_the_next_run(home: Path) -> None:
     async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
         await person.press("ctrl+d")
-        await person.sees_soon("ctrl+z brings it back")
+        await person.sees_soon("ctrl+z restores it")
         title = "a plan for Monday" if "› a plan" not in person.sees else "the zebra in the config"
         assert f"› {title}" not in person.sees
         await person.press("escape")
@@ -148,12 +148,12 @@ async def test_a_name_is_given_from_the_list(home: Path) -> None:
 async def test_a_fork_ends_before_the_chosen_prompt_whose_text_comes_back(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person, say("a"), say("b"))
-        await sessions.page.fork()
-        assert person.heard == ["There is no prompt to fork from yet."]
+        await sessions.page.fork_at_prompt()
+        assert person.heard == ["No prompts to fork from yet."]
         await sessions.harness.prompt("first")
         await sessions.harness.prompt("second")
         before = sessions.harness.session.log.path
-        async with person.asked(sessions.page.fork()):
+        async with person.asked(sessions.page.fork_at_prompt()):
             await person.press(*"first", "enter")
         assert person.written == ["first"]
         assert sessions.harness.session.log.path != before and "first" not in str(
@@ -182,11 +182,11 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
         page: SessionsPage = sessions.page
         await sessions.harness.prompt("hello")
         told: list[Callable[[], Awaitable[None]]] = [
-            lambda: page.rename("Harbour"),
-            lambda: page.rename(""),
-            page.tell_counts,
-            page.clone,
-            lambda: page.export("out.md"),
+            lambda: page.rename_session("Harbour"),
+            lambda: page.rename_session(""),
+            page.show_counts,
+            page.clone_session,
+            lambda: page.export_session("out.md"),
         ]
         for tell in told:
             await tell()
@@ -196,14 +196,14 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
         assert person.heard[4] == f"Exported to {home / 'out.md'}"
         assert "hello" in (home / "out.md").read_text()
         with pytest.raises(UserError, match=r"out\.md"):
-            await page.export("out.md/below.md")
+            await page.export_session("out.md/below.md")
 
 
 async def test_a_new_one_begins_empty(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person, say("a"))
         await sessions.harness.prompt("hello")
-        await sessions.page.new()
+        await sessions.page.start_session()
         assert sessions.harness.session.messages == () and not sessions.harness.session.state.is_on_disk
 
 
@@ -219,8 +219,8 @@ async def test_a_session_that_another_process_writes_is_marked(home: Path) -> No
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person)
         async with person.asked(sessions.page.open()):
-            await person.sees_soon("open elsewhere")
-            marked = [line for line in person.sees.splitlines() if "open elsewhere" in line]
+            await person.sees_soon("in use")
+            marked = [line for line in person.sees.splitlines() if "in use" in line]
             assert len(marked) == 1 and "held by another" in marked[0]
             await person.press("escape")
     await holder.communicate(b"\n")

@@ -36,12 +36,24 @@ async def test_a_choice_goes_to_the_next_value_in_the_persons_own_file_and_at_on
     assert effective_settings.settings.interaction.interrupt_mode == "immediate"
 
 
+async def test_the_theme_is_chosen_among_the_installed_ones(paths: Paths) -> None:
+    effective_settings = EffectiveSettings(paths)
+    async with at_the_keyboard() as person:
+        page = SettingsPage(effective_settings, person.ask, themes=lambda: ("day", "night"))
+        async with person.asked(page.open()):
+            await person.press(*"theme name", "enter")
+            await person.sees_soon("one of: system, day, night")
+            await person.press("enter")
+            await person.press("escape")
+    assert said(paths) == {"theme": "night"}
+
+
 async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(paths: Paths) -> None:
     effective_settings = EffectiveSettings(paths)
     await changed(effective_settings, "interruptMode", "enter", sees="immediate")
     await changed(effective_settings, "interruptMode", "home", "delete", sees="› nterruptMode")
     assert said(paths) == {"interruptMode": "immediate"}
-    await changed(effective_settings, "interruptMode", "delete", sees="back to the default")
+    await changed(effective_settings, "interruptMode", "delete", sees="reset to the default")
     assert said(paths) == {}
 
 
@@ -52,13 +64,13 @@ async def test_a_changed_value_is_marked_with_its_default_and_one_key_sets_it_ba
     ):
         await person.press(*"interruptMode")
         await person.sees_soon("  wait")
-        assert "•" not in person.sees and "back to default" not in person.sees
+        assert "•" not in person.sees and "reset to default" not in person.sees
         await person.press("enter")
         await person.sees_soon("• immediate")
-        assert "default: wait" in person.sees and "del back to default" in person.sees
+        assert "default: wait" in person.sees and "del reset to default" in person.sees
         await person.press("delete")
-        await person.sees_soon("back to the default")
-        assert "•" not in person.sees and "back to default" not in person.sees
+        await person.sees_soon("reset to the default")
+        assert "•" not in person.sees and "reset to default" not in person.sees
         await person.press("escape")
     assert said(paths) == {}
 
@@ -68,9 +80,9 @@ async def test_the_arrows_are_named_only_while_they_change_values(paths: Paths) 
         at_the_keyboard(size=(120, 30)) as person,
         person.asked(SettingsPage(EffectiveSettings(paths), person.ask).open()),
     ):
-        assert "through the values" in person.sees
+        assert "switch value" in person.sees
         await person.press(*"vi mode")
-        await person.until(lambda: "through the values" not in person.sees)
+        await person.until(lambda: "switch value" not in person.sees)
         await person.press("escape")
 
 
@@ -89,14 +101,14 @@ async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Pa
     own.parent.mkdir()
     own.write_text('{"interruptMode": "wait"}')
     effective_settings = EffectiveSettings(paths)
-    effective_settings.trust(True)
+    effective_settings.set_trusted(True)
     await changed(
         effective_settings, "interruptMode", "enter", sees="the project or the command line overrides it"
     )
     assert said(paths) == {"interruptMode": "immediate"}
 
 
-async def test_what_of_a_value_does_not_count_stands_beside_it(paths: Paths) -> None:
+async def test_ignored_parts_of_a_value_are_shown_beside_it(paths: Paths) -> None:
     paths.settings_file.parent.mkdir(parents=True)
     paths.settings_file.write_text(
         '{"bash": {"interceptor": {"rules": [{"pattern": "(", "tool": "bash", "message": "never"}]}}}'
@@ -107,7 +119,7 @@ async def test_what_of_a_value_does_not_count_stands_beside_it(paths: Paths) -> 
         person.asked(SettingsPage(effective_settings, person.ask).open()),
     ):
         await person.press(*"interceptor.rules")
-        await person.sees_soon("error in its file")
+        await person.sees_soon("error in file")
         told = "the pattern of rule 1 is not a valid regular expression: missing ) at position 1."
         await person.until(lambda: told in " ".join(person.sees.split()))  # behind a place of any length
         await person.press("escape")
@@ -119,10 +131,10 @@ class Looks:
     def __init__(self) -> None:
         self.name = "day"
 
-    def names(self) -> list[str]:
+    def theme_names(self) -> list[str]:
         return ["day", "night", "broken"]
 
-    def use(self, name: str) -> str | None:
+    def apply_theme(self, name: str) -> str | None:
         if name not in ("day", "night"):
             return f"{name} cannot be read."
         self.name = name

@@ -6,9 +6,9 @@ from app.extensions.registrations import ExtensionProblem, ExtensionStatus
 from app.tui.features.blocks.page import BlockPage
 from app.tui.features.extensions.page import show_extensions
 from app.tui.features.keys.page import KeysPage
-from app.tui.features.keys.screens import SCREENS
+from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.keymap import read_keymap
+from app.tui.keys.keymap import read_key_map
 from tests.tui.keys_pressed import PAGE_KEYS
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.results import Card, MapBlock, MapSymbol, TextBlock
@@ -55,7 +55,7 @@ MAP = MapBlock(
 )
 
 
-async def test_a_block_is_opened_in_full_unless_it_has_a_widget_of_its_own() -> None:
+async def test_a_block_opens_in_full_unless_it_has_a_custom_widget() -> None:
     transcript = Transcript()
     async with at_the_keyboard(transcript) as person:
         block = Block(person, transcript)
@@ -87,14 +87,23 @@ class Keys:
         self.file = file
         self.done: list[str] = []
         self.table = ActionTable(
-            PAGE_KEYS, lambda: [("tides", "the tides of today")], lambda: SCREENS, {"tides": "[day]"}
+            PAGE_KEYS,
+            lambda: [("tides", "the tides of today")],
+            lambda: SCREEN_BINDING_GROUPS,
+            {"tides": "[day]"},
         )
         self.page = KeysPage(
-            self.table, person.ask, person.write, file=file, read_again=self._read, do=self._do, recent=[]
+            self.table,
+            person.ask,
+            person.write,
+            keys_file=file,
+            reload_keys=self._read,
+            run_action=self._do,
+            recent_actions=[],
         )
 
     def _read(self) -> None:
-        self.table.own = read_keymap(self.file, self.table.places)
+        self.table.user_keymap = read_key_map(self.file, self.table.binding_groups)
 
     async def _do(self, action: str) -> None:
         self.done.append(action)
@@ -103,10 +112,10 @@ class Keys:
 async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -> None:
     async with at_the_keyboard(size=(120, 30)) as person:
         keys = Keys(tmp_path / "keybindings.json", person)
-        async with person.asked(keys.page.open()):
+        async with person.asked(keys.page.show_keys()):
             await person.press(*"Choose a model", "enter")
             await person.press("f9")
-            await person.sees_soon("f9 it is")
+            await person.sees_soon("now f9")
             assert keys.table.key_of("app.model.select") == "f9"
             await person.press("escape")
         assert '"app.model.select": "f9"' in keys.file.read_text()
@@ -115,7 +124,7 @@ async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -
 async def test_enter_in_a_palette_just_opened_does_not_leave(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         keys = Keys(tmp_path / "keybindings.json", person)
-        async with person.asked(keys.page.palette()):
+        async with person.asked(keys.page.show_palette()):
             await person.press("enter")
         assert keys.done != ["app.exit"] and keys.done != ["app.suspend"]
 
@@ -123,12 +132,12 @@ async def test_enter_in_a_palette_just_opened_does_not_leave(tmp_path: Path) -> 
 async def test_the_palette_does_an_action_or_begins_a_command(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         keys = Keys(tmp_path / "keybindings.json", person)
-        async with person.asked(keys.page.palette()):
-            await person.press(*"Begin a new session", "enter")
-        async with person.asked(keys.page.palette()):
-            assert "› Begin a new session" in person.sees  # the last used one comes first
+        async with person.asked(keys.page.show_palette()):
+            await person.press(*"Start a new session", "enter")
+        async with person.asked(keys.page.show_palette()):
+            assert "› Start a new session" in person.sees  # the last used one comes first
             await person.press(*"tides", "enter")
-        async with person.asked(keys.page.commands()):
+        async with person.asked(keys.page.show_commands()):
             assert "/tides" in person.sees and "[day]" in person.sees
             await person.press("enter")
         assert keys.done == ["app.session.new"] and person.written == ["/tides ", "/tides "]

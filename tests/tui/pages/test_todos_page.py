@@ -19,7 +19,7 @@ def page_of(harness: ScriptedSession, person: Person) -> TodosPage:
 
 async def playing(folder: Path) -> ScriptedSession:
     harness = ScriptedSession(folder)
-    await harness.session.todos.set([WORK])
+    await harness.session.todos.replace_by_user([WORK])
     return harness
 
 
@@ -73,18 +73,18 @@ async def test_an_item_that_is_there_twice_is_refused_in_the_title(tmp_path: Pat
 async def test_an_empty_list_is_begun(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
-        assert "nothing to do; a adds an item" in person.sees
+        assert "no items; a adds one" in person.sees
         await person.press("a", *"Tea", "enter")
         await person.sees_soon("Tea")
         await person.press("enter")
     assert states(harness.session.todos.phases) == {"Tea": "in_progress"}
 
 
-async def test_what_the_agent_changed_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+async def test_todo_changes_of_the_agent_are_not_overwritten(tmp_path: Path) -> None:
     harness = await playing(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.press("space")
-        await harness.session.todos.set([])
+        await harness.session.todos.replace_by_user([])
         await person.press("enter")
     assert harness.session.todos.phases == ()
     assert person.warned == [

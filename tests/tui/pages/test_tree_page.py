@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from app.providers.model_stream import Context
-from app.providers.scripted import ScriptedAnswer, call, say
+from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.entry_texts import entry_title
 from app.tui.features.review.page import ReviewPage
-from app.tui.features.tree.entries import TreeEntries, heading
+from app.tui.features.tree.entries import TreeEntries, entry_heading
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
 from app.values.cells import CELL_ENTRY_TYPE
@@ -36,7 +36,7 @@ def tree_of(
         person.copy,
         files=FilesPage(harness.session, person.ask, person.say),
         review=ReviewPage(
-            harness.session, person.ask, person.say, person.copy, edit=lambda path, line: ""
+            harness.session, person.ask, person.say, person.copy, open_in_editor=lambda path, line: ""
         ).open,
         show_progress=person.show_progress.append,
         settings=lambda: counts.settings,
@@ -61,7 +61,7 @@ async def two_branches(folder: Path, *answers: Any) -> ScriptedSession:
 async def test_a_session_in_which_nothing_was_said_has_no_tree(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await tree_of(ScriptedSession(tmp_path), person).open()
-        assert person.heard == ["There is nothing in this session yet."]
+        assert person.heard == ["This session is empty."]
 
 
 async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> Non
     async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("f")
         await person.sees_soon("Fork from here")
-        question = person.sees.split("A new session ends before this prompt")[1]
+        question = person.sees.split("Starts a new session before this prompt")[1]
         assert "third" in question and "the third answer" not in question
         person.clock.now += MIN_VISIBLE_SECONDS
         await person.press("escape", "escape")
@@ -126,16 +126,20 @@ async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
         headings = person.sees.splitlines()[1]
         assert "third" in headings and "second" in headings
         assert "± notes.md" in person.sees
-        assert "they part at: a " in person.sees
+        assert "branches split at: a " in person.sees
         await person.press("escape", "escape")
 
 
-async def test_what_a_branch_did_is_told_in_badges(tmp_path: Path) -> None:
+async def test_badges_summarise_a_branch(tmp_path: Path) -> None:
     writes = call("write", path="notes.md", content="x") + say("writing")
     harness = ScriptedSession(tmp_path, writes, say("done"), tools=builtin_tools())
     await harness.prompt("write it")
-    entries = TreeEntries(harness.session.log, harness.session.tools.files_of)
-    badges = [badge.text for bare in entries.bare() for badge in entries.described(bare).badges]
+    entries = TreeEntries(harness.session.log, harness.session.tools.files_of_call)
+    badges = [
+        badge.text
+        for bare in entries.entries_without_texts()
+        for badge in entries.describe_entry(bare).badges
+    ]
     assert "± notes.md" in badges
 
 
@@ -176,7 +180,9 @@ async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
     [((), False, ""), (("down",), True, ""), (("down", "down"), True, "Only the colours.")],
     ids=["none", "summary", "as I say"],
 )
-async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants: bool, focus: str) -> None:
+async def test_leaving_a_branch_asks_about_files_and_summary(
+    tmp_path: Path, keys, wants: bool, focus: str
+) -> None:
     asked: list[str] = []
 
     def summarise(context: Context, count: int) -> ScriptedAnswer:
@@ -188,11 +194,11 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
     await harness.prompt("second")
     old = harness.session.log.leaf_id
     async with at_the_keyboard(size=SIZE) as person:
-        async with person.asked(tree_of(harness, person).go_to(entry_of(harness, "you: second"))):
+        async with person.asked(tree_of(harness, person).move_to_entry(entry_of(harness, "you: second"))):
             assert "Leave this branch" in person.sees
             await person.press(*keys, "enter")
             if focus:
-                await person.sees_soon("What should the summary be about?")
+                await person.sees_soon("What should the summary focus on?")
                 await person.press(*focus, "enter")
         assert person.written == ["second"]
     summaries = [entry for entry in harness.session.log.entries if isinstance(entry, BranchSummaryEntry)]
@@ -208,6 +214,30 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
     assert "[User]: second" in asked[0] and "[User]: first" not in asked[0]
 
 
+@pytest.mark.parametrize(
+    ("keys", "is_left", "summaries"), [(["1"], True, 1), (["2"], True, 0), (["3"], False, 0)]
+)
+async def test_a_summary_that_fails_is_tried_again_or_left_out(
+    tmp_path: Path, keys: list[str], is_left: bool, summaries: int
+) -> None:
+    refused = fail("no such model", status=400)
+    harness = ScriptedSession(tmp_path, say("a"), say("b"), refused, say("what I left"))
+    await harness.prompt("first")
+    await harness.prompt("second")
+    old = harness.session.log.leaf_id
+    async with (
+        at_the_keyboard(size=SIZE) as person,
+        person.asked(tree_of(harness, person).move_to_entry(entry_of(harness, "you: second"))),
+    ):
+        await person.press("2")
+        await person.sees_soon("The summary failed")
+        await person.press(*keys)
+    assert any("no such model" in str(one) for one in person.heard)
+    assert (harness.session.log.leaf_id != old) is is_left
+    entries = harness.session.log.entries
+    assert len([entry for entry in entries if isinstance(entry, BranchSummaryEntry)]) == summaries
+
+
 async def test_with_summaries_off_no_question_is_asked(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("a"), say("b"))
     await harness.prompt("first")
@@ -215,13 +245,13 @@ async def test_with_summaries_off_no_question_is_asked(tmp_path: Path) -> None:
     effective_settings = EffectiveSettings()
     effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard() as person:
-        await tree_of(harness, person, effective_settings).go_to(entry_of(harness, "you: second"))
+        await tree_of(harness, person, effective_settings).move_to_entry(entry_of(harness, "you: second"))
         assert person.written == ["second"]
 
 
 def test_what_bayou_wrote_for_the_model_is_no_extensions_and_a_cell_is_the_persons() -> None:
     def said(kind: str) -> str:
         entry = CustomMessageEntry(id="a", parent_id=None, custom_type=kind, content="x", display=True)
-        return heading(entry).split(" · ")[0]
+        return entry_heading(entry).split(" · ")[0]
 
     assert (said(CELL_ENTRY_TYPE), said("file-map")) == ("Your cell", "Hidden message to the model")

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-async def test_the_yes_has_a_key_of_its_own_and_is_kept(folder: Folder) -> None:
+async def test_trusting_has_a_separate_key_and_is_stored(folder: Folder) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):
             assert "Trust this project?" in person.sees and "interruptMode" in person.sees
@@ -85,12 +85,12 @@ async def test_what_changes_while_it_is_read_is_not_trusted(folder: Folder) -> N
             await person.press("ctrl+y")
         assert folder.answers == [] and not folder.is_trusted
         assert person.heard == [
-            "The folder changed while you were reading, so it is not trusted. /trust asks again."
+            "The folder changed while the question was open, so it is not trusted. /trust asks again."
         ]
 
 
-async def test_a_folder_with_nothing_of_its_own_is_not_asked_about(folder: Folder) -> None:
+async def test_a_folder_without_trusted_content_asks_nothing(folder: Folder) -> None:
     folder.settings.unlink()
     async with at_the_keyboard() as person:
         await folder.ask(person)
-        assert person.heard == ["This folder has nothing of its own that bayou would run or use."]
+        assert person.heard == ["Nothing in this folder needs your trust."]

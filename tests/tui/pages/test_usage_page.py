@@ -37,13 +37,15 @@ def root(tmp_path: Path) -> Path:
 
 
 def page(root: Path, person: Person) -> UsagePage:
-    return UsagePage(SessionPaths(own=root, cwd=root), root.parent / "cache", person.ask, home=root.parent)
+    return UsagePage(
+        SessionPaths(default_root=root, cwd=root), root.parent / "cache", person.ask, home=root.parent
+    )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_ways_of_counting_and_one_within_the_other(root: Path, size: tuple[int, int]) -> None:
     async with at_the_keyboard(size=size) as person, person.asked(page(root, person).open()):
-        await person.sees_soon("Usage by day", "$4.00 · 20k tokens", "2026-11-16 Mon", "answers", "█")
+        await person.sees_soon("Usage by day", "$4.00 · 20k tokens", "Mon Nov 16", "answers", "━")
         await person.press("tab")
         await person.sees_soon("Usage by model", "p/m", "p/n")
         await person.press("tab")
@@ -80,11 +82,11 @@ async def test_all_ways_taken_one_within_the_other_lead_no_further(root: Path) -
 async def test_what_is_left_out_is_named(root: Path) -> None:
     (root / "no.jsonl").write_text("no session\n")
     async with at_the_keyboard(size=(120, 40)) as person, person.asked(page(root, person).open()):
-        await person.sees_soon("Left out", "is not a session file", "no.jsonl")
+        await person.sees_soon("Skipped", "is not a session file", "no.jsonl")
         await person.press("end", "enter", "escape")
 
 
-async def test_without_any_use_it_says_so(tmp_path: Path) -> None:
+async def test_the_usage_page_without_usage_says_so(tmp_path: Path) -> None:
     async with at_the_keyboard() as person, person.asked(page(tmp_path / "none", person).open()):
         await person.sees_soon("no usage yet", "Usage by day")
         await person.press("enter", "tab", "escape")

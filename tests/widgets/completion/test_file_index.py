@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools.searching.ripgrep import bundled_ripgrep
-from widgets.completion.file_index import BLOCK_SIZE, FileIndex, FoundFile, _Block
+from widgets.completion.file_index import BLOCK_SIZE, FileIndex, FoundFile, _PathBlock
 from widgets.completion.frecency import HALF_LIFE, Frecency
 
 RG = bundled_ripgrep() or "rg"
@@ -90,7 +90,7 @@ async def test_among_equals_the_name_decides(query: str, tmp_path: Path) -> None
     index = FileIndex(tmp_path, rg=RG)
     await index.refresh()
     for names in (["tide.c", "tide.a", "tide.b"], ["tide.b", "tide.c", "tide.a"]):
-        index._blocks = [_Block(names)]
+        index._blocks = [_PathBlock(names)]
         assert [hit.path for hit in await find(index, query)] == ["tide.a", "tide.b", "tide.c"]
 
 
@@ -100,8 +100,8 @@ async def test_new_files_are_known_after_a_refresh(tree: Path) -> None:
     (tree / "fresh.py").write_text("x")
     await index.refresh()
     assert (await find(index, "fresh"))[0].path == "fresh.py"
-    assert index.knows("fresh.py")
-    assert not index.knows("resh.py")
+    assert index.contains("fresh.py")
+    assert not index.contains("resh.py")
 
 
 async def test_without_rg_it_says_so(tree: Path) -> None:
@@ -116,7 +116,7 @@ async def test_others_get_their_turn_while_it_searches(tmp_path: Path) -> None:
     await index.refresh()
 
     names = [f"folder_{number % 97}/module_{number}.py" for number in range(BLOCK_SIZE * 60)]
-    index._blocks = [_Block(names[at : at + BLOCK_SIZE]) for at in range(0, len(names), BLOCK_SIZE)]
+    index._blocks = [_PathBlock(names[at : at + BLOCK_SIZE]) for at in range(0, len(names), BLOCK_SIZE)]
     turns = 0
 
     async def other() -> None:

@@ -47,7 +47,7 @@ class PopupHost(Host):
 async def labels(pilot: Pilot[None], app: PopupHost) -> list[str]:
     for _ in range(100):
         await pilot.pause()
-        if app.popup._asking is None or app.popup._asking.done():
+        if app.popup._ask_task is None or app.popup._ask_task.done():
             break
     return [item.row.title for item in app.popup.shown] if app.popup.is_open else []
 
@@ -302,7 +302,7 @@ async def test_an_answer_that_comes_too_late_is_dropped() -> None:
     app = PopupHost(Slow())
     async with app.run_test() as pilot:
         await type_text(pilot, "x")
-        task = app.popup._asking
+        task = app.popup._ask_task
         assert task is not None
         await pilot.press("backspace")
         await pilot.pause()

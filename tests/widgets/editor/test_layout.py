@@ -38,7 +38,7 @@ def test_every_place_leads_back_to_its_position(lines: list[str], width: int) ->
     for number, line in enumerate(lines):
         for grapheme in graphemes(line):
             if grapheme.cells or line[grapheme.start] == "\t":
-                row, cell = layout.place((number, grapheme.start))
+                row, cell = layout.row_and_cell_of((number, grapheme.start))
                 assert layout.position(row, cell) == (number, grapheme.start)
                 assert cell < width
 
@@ -52,20 +52,20 @@ def test_a_blank_hangs_into_the_column_of_the_caret() -> None:
 def test_the_caret_behind_a_full_row_has_a_place() -> None:
     layout = Layout()
     layout.update(["hello"], 6, {})
-    assert layout.place((0, 5)) == (0, 5)
+    assert layout.row_and_cell_of((0, 5)) == (0, 5)
     layout.update(["hello "], 6, {})
-    assert layout.place((0, 6)) == (1, 0)
+    assert layout.row_and_cell_of((0, 6)) == (1, 0)
 
 
 def test_wide_characters_are_measured_by_cells() -> None:
     layout = Layout()
     layout.update(["漢字漢字"], 5, {})
     assert [row.end for row in layout.rows] == [2, 4]
-    assert layout.place((0, 1)) == (0, 2)
+    assert layout.row_and_cell_of((0, 1)) == (0, 2)
 
 
 def test_a_chip_is_as_wide_as_its_label() -> None:
     layout = Layout()
     chip = "\U00100000"
     layout.update([f"a{chip}b"], 40, {chip: "[paste #1 +20 lines]"})
-    assert layout.place((0, 2)) == (0, 21)
+    assert layout.row_and_cell_of((0, 2)) == (0, 21)

@@ -139,7 +139,7 @@ class EditorMachine(RuleBasedStateMachine):
 
     @rule(char=st.sampled_from("ab _é漢👍"))
     def type(self, char: str) -> None:
-        self.model.type(char)
+        self.model.type_text(char)
         is_space = char == " "
         joins = self.last == "space" or (self.last == "type" and not is_space)
         self.put(self.at, self.at, char, joins=joins, last="space" if is_space else "type")
@@ -267,14 +267,14 @@ class EditorMachine(RuleBasedStateMachine):
     @rule(char=st.sampled_from("ab漢 "))
     def jump_forward(self, char: str) -> None:
         found = self.text.find(char, self.at + 1)
-        assert commands.jump(self.model, char, is_forward=True) == (found >= 0)
+        assert commands.jump_to_character(self.model, char, is_forward=True) == (found >= 0)
         if found >= 0:
             self.go(next(place for place in boundaries(self.text) if place >= found))
 
     @rule(char=st.sampled_from("ab漢 "))
     def jump_backward(self, char: str) -> None:
         found = self.text.rfind(char, 0, self.at)
-        assert commands.jump(self.model, char, is_forward=False) == (found >= 0)
+        assert commands.jump_to_character(self.model, char, is_forward=False) == (found >= 0)
         if found >= 0:
             self.go(next(place for place in boundaries(self.text) if place >= found))
 

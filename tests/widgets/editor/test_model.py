@@ -15,7 +15,7 @@ TEXTS = st.text(alphabet=string.ascii_letters + "  \n_-é漢👩‍🚀👍🏽�
 
 def typed(model: EditorModel, text: str) -> None:
     for char in text:
-        model.type(char)
+        model.type_text(char)
 
 
 def offset(model: EditorModel) -> int:
@@ -108,11 +108,11 @@ def test_deleting_a_chip_renumbers_those_behind_it() -> None:
 def test_jumping_goes_over_lines_both_ways() -> None:
     model = EditorModel("alpha\nbeta\ngamma")
     model.move_to((0, 0))
-    assert commands.jump(model, "g", is_forward=True)
+    assert commands.jump_to_character(model, "g", is_forward=True)
     assert model.cursor == (2, 0)
-    assert commands.jump(model, "b", is_forward=False)
+    assert commands.jump_to_character(model, "b", is_forward=False)
     assert model.cursor == (1, 0)
-    assert not commands.jump(model, "z", is_forward=True)
+    assert not commands.jump_to_character(model, "z", is_forward=True)
 
 
 def test_a_draft_comes_back_with_its_chips() -> None:
@@ -162,7 +162,7 @@ def test_word_moves_never_leave_the_text_and_always_progress(text: str) -> None:
     model = EditorModel(text)
     model.move_to((0, 0))
     places = [offset(model)]
-    while model.cursor != model.end:
+    while model.cursor != model.end_position:
         commands.move_word_right(model)
         assert offset(model) > places[-1]
         places.append(offset(model))

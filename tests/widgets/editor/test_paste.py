@@ -8,42 +8,48 @@ from hypothesis import strategies as st
 
 from widgets.editor import commands
 from widgets.editor.chips import PasteChip
-from widgets.editor.images import image_bytes, image_file
+from widgets.editor.images import image_from_bytes, read_image_file
 from widgets.editor.model import EditorModel
-from widgets.editor.paste import clean, clean_in_chunks, dropped_images, is_long, needs_space_before
+from widgets.editor.paste import (
+    clean_in_chunks,
+    clean_pasted_text,
+    dropped_images,
+    is_long_paste,
+    needs_space_before,
+)
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))
 def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = clean_pasted_text(text)
     assert not any(ord(char) < 32 and char not in "\n\t" for char in cleaned)
     assert "\x7f" not in cleaned
-    assert clean(cleaned) == cleaned
+    assert clean_pasted_text(cleaned) == cleaned
 
 
 def test_line_breaks_become_one_kind_and_tabs_stay() -> None:
-    assert clean("a\r\nb\rc\td") == "a\nb\nc\td"
+    assert clean_pasted_text("a\r\nb\rc\td") == "a\nb\nc\td"
 
 
 def test_whole_escape_sequences_go_not_just_their_first_byte() -> None:
-    assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://a\x1b\\link") == "red xlink"
+    assert clean_pasted_text("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://a\x1b\\link") == "red xlink"
 
 
 def test_pasted_text_cannot_pretend_to_be_a_chip() -> None:
     model = EditorModel()
     commands.insert_chip(model, PasteChip(text="secret"))
-    assert clean(model.text + "x") == "x"
+    assert clean_pasted_text(model.text + "x") == "x"
 
 
 def test_length_and_lines_decide_about_a_chip() -> None:
-    assert not is_long("one line")
-    assert is_long("a\n" * 10)
-    assert is_long("x" * 1001)
+    assert not is_long_paste("one line")
+    assert is_long_paste("a\n" * 10)
+    assert is_long_paste("x" * 1001)
 
 
 def test_binary_leaves_only_its_printable_part() -> None:
     data = bytes(range(256)).decode("latin-1") * 4
-    assert clean(data).isprintable() or "\n" in clean(data)
+    assert clean_pasted_text(data).isprintable() or "\n" in clean_pasted_text(data)
 
 
 def test_dropped_files_in_the_ways_that_terminals_write_them() -> None:
@@ -69,20 +75,20 @@ def test_a_picture_tells_its_size(tmp_path: Path) -> None:
     header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 640, 480) + b"\x08\x02\x00\x00\x00"
     path = tmp_path / "shot.png"
     path.write_bytes(header)
-    image = image_file(path)
+    image = read_image_file(path)
     assert image is not None
     assert (image.mime_type, image.width, image.height) == ("image/png", 640, 480)
-    assert image_file(tmp_path / "missing.png") is None
+    assert read_image_file(tmp_path / "missing.png") is None
 
 
 def test_a_gif_from_the_clipboard_tells_its_size() -> None:
-    image = image_bytes(b"GIF89a" + struct.pack("<HH", 12, 34) + b"\0" * 10, "clipboard")
+    image = image_from_bytes(b"GIF89a" + struct.pack("<HH", 12, 34) + b"\0" * 10, "clipboard")
     assert image is not None
     assert (image.width, image.height) == (12, 34)
-    assert image_bytes(b"no image at all", "clipboard") is None
+    assert image_from_bytes(b"no image at all", "clipboard") is None
 
 
 async def test_megabytes_are_cleaned_alike_in_pieces() -> None:
     text = "one \x1b[31mred\x1b[0m line\r\n" * 20_000
-    assert await clean_in_chunks(text, 1000) == clean(text)
+    assert await clean_in_chunks(text, 1000) == clean_pasted_text(text)
     assert await clean_in_chunks("x" * 50_000, 1000) == "x" * 50_000

@@ -273,7 +273,7 @@ async def test_ten_thousand_lines_open_in_place_and_can_be_walked() -> None:
         app.editor.paste("\n".join(f"line {number}" for number in range(10_000)))
         app.editor.action_do("tui.editor.expandPaste")
         await pilot.press("ctrl+pageup", "x")
-        assert "line 9994x" in screen_text(app) or "x" in app.editor.model.line
+        assert "line 9994x" in screen_text(app) or "x" in app.editor.model.current_line
         assert len(app.editor.model.lines) == 10_000
 
 
@@ -333,7 +333,7 @@ async def test_paging_and_walking_through_wrapped_rows_keeps_the_column() -> Non
         app.editor.set_text("a long line of words\nx\nanother long line here")
         await pilot.pause()
         app.editor.model.move_to((0, 5))
-        app.editor.changed()
+        app.editor.update_after_command()
         await pilot.press("down", "down", "down")
         assert app.editor.model.cursor == (2, 5)
         await pilot.press("ctrl+pageup")

@@ -16,10 +16,10 @@ async def test_of_a_long_command_the_time_stays() -> None:
     page = Page()
     async with page.run_test(size=(60, 10)) as pilot:
         editor = page.query_one(PromptEditor)
-        editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◐", "esc stops"))
+        editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◐", "esc stop"))
         await pilot.pause()
         rule = next(line for line in text_of(page.screen).splitlines() if "◐" in line)
-        assert rule.startswith("◐ bash xxx") and "… · 1 m 12 s · ↓ 1.2k" in rule and "esc stops" in rule
-        editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◓", "esc stops"))
+        assert rule.startswith("◐ bash xxx") and "… · 1 m 12 s · ↓ 1.2k" in rule and "esc stop" in rule
+        editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◓", "esc stop"))
         await pilot.pause()
         assert rule.replace("◐", "◓") in text_of(page.screen)

@@ -32,7 +32,7 @@ PLAIN = (
 def typed(model: EditorModel, keys: str, vi: ViMode | None = None) -> ViMode:
     if vi is None:
         vi = ViMode(model)
-        vi.begin()
+        vi.start_new_prompt()
         place = model.cursor
         vi.escape()
         model.move_to(place)
@@ -40,9 +40,9 @@ def typed(model: EditorModel, keys: str, vi: ViMode | None = None) -> ViMode:
         if key == "\x1b":
             vi.escape()
         elif vi.mode == "insert":
-            model.type(key)
+            model.type_text(key)
         else:
-            vi.feed(key)
+            vi.handle_key(key)
     return vi
 
 
@@ -70,9 +70,9 @@ def test_a_command_does_what_hands_expect(before: str, keys: str, after: str) ->
 def test_what_is_written_in_one_go_is_taken_back_in_one() -> None:
     model = EditorModel()
     vi = ViMode(model)
-    vi.begin()
+    vi.start_new_prompt()
     for char in "three words here":
-        model.type(char)
+        model.type_text(char)
     vi.escape()
     typed(model, "u", vi)
     assert model.text == ""
@@ -91,10 +91,10 @@ def test_a_search_that_finds_nothing_says_so_until_the_next_key() -> None:
 def test_what_is_looked_for_can_be_taken_back() -> None:
     model = model_of("|one two")
     vi = typed(model, "/to")
-    vi.erase()
+    vi.erase_search_character()
     assert vi.status == "normal · /t"
-    vi.erase()
-    vi.erase()
+    vi.erase_search_character()
+    vi.erase_search_character()
     assert vi.status == "normal" and not vi.wants_literal
     typed(model, "x", vi)
     assert told(model) == "|ne two"

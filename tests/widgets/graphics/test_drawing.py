@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from tests.support.picture_terminal import sixel_size
-from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, ImageProtocol
-from widgets.graphics.image_drawing import UNREADABLE, CellBox, Drawing, draw
+from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE_TEXT, ImageProtocol
+from widgets.graphics.image_drawing import UNREADABLE_TEXT, CellBox, Drawing, draw
 
 BOX = CellBox(48, 12, 10, 20)
 PROTOCOLS: tuple[ImageProtocol, ...] = ("blocks", "kitty", "placements", "iterm2", "sixel")
@@ -72,13 +72,13 @@ def test_the_first_frame_counts_and_grey_of_16_bits_keeps_its_shade() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_cannot_be_shown_is_said_in_words(protocol: ImageProtocol) -> None:
     noise = saved(Image.effect_noise((300, 300), 90), "PNG")
-    assert draw(noise[: len(noise) // 8 * 4], BOX, protocol) == UNREADABLE
-    assert draw("bm90IGFuIGltYWdl", BOX, protocol) == UNREADABLE
-    assert draw("%%%", BOX, protocol) == UNREADABLE
-    assert draw("", BOX, protocol) == UNREADABLE
+    assert draw(noise[: len(noise) // 8 * 4], BOX, protocol) == UNREADABLE_TEXT
+    assert draw("bm90IGFuIGltYWdl", BOX, protocol) == UNREADABLE_TEXT
+    assert draw("%%%", BOX, protocol) == UNREADABLE_TEXT
+    assert draw("", BOX, protocol) == UNREADABLE_TEXT
     bomb = saved(Image.new("1", (20_000, 20_000)), "PNG")
-    assert draw(bomb, BOX, protocol) == TOO_LARGE
-    assert draw("A" * (MAX_DATA_CHARS + 4), BOX, protocol) == TOO_LARGE
+    assert draw(bomb, BOX, protocol) == TOO_LARGE_TEXT
+    assert draw("A" * (MAX_DATA_CHARS + 4), BOX, protocol) == TOO_LARGE_TEXT
 
 
 def test_bytes_of_the_file_are_never_handed_on() -> None:

@@ -6,9 +6,9 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from widgets.graphics.drawn_image import DrawnImage
-from widgets.graphics.image_marks import mark_of_image
+from widgets.graphics.image_marks import image_mark_style
 from widgets.graphics.image_overlay import REST_SECONDS, ImageOverlay
-from widgets.terminal.written_runs import Row, WrittenRun
+from widgets.terminal.written_runs import WrittenRow, WrittenRun
 
 
 class OnePicture:
@@ -24,11 +24,11 @@ class OnePicture:
     def _image_of(self, token: int) -> DrawnImage | None:
         return self.image if token == 7 else None
 
-    def rows(self, top: int, *, parts: tuple[int, ...] = (0, 1)) -> dict[int, Row]:
+    def rows(self, top: int, *, parts: tuple[int, ...] = (0, 1)) -> dict[int, WrittenRow]:
         return {top + row: {0: WrittenRun(0, 80, self.row(part))} for row, part in enumerate(parts)}
 
     def row(self, part: int) -> Strip:
-        cells = [Segment("▀▀▀▀", mark_of_image(f"7.{part}"))]
+        cells = [Segment("▀▀▀▀", image_mark_style(f"7.{part}"))]
         return Strip([Segment("  "), *cells, Segment(" " * 74)], 80)
 
     async def at_rest(self) -> str:

@@ -33,14 +33,14 @@ class Held:
         self.images.handle_reply(answer.decode())
 
     async def show(self, data: str, columns: int = 4, rows: int = 2) -> DrawnImage:
-        drawn = await self.images.obtain(data, columns, rows)
+        drawn = await self.images.draw_image(data, columns, rows)
         assert isinstance(drawn, DrawnImage)
         return drawn
 
 
 async def test_an_image_is_sent_once_for_each_size() -> None:
     held = Held()
-    held.terminal.feed(held.images.arrive().encode())
+    held.terminal.feed(held.images.enter_terminal().encode())
     first = await held.show(picture(1))
     assert await held.show(picture(1)) is first
     assert await held.show(picture(1), 6, 3) is not first
@@ -49,13 +49,13 @@ async def test_an_image_is_sent_once_for_each_size() -> None:
 
 async def test_the_one_used_longest_ago_goes_first_and_can_come_back() -> None:
     held = Held()
-    held.terminal.feed(held.images.arrive().encode())
+    held.terminal.feed(held.images.enter_terminal().encode())
     shown = [await held.show(picture(shade)) for shade in range(MOST)]
     held.images.mark_used(shown[0])
     await held.show(picture(MOST))
     assert not shown[0].is_stale and shown[1].is_stale
     assert len(held.terminal.held) == MOST
-    assert shown[1].number not in held.terminal.held
+    assert shown[1].kitty_id not in held.terminal.held
     for shade in range(400):
         await held.show(picture(shade))
     assert len(held.terminal.held) == MOST and held.terminal.faults == []
@@ -63,29 +63,29 @@ async def test_the_one_used_longest_ago_goes_first_and_can_come_back() -> None:
 
 async def test_leaving_takes_all_of_them_away() -> None:
     held = Held()
-    held.terminal.feed(held.images.arrive().encode())
+    held.terminal.feed(held.images.enter_terminal().encode())
     shown = [await held.show(picture(shade)) for shade in range(3)]
-    held.terminal.feed(held.images.leave().encode())
+    held.terminal.feed(held.images.leave_terminal().encode())
     assert held.terminal.held == {} and all(image.is_stale for image in shown)
-    assert await held.images.obtain(picture(1), 4, 2)
+    assert await held.images.draw_image(picture(1), 4, 2)
     assert held.terminal.held == {}, "it is the shell's"
 
 
 @pytest.mark.parametrize("setting", ["blocks", "sixel", "iterm2"])
 async def test_another_image_setting_removes_images_at_once(setting: str) -> None:
     held = Held()
-    held.terminal.feed(held.images.arrive().encode())
+    held.terminal.feed(held.images.enter_terminal().encode())
     drawn = await held.show(picture(1))
-    held.images.use(setting)  # pyright: ignore[reportArgumentType]  (one of them)
+    held.images.apply_setting(setting)  # pyright: ignore[reportArgumentType]  (one of them)
     assert held.terminal.held == {} and drawn.is_stale
 
 
 async def test_a_terminal_that_fails_again_and_again_is_asked_for_no_more() -> None:
     held = Held()
-    held.terminal.feed(held.images.arrive().encode())
+    held.terminal.feed(held.images.enter_terminal().encode())
     for shade in range(3):
         drawn = await held.show(picture(shade))
-        assert drawn.has_cells
-        held.images.handle_reply(f"\x1b_Gi={drawn.number};ENOSPC:there is no room\x1b\\")
-    assert not (await held.show(picture(9))).has_cells
+        assert drawn.has_placeholders
+        held.images.handle_reply(f"\x1b_Gi={drawn.kitty_id};ENOSPC:there is no room\x1b\\")
+    assert not (await held.show(picture(9))).has_placeholders
     assert held.terminal.held == {}

@@ -17,7 +17,7 @@ FORKED = chain(("u1", None), ("a1", "u1"), ("u2", "a1"), ("a2", "u2"), ("u3", "a
 
 
 def drawn(tree: EntryTree, **options: object) -> list[str]:
-    return [line.prefix + line.entry.id for line in tree.lines(**options)]  # type: ignore[arg-type]
+    return [line.prefix + line.entry.id for line in tree.visible_lines(**options)]  # type: ignore[arg-type]
 
 
 def test_only_forks_are_indented() -> None:
@@ -27,14 +27,14 @@ def test_only_forks_are_indented() -> None:
 def test_the_path_to_where_one_stands_is_marked() -> None:
     tree = EntryTree(FORKED, "a2")
     assert tree.path == {"u1", "a1", "u2", "a2"}
-    rows = TreeRows(tree, tree.lines(), shows_time=False)
+    rows = TreeRows(tree, tree.visible_lines(), shows_time=False)
     assert "← here" in [badge.text for badge in rows[3].row.badges]
 
 
 def test_a_folded_branch_tells_how_much_it_hides() -> None:
     tree = EntryTree(FORKED)
     assert drawn(tree, folded=frozenset({"u2"})) == ["u1", "a1", "├─ u2", "└─ u3", "   a3"]
-    assert [line.hidden for line in tree.lines(folded=frozenset({"a1"}))] == [0, 4]
+    assert [line.hidden_count for line in tree.visible_lines(folded=frozenset({"a1"}))] == [0, 4]
 
 
 def test_what_a_filter_leaves_out_is_passed_over() -> None:
@@ -67,17 +67,17 @@ def test_nothing_shows_twice_and_all_shows_everything(
         for number, parent in enumerate(parents)
     ]
     tree = EntryTree(entries, "0")
-    lines = tree.lines(kind, folded=frozenset(map(str, folded)))  # type: ignore[arg-type]
+    lines = tree.visible_lines(kind, folded=frozenset(map(str, folded)))  # type: ignore[arg-type]
     ids = [line.entry.id for line in lines]
     assert len(set(ids)) == len(ids)
     assert all(line.parent < at for at, line in enumerate(lines))
     if kind == "all":
-        assert len(ids) + sum(line.hidden for line in lines) == len(entries)
+        assert len(ids) + sum(line.hidden_count for line in lines) == len(entries)
 
 
 def test_a_conversation_may_be_as_deep_as_it_likes() -> None:
     entries = [TreeEntry(id=str(n), parent=str(n - 1) if n else None, kind="user") for n in range(20_000)]
-    assert len(EntryTree(entries, "19999").lines()) == 20_000
+    assert len(EntryTree(entries, "19999").visible_lines()) == 20_000
 
 
 def test_an_entry_whose_parent_is_missing_is_a_root() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.widgets.host import Host, screen_text
 from widgets.lists.filtering import RowFilter
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import ListRow, column_heads
 
 ROWS = [ListRow(id=str(number), title=f"row {number}", detail="of many") for number in range(5000)]
 
@@ -94,3 +94,21 @@ def test_who_types_a_whole_name_means_that_thing(count: int) -> None:
         .row.id
         == "b"
     )
+
+
+async def test_the_heads_of_columns_stay_above_the_rows() -> None:
+    view = RowList(ROWS, heads=column_heads("Row", detail="says"), title_cells=12)
+    app = Host(lambda: [view])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        for at in (4999, 0):
+            view.move_to(at)
+            await pilot.pause()
+            lines = screen_text(app).split("\n")
+            assert lines[0].split() == ["Row", "says"]
+            assert any(line.startswith(f"› row {at} ") for line in lines)
+        await pilot.click(offset=(5, 2))
+        assert view.current == ROWS[1]
+        await pilot.resize_terminal(60, 10)
+        await pilot.pause()
+        assert screen_text(app).split("\n")[0].split() == ["row", "0", "of", "many"]

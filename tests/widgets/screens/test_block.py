@@ -122,7 +122,7 @@ async def test_what_goes_on_is_followed_until_it_ends(monkeypatch: Any) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await until(app, pilot, "line 59")
         assert app.transcript.viewport.is_following
-        assert not page.is_going_on(app.transcript.column.items[0].block)
+        assert not page.is_in_progress(app.transcript.column.items[0].block)
 
 
 async def test_a_block_that_is_gone_stays_as_it_was() -> None:
@@ -130,7 +130,7 @@ async def test_a_block_that_is_gone_stays_as_it_was() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         assert isinstance(app.screen, BlockScreen)
-        app.screen._look_again()
+        app.screen._refresh_block()
         await pilot.pause()
         assert "something" in screen_text(app)
 
@@ -162,8 +162,8 @@ async def test_trying_again_closes_the_screen_and_is_heard_by_the_page() -> None
 
 
 def test_only_what_runs_goes_on() -> None:
-    assert page.is_going_on(card("", CardState.PENDING))
-    assert page.is_going_on(ReplyBlock(id="r", state=ReplyState.STREAMING))
-    assert not page.is_going_on(card("", CardState.FAILED))
+    assert page.is_in_progress(card("", CardState.PENDING))
+    assert page.is_in_progress(ReplyBlock(id="r", state=ReplyState.STREAMING))
+    assert not page.is_in_progress(card("", CardState.FAILED))
     text = TextBlock(text="x")
-    assert not page.is_going_on(CardBlock(id="c", card=Card(title="read", blocks=(text,))))
+    assert not page.is_in_progress(CardBlock(id="c", card=Card(title="read", blocks=(text,))))

@@ -1,11 +1,12 @@
 """What is too long for a row, and for a line of a preview, can be read all the same."""
 
+from tests.widgets.host import screen_text
 from tests.widgets.screens.test_screens import ScreenHost, press
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.full_row_text import FullRowText
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import PreviewText, facts, preview_of, row_count
+from widgets.screens.preview import PreviewPart, PreviewText, count_rows, fact_parts, make_preview
 
 
 async def test_what_a_list_cuts_off_of_its_row_stands_whole_below_it() -> None:
@@ -28,20 +29,35 @@ async def test_what_a_list_cuts_off_of_its_row_stands_whole_below_it() -> None:
 
 async def test_a_preview_that_says_all_of_it_says_it_alone() -> None:
     rows = [ListRow(id="long", title="on", detail="word " * 40)]
-    screen = PickerScreen("Sandbox", rows, preview=lambda row: preview_of(row.title, row.detail))
+    screen = PickerScreen("Sandbox", rows, preview=lambda row: make_preview(row.title, row.detail))
     async with ScreenHost(screen).run_test(size=(120, 24)) as pilot:
         await pilot.pause()
         assert screen.has_class("beside") and not screen.query_one(FullRowText).display
 
 
 def test_a_line_of_a_preview_that_goes_on_below_itself_keeps_its_indent() -> None:
-    assert row_count(preview_of("", "    one two three"), 16) == 2
-    assert row_count(preview_of("", "one two three"), 16) == 1
+    assert count_rows(make_preview("", "    one two three"), 17) == 2
+    assert count_rows(make_preview("", "one two three"), 17) == 1
 
 
 def test_labels_stand_in_one_column_and_what_goes_on_stays_behind_them() -> None:
     told = PreviewText(
-        parts=tuple(facts([("Context", "128k tokens, answers up to 8k"), ("Can", "think"), ("No", "")]))
+        parts=tuple(fact_parts([("Context", "128k tokens, answers up to 8k"), ("Can", "think"), ("No", "")]))
     )
     assert [part.text for part in told.parts] == ["Context  128k tokens, answers up to 8k", "Can      think"]
-    assert row_count(told, 31) == 3
+    assert count_rows(told, 31) == 3
+
+
+async def test_a_preview_draws_the_markdown_of_a_message() -> None:
+    def preview(row: ListRow) -> PreviewText:
+        text = "There are **three** boats:\n\n- `red`\n- blue"
+        return PreviewText(parts=(PreviewPart(text=text, is_markdown=row.id == "message"),))
+
+    rows = [ListRow(id="message", title="a message"), ListRow(id="output", title="an output")]
+    screen = PickerScreen("Entries", rows, preview=preview)
+    async with ScreenHost(screen).run_test(size=(120, 24)) as pilot:
+        await pilot.pause()
+        shown = screen_text(pilot.app)
+        assert "There are three boats:" in shown and "• red" in shown and "**" not in shown
+        await press(pilot, "down")
+        assert "There are **three** boats:" in screen_text(pilot.app)

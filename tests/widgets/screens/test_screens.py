@@ -16,9 +16,9 @@ from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.lists.rows import ListRow
 from widgets.screens.common_pickers import history_screen, hotkeys_screen, palette_screen
-from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
-from widgets.screens.preview import preview_of
+from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextEditScreen
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
+from widgets.screens.preview import make_preview
 from widgets.screens.screen_parts import KeyHint, KeyHints, key_name
 
 NOTHING = object()
@@ -94,7 +94,7 @@ async def test_actions_close_with_the_row_or_ask_and_stay() -> None:
             PickerAction(id="save", keys="ctrl+s", label="save"),
             PickerAction(id="rename", keys="ctrl+r", label="rename", closes=False),
         )
-        BINDINGS = bindings_of(ACTIONS)
+        BINDINGS = picker_bindings(ACTIONS)
 
     app = ScreenHost(WithActions("Model", models()))
     async with app.run_test() as pilot:
@@ -342,14 +342,14 @@ async def test_a_secret_is_not_shown() -> None:
 
 
 async def test_a_longer_text_may_have_lines() -> None:
-    app = ScreenHost(TextScreen("Instructions", prefill="a"))
+    app = ScreenHost(TextEditScreen("Instructions", prefill="a"))
     async with app.run_test() as pilot:
         await press(pilot, "shift+enter", "b", "enter")
         assert app.result == "a\nb"
 
 
 async def test_escape_leaves_a_longer_text() -> None:
-    app = ScreenHost(TextScreen("Instructions", prefill="a"))
+    app = ScreenHost(TextEditScreen("Instructions", prefill="a"))
     async with app.run_test() as pilot:
         await press(pilot, "escape")
         assert app.result is None
@@ -384,7 +384,7 @@ async def test_the_keys_tell_conflicts_and_what_is_ones_own() -> None:
         await pilot.pause()
         text = screen_text(app)
         assert "also app.page.down" in text
-        assert "yours" in text
+        assert "custom" in text
         assert "ctrl+]" in text
 
 
@@ -407,7 +407,7 @@ async def test_a_prompt_that_was_sent_often_is_there_once() -> None:
 
 async def test_jobs_stay_live_while_one_looks() -> None:
     tail = "compiling…"
-    screen = JobsScreen([ListRow(id="1", title="npm run build")], lambda row: preview_of("", tail))
+    screen = JobsScreen([ListRow(id="1", title="npm run build")], lambda row: make_preview("", tail))
     app = ScreenHost(screen)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.pause()
@@ -424,8 +424,8 @@ async def test_key_hints_drop_the_least_important_first() -> None:
     hints = KeyHints(
         [KeyHint("enter", "choose", 9), KeyHint("y", "copy it", 1), KeyHint("escape", "close", 8)]
     )
-    assert [hint.label for hint in hints.fitting(29)] == ["choose", "close"]
-    assert [hint.label for hint in hints.fitting(15)] == ["choose"]
+    assert [hint.label for hint in hints.fitting_hints(30)] == ["choose", "close"]
+    assert [hint.label for hint in hints.fitting_hints(16)] == ["choose"]
 
 
 def test_keys_are_named_as_people_read_them() -> None:

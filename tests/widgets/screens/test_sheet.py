@@ -22,7 +22,7 @@ from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import Preview, preview_of
+from widgets.screens.preview import Preview, make_preview
 from widgets.screens.screen_parts import KeyHints, RuleTitle
 from widgets.textual_internals import FastScrollBar, SheetScreen
 
@@ -36,11 +36,11 @@ def tree() -> TreeScreen:
         TreeEntry(id=str(number), parent=str(number - 1) if number else None, text=f"entry {number}")
         for number in range(200)
     ]
-    return TreeScreen(entries, leaf="199", preview=lambda _: preview_of("An entry", TEXT))
+    return TreeScreen(entries, leaf="199", preview=lambda _: make_preview("An entry", TEXT))
 
 
 def picker() -> PickerScreen:
-    return PickerScreen("Rows", ROWS, preview=lambda _: preview_of("A row", TEXT), is_full_height=True)
+    return PickerScreen("Rows", ROWS, preview=lambda _: make_preview("A row", TEXT), is_full_height=True)
 
 
 def low_picker() -> PickerScreen:
@@ -155,13 +155,13 @@ async def test_what_lies_behind_a_low_sheet_is_seen() -> None:
 
 async def test_rows_in_sight_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    draw = RowList._draw
+    draw = RowList._draw_row
 
     def note(self: RowList, item: Any, width: int, *, is_current: bool) -> Any:
         drawn.append(item.row.id)
         return draw(self, item, width, is_current=is_current)
 
-    monkeypatch.setattr(RowList, "_draw", note)
+    monkeypatch.setattr(RowList, "_draw_row", note)
     app = Host(list)
     async with app.run_test(size=SIZE) as pilot:
         await app.push_screen(low_picker())

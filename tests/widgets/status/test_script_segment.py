@@ -20,8 +20,8 @@ from widgets.status.segments import script_segment
 def test_what_is_kept_of_a_line(line: str, text: str, is_coloured: bool) -> None:
     segment = script_segment("line", line)
     assert segment.text == text
-    assert bool(segment.coloured) is is_coloured
-    assert "\x1b]" not in segment.coloured and "\x1b[2J" not in segment.coloured
+    assert bool(segment.coloured_text) is is_coloured
+    assert "\x1b]" not in segment.coloured_text and "\x1b[2J" not in segment.coloured_text
 
 
 async def test_the_footer_draws_the_colours_of_a_whole_line_only() -> None:

@@ -8,24 +8,24 @@ from tests.widgets.gallery import FOOTER, QUEUE
 from tests.widgets.host import Host, screen_text
 from widgets.status.footer import StatusFooter
 from widgets.status.queue import MAX_ROWS, QueuedRow, QueueView
-from widgets.status.segments import GAP, Segment, bar_text, fitting, size_of
+from widgets.status.segments import SEGMENT_GAP, Segment, fitting_segments, segment_cells
 
 
 def test_long_segments_become_short_before_any_is_left_out() -> None:
-    assert len(fitting(FOOTER, 78)) == len(FOOTER)
-    assert {segment.text for segment in fitting(FOOTER, 78)} >= {"bayou", "sonnet-5"}
+    assert len(fitting_segments(FOOTER, 78)) == len(FOOTER)
+    assert {segment.text for segment in fitting_segments(FOOTER, 78)} >= {"bayou", "sonnet-5"}
 
 
 def test_what_became_short_in_vain_is_long_again() -> None:
     """The name gave way first, and then the path made more room than was wanted."""
     name = Segment(id="session", text="A good name", short="A good…", importance=3)
     path = Segment(id="path", text="~/work/a/deep/folder", short="folder", importance=6)
-    assert fitting([path, name], 40) == [path, name]
-    assert [segment.text for segment in fitting([path, name], 24)] == ["folder", "A good name"]
+    assert fitting_segments([path, name], 40) == [path, name]
+    assert [segment.text for segment in fitting_segments([path, name], 24)] == ["folder", "A good name"]
 
 
 def test_the_least_important_goes_first() -> None:
-    left = [segment.id for segment in fitting(FOOTER, 50)]
+    left = [segment.id for segment in fitting_segments(FOOTER, 50)]
     assert "cacheRead" not in left
     assert "model" in left
     assert "context" in left
@@ -37,18 +37,27 @@ def test_what_fits_fits_and_keeps_its_order(parts: list[tuple[str, int]], width:
         Segment(id=str(number), text=text, importance=importance)
         for number, (text, importance) in enumerate(parts)
     ]
-    left = fitting(segments, width)
+    left = fitting_segments(segments, width)
     ids = [segment.id for segment in left]
     assert ids == sorted(ids, key=int)
-    total = sum(map(size_of, left)) + len(GAP) * max(0, len(left) - 1)
+    total = sum(map(segment_cells, left)) + len(SEGMENT_GAP) * max(0, len(left) - 1)
     assert total <= width or len(left) <= 1
 
 
-def test_the_bar_fills_in_eighths() -> None:
-    assert bar_text(0).strip() == ""
-    assert bar_text(1) == "██████"
-    assert bar_text(2) == "██████"
-    assert len(bar_text(0.123)) == 6
+async def test_a_bar_is_a_line_that_fills_from_the_left() -> None:
+    footer = StatusFooter()
+    app = Host(lambda: [footer])
+    async with app.run_test() as pilot:
+        for share, line in (
+            (0.0, "──────"),
+            (0.01, "━─────"),
+            (0.5, "━━━───"),
+            (1.0, "━━━━━━"),
+            (2.0, "━━━━━━"),
+        ):
+            footer.show([Segment(id="context", text="of 200k", bar=share)])
+            await pilot.pause()
+            assert f"{line} of 200k" in screen_text(app)
 
 
 async def test_the_same_values_draw_nothing_anew() -> None:

@@ -21,7 +21,7 @@ class Screen(Emulator):
 
     @property
     def shown(self) -> list[str]:
-        rows = ["".join(piece for piece, _ in self.row(y)).rstrip() for y in range(self.lines)]
+        rows = ["".join(piece for piece, _ in self.row_pieces(y)).rstrip() for y in range(self.lines)]
         while rows and not rows[-1]:
             rows.pop()
         return rows
@@ -65,13 +65,13 @@ def test_sequences_mean_what_they_mean_elsewhere(written: str, shown: list[str])
 
 def test_wrapped_lines_are_whole_in_the_text_and_what_scrolled_away_is_in_it() -> None:
     screen = Screen(10, 3).after("".join(f"line {n} is long\r\n" for n in range(5)))
-    assert screen.text() == "\n".join(f"line {n} is long" for n in range(5))
+    assert screen.full_text() == "\n".join(f"line {n} is long" for n in range(5))
 
 
 def test_a_full_screen_program_leaves_no_trace_once_it_is_gone() -> None:
     screen = Screen().after("$ less\r\n\x1b[?1049h\x1b[Hpage")
-    assert screen.text() == "$ less\n\n\n\n\npage"
-    assert screen.after("\x1b[?1049lback").text() == "$ less\nback"
+    assert screen.full_text() == "$ less\n\n\n\n\npage"
+    assert screen.after("\x1b[?1049lback").full_text() == "$ less\nback"
 
 
 def test_questions_are_answered() -> None:
@@ -80,7 +80,11 @@ def test_questions_are_answered() -> None:
 
 
 def test_colours_are_kept() -> None:
-    row = Screen().after("\x1b[1;31mred\x1b[0m \x1b[48;5;21mblue\x1b[38;2;1;2;3mx\x1b[38:2::9:8:7my").row(0)
+    row = (
+        Screen()
+        .after("\x1b[1;31mred\x1b[0m \x1b[48;5;21mblue\x1b[38;2;1;2;3mx\x1b[38:2::9:8:7my")
+        .row_pieces(0)
+    )
     styles = [str(style) for _, style in row]
     assert styles[0] == "bold color(1)" and styles[1] == "None"
     assert [style.split(" on ")[0] for style in styles[3:5]] == ["#010203", "#090807"]
@@ -91,7 +95,7 @@ def test_a_smaller_window_keeps_the_line_of_the_cursor() -> None:
     screen.resize(10, 2)
     screen.lines = 2
     assert screen.shown == ["d", "e"]
-    assert screen.text() == "a\nb\nc\nd\ne"
+    assert screen.full_text() == "a\nb\nc\nd\ne"
 
 
 HARM = [
@@ -108,7 +112,7 @@ HARM = [
 def test_what_is_not_for_the_screen_vanishes(harm: str) -> None:
     screen = Screen().after(f"a{harm}b")
     assert (screen.shown, screen.replies) == (["ab"], [])
-    assert [style for _, style in screen.row(0)] == [None]
+    assert [style for _, style in screen.row_pieces(0)] == [None]
 
 
 FINALS = "ABCDEFGHIJKLMPSTXZ@`abdefhlmnrsu"
@@ -134,5 +138,5 @@ def test_rows_keep_their_width_for_any_output_and_any_split(
     whole.resize(max(1, columns - step), max(1, lines - 1))
     for row in whole._grid.rows:
         assert len(row.chars) == len(row.styles) == whole._grid.columns
-    whole.text().encode("utf-8")
+    whole.full_text().encode("utf-8")
     assert not any(ord(char) < 32 for row in whole.shown for char in row)

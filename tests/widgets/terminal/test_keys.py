@@ -2,7 +2,7 @@
 
 import pytest
 
-from widgets.emulator.emulator_keys import key_bytes, pasted_bytes
+from widgets.emulator.emulator_keys import key_bytes, paste_bytes
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_arrows_change_with_the_programs_wish() -> None:
 
 def test_a_paste_cannot_end_its_own_brackets() -> None:
     text = "a\nb\x1b[201~rm"
-    assert pasted_bytes(text, has_bracketed_paste=True) == b"\x1b[200~a\rb[201~rm\x1b[201~"
-    assert pasted_bytes(text, has_bracketed_paste=False) == b"a\rb[201~rm"
+    assert paste_bytes(text, has_bracketed_paste=True) == b"\x1b[200~a\rb[201~rm\x1b[201~"
+    assert paste_bytes(text, has_bracketed_paste=False) == b"a\rb[201~rm"

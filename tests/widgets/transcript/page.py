@@ -27,7 +27,7 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
-from widgets.themes import read_theme, textual_theme, variable_defaults
+from widgets.themes import parse_theme, textual_theme, variable_defaults
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -82,7 +82,7 @@ class Page(App[None]):
 
     def on_mount(self) -> None:
         for path in (STYLES / "themes").glob("*.json"):
-            self.register_theme(textual_theme(read_theme(path.read_bytes(), path.name)))
+            self.register_theme(textual_theme(parse_theme(path.read_bytes(), path.name)))
         self.theme = self._wanted
         if self._fill is not None:
             self._fill(self.transcript)

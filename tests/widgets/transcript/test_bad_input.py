@@ -13,11 +13,11 @@ from widgets.transcript.blocks import Block, CardBlock, Prose, ReplyBlock, UserB
 from widgets.transcript.column import Column
 from widgets.transcript.expansion import Extent
 from widgets.transcript.item import Item
-from widgets.transcript.leaves import ansi
-from widgets.transcript.leaves.block_leaves import draw
+from widgets.transcript.leaves import ansi_text
+from widgets.transcript.leaves.block_leaves import draw_block
 from widgets.transcript.leaves.leaf import Leaf
 from widgets.transcript.leaves.safe_text import clean
-from widgets.transcript.painting.row_strips import paint
+from widgets.transcript.painting.row_strips import paint_row
 
 MEGABYTE = 1_000_000
 
@@ -28,7 +28,7 @@ class PlainLook:
     def style(self, key: str) -> None:
         del key
 
-    def finish(self, strip: Strip) -> Strip:
+    def encode_with_filters(self, strip: Strip) -> Strip:
         return strip
 
 
@@ -91,7 +91,7 @@ def drawn_rows(leaves: list[Leaf], width: int, most: int = 400) -> list[Strip]:
     for leaf in leaves:
         rows = range(len(leaf.layout(width)))
         for row in [*rows[: most // 2], *rows[-most // 2 :]]:
-            strips.append(paint(leaf, row, width, PlainLook()))  # type: ignore[arg-type]
+            strips.append(paint_row(leaf, row, width, PlainLook()))  # type: ignore[arg-type]
             if len(strips) >= most:
                 return strips
     return strips
@@ -100,7 +100,7 @@ def drawn_rows(leaves: list[Leaf], width: int, most: int = 400) -> list[Strip]:
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("width", [8, 80])
 def test_every_row_of_it_is_exactly_as_wide_as_the_view(name: str, width: int) -> None:
-    for strip in drawn_rows(draw(BAD[name](), Extent.ALL), width):
+    for strip in drawn_rows(draw_block(BAD[name](), Extent.ALL), width):
         assert sum(segment.cell_length for segment in strip) == width
         text = strip.text
         assert not any(
@@ -112,7 +112,7 @@ def test_every_row_of_it_is_exactly_as_wide_as_the_view(name: str, width: int) -
 @given(st.text(), st.integers(4, 60))
 def test_any_text_at_all_fits_the_view(text: str, width: int) -> None:
     for block in (reply(text), UserBlock(id="u", text=text), card(TextBlock(text=text))):
-        for strip in drawn_rows(draw(block, Extent.ALL), width):
+        for strip in drawn_rows(draw_block(block, Extent.ALL), width):
             assert sum(segment.cell_length for segment in strip) == width
 
 
@@ -151,4 +151,4 @@ def test_no_text_shows_an_image_that_the_terminal_holds() -> None:
     """In kitty's protocol a character stands for one; whose number is said by a colour, which a program can say too."""
     hostile = "\x1b[38;5;17m\U0010eeee\u0305\u0305\u030d\x1b[0m"
     assert "\U0010eeee" not in clean(hostile)
-    assert "\U0010eeee" not in ansi.read(hostile)[0]
+    assert "\U0010eeee" not in ansi_text.parse_ansi(hostile)[0]

@@ -78,11 +78,15 @@ def test_heights_are_sums_after_any_change(values: list[int], data: st.DataObjec
                 del model[index]
                 heights.remove(index)
     assert heights.total == sum(model)
-    assert [heights.top(index) for index in range(len(model))] == [
+    assert [heights.top_of_block(index) for index in range(len(model))] == [
         sum(model[:index]) for index in range(len(model))
     ]
     for y in range(heights.total):
-        assert heights.top(heights.find(y)) <= y < heights.top(heights.find(y)) + model[heights.find(y)]
+        assert (
+            heights.top_of_block(heights.block_at(y))
+            <= y
+            < heights.top_of_block(heights.block_at(y)) + model[heights.block_at(y)]
+        )
 
 
 @settings(max_examples=60)
@@ -100,17 +104,17 @@ def test_rows_are_as_many_as_the_heights_say(values: list[Block], width: int) ->
 def test_scrolling_up_and_down_again_ends_where_it_began(values: list[Block], data: st.DataObject) -> None:
     column = column_of(values)
     room = data.draw(st.integers(3, 12))
-    y = column.settle_end(room)
+    y = column.measure_last_screen(room)
     seen = column.rows(y, room)
     steps = data.draw(st.lists(st.integers(1, 9), max_size=6))
     for step in steps:
         before = column.rows(y, room)
-        y = column.shift(y, -step, room)
+        y = column.position_after_scroll(y, -step, room)
         if y == 0:
             return
         assert column.rows(y + step, room) == before
     for step in reversed(steps):
-        y = column.shift(y, step, room)
+        y = column.position_after_scroll(y, step, room)
     assert column.rows(y, room) == seen
 
 
@@ -124,7 +128,7 @@ def test_the_top_row_stays_when_others_change(values: list[Block], data: st.Data
     if not column.heights.total:
         return
     top = column.rows(y, 1)[0]
-    anchor = column.anchor(y)
+    anchor = column.remember_position(y)
     assert anchor is not None
     index = data.draw(st.integers(0, len(values) - 1))
     item = column.items[index]
@@ -133,9 +137,9 @@ def test_the_top_row_stays_when_others_change(values: list[Block], data: st.Data
     if item.can_expand:
         item.toggle(column.expansion)
     else:
-        item.show(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
+        item.replace_block(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
     column.measure(index)
-    place = column.place_of(anchor)
+    place = column.position_of(anchor)
     assert column.rows(place, room)[0] == top
 
 
@@ -153,11 +157,11 @@ def test_the_text_under_the_eye_stays_when_the_width_changes(
     item, leaf, row = shown[0]
     assert leaf is not None
     offset = leaf.layout(40)[row][0]
-    anchor = column.anchor(y)
+    anchor = column.remember_position(y)
     assert anchor is not None
     column.width = data.draw(st.integers(16, 100))
-    column.estimate()
-    now_item, now_leaf, now_row = column.rows(column.place_of(anchor), 1)[0]
+    column.estimate_heights()
+    now_item, now_leaf, now_row = column.rows(column.position_of(anchor), 1)[0]
     assert (now_item, now_leaf) == (item, leaf)
     start, end = leaf.layout(column.width)[now_row]
     assert start <= offset <= max(start, end)
@@ -218,7 +222,7 @@ def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:
 def test_only_some_blocks_keep_what_was_drawn() -> None:
     column = column_of([NoteBlock(id=f"n{number}", text="text") for number in range(500)])
     for y in range(0, column.heights.total, 10):
-        column.rows(column.settle(y, 10), 10)
+        column.rows(column.measure_visible(y, 10), 10)
     assert sum(item.leaves is not None for item in column.items) <= 80
 
 
@@ -227,7 +231,7 @@ def test_opening_everything_guesses_heights_without_drawing() -> None:
     column = column_of([CardBlock(id=f"c{number}", card=card) for number in range(50)])
     closed = column.heights.total
     column.expansion = Expansion(tools=True)
-    column.estimate()
+    column.estimate_heights()
     assert column.heights.total > closed + 50 * 25
     assert all(item.leaves is None for item in column.items)
 
@@ -243,7 +247,7 @@ class Reader(RuleBasedStateMachine):
             [NoteBlock(id=f"n{number}", text=f"line {number} " * 6) for number in range(12)]
         )
         self.count = 12
-        self.y = self.column.settle(9, self.ROOM)
+        self.y = self.column.measure_visible(9, self.ROOM)
 
     def top(self) -> tuple[Item, Leaf | None, int]:
         """The block and leaf at the top, and the first character of its row."""
@@ -252,10 +256,10 @@ class Reader(RuleBasedStateMachine):
 
     def stays(self, change: Callable[[], None]) -> None:
         item, leaf, offset = self.top()
-        anchor = self.column.anchor(self.y)
+        anchor = self.column.remember_position(self.y)
         assert anchor is not None
         change()
-        self.y = self.column.settle(self.column.place_of(anchor), self.ROOM)
+        self.y = self.column.measure_visible(self.column.position_of(anchor), self.ROOM)
         if self.y >= self.column.heights.total - self.ROOM:
             return  # the end came up: there is nothing left to scroll over
         now_item, now_leaf, now_offset = self.top()
@@ -284,7 +288,7 @@ class Reader(RuleBasedStateMachine):
             if item.can_expand:
                 item.toggle(self.column.expansion)
             else:
-                item.show(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
+                item.replace_block(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
             self.column.measure(index)
 
         self.stays(change)
@@ -304,7 +308,7 @@ class Reader(RuleBasedStateMachine):
 
         def change() -> None:
             self.column.expansion = Expansion(tools=is_open)
-            self.column.estimate()
+            self.column.estimate_heights()
 
         self.stays(change)
 
@@ -314,7 +318,7 @@ class Reader(RuleBasedStateMachine):
 
     @rule(rows=st.integers(-5, 5))
     def scrolls(self, rows: int) -> None:
-        self.y = self.column.shift(self.y, rows, self.ROOM)
+        self.y = self.column.position_after_scroll(self.y, rows, self.ROOM)
 
 
 TestReader = Reader.TestCase

@@ -15,7 +15,7 @@ FENCE = f"```mermaid\n{SOURCE}\n```\n"
 
 @pytest.fixture(autouse=True)
 def _nothing_drawn_yet() -> None:
-    diagram.drawing.cache_clear()
+    diagram.draw_mermaid.cache_clear()
 
 
 def drawn_by(monkeypatch: pytest.MonkeyPatch, draw: object) -> None:

@@ -41,6 +41,13 @@ def test_old_and_new_stand_side_by_side_where_there_is_room() -> None:
     assert drawn[2][half:] == " │ 11 + extra = 2"
 
 
+def test_a_line_that_is_too_wide_for_a_half_is_not_wrapped_but_whole() -> None:
+    wide = DIFF.replace("new_name + 1", "new_name + 1" + "  # the oars of the boat are counted here")
+    whole = "10 + total = new_name + 1  # the oars of the boat are counted here"
+    assert rows([DiffLeaf(wide, "python")], 120)[2] == whole
+    assert whole[5:] in rows([DiffLeaf(wide, "python")], 160)[1]
+
+
 def test_changed_words_stand_out() -> None:
     leaf = DiffLeaf(DIFF, "")
     removed, added = styled([leaf], 60)[1:3]

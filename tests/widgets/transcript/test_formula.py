@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from widgets.transcript.markdown.formula import readable
+from widgets.transcript.markdown.formula import formula_to_unicode
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from widgets.transcript.markdown.formula import readable
     ],
 )
 def test_a_formula_reads_as_it_is_spoken(source: str, read: str) -> None:
-    assert readable(source) == read
+    assert formula_to_unicode(source) == read
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_a_formula_reads_as_it_is_spoken(source: str, read: str) -> None:
     ],
 )
 def test_what_is_no_line_stays_as_it_was_written(source: str) -> None:
-    assert readable(source) == source
+    assert formula_to_unicode(source) == source
 
 
 def test_nothing_breaks_it() -> None:
     chance = random.Random(7)
     for _ in range(3_000):
         inner = "".join(chance.choice(r"\{}^_ab2+ $,") for _ in range(chance.randrange(1, 25)))
-        assert isinstance(readable(f"${inner}$"), str)
+        assert isinstance(formula_to_unicode(f"${inner}$"), str)

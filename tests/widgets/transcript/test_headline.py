@@ -27,7 +27,7 @@ STATES = st.sampled_from(list(CardState))
 def head(
     card: Card, state: CardState = CardState.DONE, extent: Extent = Extent.CLOSED, timing: str = ""
 ) -> Leaf:
-    return drawing.draw(CardBlock(id="c", card=card, state=state, timing=timing), extent)[0]
+    return drawing.draw_block(CardBlock(id="c", card=card, state=state, timing=timing), extent)[0]
 
 
 @given(WIDTHS, NAMES, SUBJECTS, MESSAGES, TIMES, STATES)
@@ -76,7 +76,7 @@ def test_a_pattern_is_told_as_it_is() -> None:
 def test_the_time_of_what_runs_moves_nothing() -> None:
     card = Card(title="bash", subject="x" * 70)
     block = CardBlock(id="c", card=card, state=CardState.RUNNING, timing="3 s")
-    [leaf] = drawing.draw(block, Extent.CLOSED)
+    [leaf] = drawing.draw_block(block, Extent.CLOSED)
     assert rows([leaf], 80) == [f"● bash {'x' * 70}"]
     assert rows([leaf], 100)[0].endswith(" 3 s")
 
@@ -110,7 +110,7 @@ def test_what_a_tool_was_asked_for_is_whole_when_it_fails(name: str, width: int)
         state = CardState.FAILED if result and result.is_error else CardState.DONE
         card = tool.card(given, result)
         block = CardBlock(id="c", card=card, state=state, timing="1 m 12 s")
-        shown = rows(drawing.draw(block, Extent.CLOSED), width)
+        shown = rows(drawing.draw_block(block, Extent.CLOSED), width)
         if len(f"✓ {name} {card.subject}") <= width:
             assert shown[0].startswith(f"{drawing.STATE_GLYPHS[state]} {name} {card.subject}".rstrip())
         if result and result.is_error and not any(isinstance(one, CommandBlock) for one in card.blocks):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.widgets.transcript.documents import cut_sources, sources
 from tests.widgets.transcript.drawn import rows, styled
 from widgets.transcript.leaves.leaf import Leaf
-from widgets.transcript.markdown.markdown_stream import MARKDOWN_LIMIT, MarkdownStream, parse_bounded
+from widgets.transcript.markdown.markdown_stream import MAX_MARKDOWN_CHARS, MarkdownStream, parse_bounded
 
 
 def streamed(pieces: list[str], width: int = 60, *, look: bool = False) -> list[Leaf]:
@@ -126,7 +126,7 @@ def test_what_is_frozen_stays_the_same_object() -> None:
 
 
 def test_a_message_of_megabytes_is_read_as_markdown_only_in_its_beginning() -> None:
-    source = "Some *words* here.\n\n" * (MARKDOWN_LIMIT // 15)
+    source = "Some *words* here.\n\n" * (MAX_MARKDOWN_CHARS // 15)
     at_once = parse_bounded(source)
     assert styled(at_once[:1])[0][1] == ("words", "text+i")
     assert at_once[-1].plain.rstrip().endswith("Some *words* here.")

@@ -11,10 +11,15 @@ from tests.widgets.transcript.drawn import rows
 from tests.widgets.transcript.page import Page
 from tools.results import Card, ImageBlock
 from widgets.graphics import image_drawing
-from widgets.graphics.drawn_image import TOO_LARGE, DrawnImage
-from widgets.graphics.image_drawing import UNREADABLE, CellBox, draw
+from widgets.graphics.drawn_image import TOO_LARGE_TEXT, DrawnImage
+from widgets.graphics.image_drawing import UNREADABLE_TEXT, CellBox, draw
 from widgets.transcript.blocks import CardBlock, UserBlock
-from widgets.transcript.leaves.picture_leaf import MAX_COLUMNS, MAX_ROWS, PictureLeaf, cells_of
+from widgets.transcript.leaves.picture_leaf import (
+    MAX_IMAGE_COLUMNS,
+    MAX_IMAGE_ROWS,
+    PictureLeaf,
+    fit_image_cells,
+)
 
 
 def png(width: int = 64, height: int = 32, color: str = "#3060c0", kind: str = "PNG") -> ImageBlock:
@@ -32,7 +37,7 @@ def broken(data: str = "bm90IGFuIGltYWdl") -> ImageBlock:
 
 
 def drawn(leaf: PictureLeaf) -> DrawnImage | str:
-    data, columns, rows = leaf.wanted
+    data, columns, rows = leaf.drawing_request
     made = draw(data, CellBox(columns, rows, 10, 20), "blocks")
     return made if isinstance(made, str) else DrawnImage(made.pixels, (), columns, rows)
 
@@ -49,16 +54,16 @@ def drawn(leaf: PictureLeaf) -> DrawnImage | str:
 def test_a_thumbnail_keeps_the_shape_of_the_image(
     size: tuple[int, int], room: int, expected: tuple[int, int]
 ) -> None:
-    columns, height = cells_of(*size, room)
+    columns, height = fit_image_cells(*size, room)
     assert (columns, height) == expected
-    assert columns <= min(room, MAX_COLUMNS)
-    assert height <= MAX_ROWS
+    assert columns <= min(room, MAX_IMAGE_COLUMNS)
+    assert height <= MAX_IMAGE_ROWS
 
 
 def test_two_pixels_share_a_cell_and_clear_ones_show_the_page() -> None:
     leaf = PictureLeaf(png())
     leaf.layout(40)
-    leaf.take(drawn(leaf))
+    leaf.show_drawing(drawn(leaf))
     cells = leaf.pieces(1)
     assert cells[0].key == "#3060c0#3060c0"
     assert cells[-1].text == " "
@@ -67,23 +72,23 @@ def test_two_pixels_share_a_cell_and_clear_ones_show_the_page() -> None:
 
 def test_what_cannot_be_read_is_a_label() -> None:
     leaf = PictureLeaf(broken())
-    before = leaf.height(40)
-    leaf.take(drawn(leaf))
+    before = leaf.layout_height(40)
+    leaf.show_drawing(drawn(leaf))
     assert before > 1
-    assert leaf.height(40) == 2
+    assert leaf.layout_height(40) == 2
     assert rows([leaf], 40)[0] == "[image image/png 40×20, 12 B, cannot be"
-    assert draw("%%%", CellBox(4, 4, 10, 20), "blocks") == UNREADABLE
-    assert PictureLeaf(ImageBlock(mime_type="image/png", byte_count=9)).height(40) == 1
+    assert draw("%%%", CellBox(4, 4, 10, 20), "blocks") == UNREADABLE_TEXT
+    assert PictureLeaf(ImageBlock(mime_type="image/png", byte_count=9)).layout_height(40) == 1
 
 
 def test_an_image_that_is_far_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_drawing, "MAX_PIXELS", 100)
-    assert draw(png(65, 33).data, CellBox(8, 4, 10, 20), "blocks") == TOO_LARGE
+    assert draw(png(65, 33).data, CellBox(8, 4, 10, 20), "blocks") == TOO_LARGE_TEXT
 
 
 def test_without_colours_the_label_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert PictureLeaf(png()).height(40) == 1
+    assert PictureLeaf(png()).layout_height(40) == 1
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_a_photograph_on_its_side_has_the_place_that_it_takes_upright(
     for size in ({}, {"width": 400, "height": 200}):
         leaf = PictureLeaf(ImageBlock(mime_type="image/jpeg", byte_count=9, data=data, **size))
         leaf.layout(80)
-        assert leaf.wanted[1:] == expected
+        assert leaf.drawing_request[1:] == expected
 
 
 async def test_a_picture_appears_where_its_place_was_kept() -> None:

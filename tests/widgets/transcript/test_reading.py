@@ -279,7 +279,7 @@ async def test_a_search_begins_where_one_is_and_gives_the_place_back() -> None:
     async with page.run_test(size=(60, 12)):
         transcript = page.transcript
         end = transcript.painter.as_text()
-        transcript.finder.begin()
+        transcript.finder.start_search()
         for query in ("Q", "Qu", "Question 2"):
             transcript.finder.search(query)
         assert "Question 25" in transcript.painter.as_text()
@@ -358,7 +358,7 @@ async def test_a_folded_prompt_opens_and_closes_by_click_and_opens_where_a_searc
         assert "line 30" in transcript.painter.as_text()
         await pilot.click(offset=(6, 0))
         assert "… 4,991 more lines" in transcript.painter.as_text()
-        transcript.finder.begin()
+        transcript.finder.start_search()
         transcript.finder.search("line 2500")
         await pilot.pause()
         assert "line 2500" in transcript.painter.as_text()

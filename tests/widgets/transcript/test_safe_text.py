@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from widgets.transcript.leaves.safe_text import clean, crop, crop_start, wrap
+from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, cut_start_to_fit, wrap
 
 WORDS = st.sampled_from(
     [
@@ -81,10 +81,10 @@ def test_a_line_of_a_megabyte_is_wrapped_at_once() -> None:
 
 
 def test_cropping_leaves_an_ellipsis_at_the_cut() -> None:
-    assert crop("src/main.py", 20) == "src/main.py"
-    assert crop("src/main.py", 6) == "src/m…"
-    assert crop("日本語", 4) == "日…"
-    assert crop_start("src/deep/main.py", 8) == "…main.py"
+    assert cut_end_to_fit("src/main.py", 20) == "src/main.py"
+    assert cut_end_to_fit("src/main.py", 6) == "src/m…"
+    assert cut_end_to_fit("日本語", 4) == "日…"
+    assert cut_start_to_fit("src/deep/main.py", 8) == "…main.py"
 
 
 @pytest.mark.parametrize(

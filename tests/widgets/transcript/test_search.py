@@ -8,7 +8,7 @@ from tests.widgets.transcript.page import Page
 from widgets.transcript.blocks import NoteBlock, Prose, ReplyBlock
 from widgets.transcript.item import Item
 from widgets.transcript.searching import finder
-from widgets.transcript.searching.text_search import Search
+from widgets.transcript.searching.text_search import TextSearch
 from widgets.transcript.view import Transcript
 
 COUNT = 60
@@ -21,9 +21,9 @@ def items() -> list[Item]:
     ]
 
 
-def begun(query: str, at: int = 0) -> tuple[Search, list[Item]]:
-    search, blocks = Search(), items()
-    search.start(query, blocks, at)
+def begun(query: str, at: int = 0) -> tuple[TextSearch, list[Item]]:
+    search, blocks = TextSearch(), items()
+    search.start_counting(query, blocks, at)
     return search, blocks
 
 
@@ -33,7 +33,7 @@ def test_every_block_is_looked_at_once_and_first_those_from_here_on(at: int):
     order: list[int] = []
     while not search.is_done:
         before = [item.searched for item in blocks]
-        search.go_on(0)
+        search.continue_counting(0)
         order += [index for index in range(COUNT) if blocks[index].searched != before[index]]
     assert order == [*range(at, COUNT), *range(at)]
     assert search.count == 2 * COUNT // 3
@@ -43,8 +43,8 @@ def test_the_first_hit_from_a_place_is_not_told_before_it_is_known():
     search, blocks = begun("apple", 31)
     known: list[bool] = []
     while not search.is_done:
-        search.go_on(0)
-        known.append(search.is_known_from(blocks, 31))
+        search.continue_counting(0)
+        known.append(search.is_first_hit_known(blocks, 31))
     assert known[:4] == [False, False, True, True]  # 31, 32, and then 33 has it
     hit = search.step(1, blocks, 31)
     assert hit is not None and hit.block_id == "n33"
@@ -52,35 +52,35 @@ def test_the_first_hit_from_a_place_is_not_told_before_it_is_known():
 
 def test_where_nothing_follows_it_is_known_when_all_was_looked_at():
     search, blocks = begun("apple", COUNT - 2)
-    search.go_on(0)
-    search.go_on(0)
-    assert not search.is_known_from(blocks, COUNT - 2)
-    search.go_on(10)
-    assert search.is_known_from(blocks, COUNT - 2)
+    search.continue_counting(0)
+    search.continue_counting(0)
+    assert not search.is_first_hit_known(blocks, COUNT - 2)
+    search.continue_counting(10)
+    assert search.is_first_hit_known(blocks, COUNT - 2)
     hit = search.step(1, blocks, COUNT - 2)
     assert hit is not None and hit.block_id == "n57"  # the last one
 
 
 def test_blocks_that_come_or_change_are_looked_at_again_and_no_others():
     search, blocks = begun("apple")
-    search.go_on(10)
-    blocks[1].show(NoteBlock(id="n1", text="an apple"))
+    search.continue_counting(10)
+    blocks[1].replace_block(NoteBlock(id="n1", text="an apple"))
     blocks.append(Item(NoteBlock(id="new", text="apple, apple, apple")))
     del blocks[0]
     seen = [item.block.id for item in blocks if item.searched == 0]
     assert seen == ["n1", "new"]
     search.update(blocks)
-    search.go_on(10)
+    search.continue_counting(10)
     search.update(blocks)
     assert search.count == 2 * COUNT // 3 - 2 + 1 + 3
 
 
 def test_a_second_search_knows_nothing_of_the_first():
     search, blocks = begun("apple")
-    search.go_on(10)
-    search.start("plum", blocks, 0)
-    assert search.count == 0 and not any(map(search.hits, blocks))
-    search.go_on(10)
+    search.continue_counting(10)
+    search.start_counting("plum", blocks, 0)
+    assert search.count == 0 and not any(map(search.hits_in, blocks))
+    search.continue_counting(10)
     assert search.count == COUNT - COUNT // 3
 
 
@@ -98,20 +98,20 @@ def test_a_second_search_knows_nothing_of_the_first():
 )
 def test_text_is_found_as_it_is_drawn(query: str, count: int):
     text = "two\nwords **soft** words `code` here foo\nbar a*b"
-    search = Search()
-    search.start(query, [Item(ReplyBlock(id="r", parts=(Prose(text=text),)))], 0)
-    search.go_on(10)
+    search = TextSearch()
+    search.start_counting(query, [Item(ReplyBlock(id="r", parts=(Prose(text=text),)))], 0)
+    search.continue_counting(10)
     assert search.count == count
 
 
 async def test_in_the_page_it_goes_on_by_itself_and_the_last_query_counts(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(finder, "TIME_SLICE", 0)  # one block, then everybody else has a turn
+    monkeypatch.setattr(finder, "SEARCH_TIME_SLICE", 0)  # one block, then everybody else has a turn
     page = Page()
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
         transcript.replace_all([item.block for item in items()])
         await pilot.pause()
-        transcript.finder.begin()
+        transcript.finder.start_search()
         transcript.finder.search("apple")
         assert not transcript.overlay.search.is_done
         await asyncio.sleep(0)
@@ -124,6 +124,6 @@ async def test_in_the_page_it_goes_on_by_itself_and_the_last_query_counts(monkey
         assert told.count == COUNT - COUNT // 3
         assert told.current > 0  # the one that is shown is one of them
         transcript.finder.search("apple")
-        transcript.finder.end()
+        transcript.finder.end_search()
         await pilot.pause()
         assert page.last(Transcript.SearchChanged).count == 0

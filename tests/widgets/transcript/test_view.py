@@ -76,10 +76,10 @@ async def test_a_conversation_reads_like_this() -> None:
             "\n"
             "  I will look.\n"
             "\n"
-            "✓ read src/app.py:10-12              3 of 120 lines · 0.1 s\n"
+            "✓ read src/app.py:10-12             3 of 120 lines · 0.1 s\n"
             "≡ map app.py\n"
             "\n"
-            "i Model changed"
+            "· Model changed"
         )
 
 
@@ -95,9 +95,9 @@ async def test_the_view_follows_the_end_until_it_is_scrolled_up() -> None:
         await pilot.pause()
         assert rows(transcript)[:-1] == before[:-1]
         assert rows(transcript)[-1].endswith("↓ 1 new · end")
-        transcript.viewport.follow()
+        transcript.viewport.follow_end()
         assert transcript.viewport.is_following
-        assert lines(transcript)[-1] == "i Something came"
+        assert lines(transcript)[-1] == "· Something came"
 
 
 async def test_scrolling_back_to_the_end_follows_again() -> None:
@@ -287,7 +287,7 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
             "",
             "✗ Connection lost",
             "  → Check the network",
-            "  ↻ alt+r tries again.",
+            "  ↻ alt+r retry",
         ]
 
 
@@ -336,7 +336,7 @@ async def test_every_row_is_exactly_as_wide_as_the_view() -> None:
             await resize(pilot, width, 12)
             transcript.keyboard.go_home()
             while not transcript.viewport.is_following:
-                strips = transcript.painter.rows(0, transcript.size.height)
+                strips = transcript.painter.visible_strips(0, transcript.size.height)
                 assert {sum(segment.cell_length for segment in strip) for strip in strips} == {
                     transcript.viewport.width
                 }
@@ -347,9 +347,9 @@ async def test_a_theme_change_paints_everything_anew() -> None:
     page = Page(lambda transcript: transcript.replace_all(PROSE))
     async with page.run_test(size=SIZE) as pilot:
         transcript = page.transcript
-        before = transcript.painter.rows(0, 12)
+        before = transcript.painter.visible_strips(0, 12)
         page.theme = "bayou-light"
         await pilot.pause()
-        after = transcript.painter.rows(0, 12)
+        after = transcript.painter.visible_strips(0, 12)
         assert [strip.text for strip in before] == [strip.text for strip in after]
         assert before != after

@@ -13,16 +13,16 @@ _EXCLUDED_TAGS: Final = frozenset(
     "bq gk gq jv jz kq kz lq nq qf qg qj qk qv qz rj tq wq wz xg xj xk xq xv xw yq zj zq zv".split()  # noqa: SIM905
 )
 _TAG_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-TAGS: Final = tuple(
+LINE_TAGS: Final = tuple(
     pair
     for first in _TAG_LETTERS
     for second in _TAG_LETTERS
     if (pair := first + second) not in _EXCLUDED_TAGS
 )
-_ANCHOR: Final = late(r"\s*[*+-]?(\d{1,8})([a-z]{2})(?:\|.*)?\s*", 0)
-_ROW_PREFIX: Final = late(r"[ *+]?(\d{1,8})([a-z]{2})\|")
-_MASK: Final = 0xFFFFFFFF
-_PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+_ANCHOR_PATTERN: Final = late(r"\s*[*+-]?(\d{1,8})([a-z]{2})(?:\|.*)?\s*", 0)
+_ROW_PREFIX_PATTERN: Final = late(r"[ *+]?(\d{1,8})([a-z]{2})\|")
+_UINT32_MASK: Final = 0xFFFFFFFF
+_XXHASH_PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 
 
 class LineAnchor(msgspec.Struct, frozen=True):
@@ -34,65 +34,71 @@ class LineAnchor(msgspec.Struct, frozen=True):
         return f"{self.number}{self.tag}"
 
 
-def tag_of(number: int, line: str) -> str:
-    """Returns the tag for a line's text; for a line without letters or digits also for its number, because many are
-    equal."""
+def line_tag(number: int, line: str) -> str:
+    """Returns the two letters of a line's anchor, computed from its text; for a line without letters or digits also
+    from its number."""
     text = line.replace("\r", "").rstrip()
     seed = 0 if any(char.isalnum() for char in text) else number
-    return TAGS[_xxhash32(text.encode("utf-8", "surrogatepass"), seed) % len(TAGS)]
+    return LINE_TAGS[_xxhash32(text.encode("utf-8", "surrogatepass"), seed) % len(LINE_TAGS)]
 
 
 def anchored_row(number: int, line: str) -> str:
-    return f"{number}{tag_of(number, line)}|{line}"
+    return f"{number}{line_tag(number, line)}|{line}"
 
 
 def anchored_rows(lines: Sequence[str], first: int) -> str:
-    """Formats lines as rows, numbered from `first`."""
+    """Formats lines as rows with anchors, numbered from `first`."""
     return "\n".join(anchored_row(number, line) for number, line in enumerate(lines, first))
 
 
-def read_anchor(text: str) -> LineAnchor | None:
+def parse_anchor(text: str) -> LineAnchor | None:
     """Parses an anchor from `41th`, or from a whole copied row."""
-    match = _ANCHOR.fullmatch(text.split("\n", 1)[0])
+    match = _ANCHOR_PATTERN.fullmatch(text.split("\n", 1)[0])
     return None if match is None else LineAnchor(int(match[1]), match[2])
 
 
-def strip_anchors(lines: Sequence[str], is_known: "KnownAnchors") -> list[str] | None:
-    """Removes anchors from new lines that were given as rows; None if they are not rows of this file."""
+def strip_anchors(lines: Sequence[str], is_known: "ShownAnchors") -> list[str] | None:
+    """Removes the anchors from new lines that were given as whole rows; None if they are not rows of this file."""
     body = [line for line in lines if line.strip()]
-    found = [_ROW_PREFIX.match(line) for line in body]
+    found = [_ROW_PREFIX_PATTERN.match(line) for line in body]
     if not body or not all(match and is_known(int(match[1]), match[2]) for match in found):
         return None
-    return [line[match.end() :] if (match := _ROW_PREFIX.match(line)) else line for line in lines]
+    return [line[match.end() :] if (match := _ROW_PREFIX_PATTERN.match(line)) else line for line in lines]
 
 
 def rows_without_anchors(text: str) -> str:
-    """Removes the anchors from shown rows, for people."""
-    return "\n".join(_ROW_PREFIX.sub("", line, count=1) for line in text.split("\n"))
+    """Removes the anchors from rows of a file, for people."""
+    return "\n".join(_ROW_PREFIX_PATTERN.sub("", line, count=1) for line in text.split("\n"))
 
 
-class KnownAnchors:
-    """Checks whether a row of this number and tag was shown."""
+class ShownAnchors:
+    """Checks whether the model was shown a line with this anchor, in any of the known versions of the file."""
 
     def __init__(self, versions: Iterable[Sequence[str]]) -> None:
         self._versions = tuple(versions)
 
     def __call__(self, number: int, tag: str) -> bool:
         return any(
-            0 < number <= len(lines) and tag_of(number, lines[number - 1]) == tag for lines in self._versions
+            0 < number <= len(lines) and line_tag(number, lines[number - 1]) == tag
+            for lines in self._versions
         )
 
 
 def _xxhash32(data: bytes, seed: int) -> int:
-    """Computes xxHash32."""
-    one, two, three, four, five = _PRIMES
+    """Computes the xxHash32 checksum of data."""
+    one, two, three, four, five = _XXHASH_PRIMES
     size, at = len(data), 0
     if size >= 16:
-        lanes = [(seed + one + two) & _MASK, (seed + two) & _MASK, seed & _MASK, (seed - one) & _MASK]
+        lanes = [
+            (seed + one + two) & _UINT32_MASK,
+            (seed + two) & _UINT32_MASK,
+            seed & _UINT32_MASK,
+            (seed - one) & _UINT32_MASK,
+        ]
         while at <= size - 16:
             for lane in range(4):
                 word = int.from_bytes(data[at : at + 4], "little")
-                lanes[lane] = _rotate_left(lanes[lane] + word * two, 13) * one & _MASK
+                lanes[lane] = _rotate_left(lanes[lane] + word * two, 13) * one & _UINT32_MASK
                 at += 4
         value = (
             _rotate_left(lanes[0], 1)
@@ -102,17 +108,20 @@ def _xxhash32(data: bytes, seed: int) -> int:
         )
     else:
         value = seed + five
-    value = (value + size) & _MASK
+    value = (value + size) & _UINT32_MASK
     while at <= size - 4:
-        value = _rotate_left(value + int.from_bytes(data[at : at + 4], "little") * three, 17) * four & _MASK
+        value = (
+            _rotate_left(value + int.from_bytes(data[at : at + 4], "little") * three, 17) * four
+            & _UINT32_MASK
+        )
         at += 4
     for byte in data[at:]:
-        value = _rotate_left(value + byte * five, 11) * one & _MASK
-    value = (value ^ value >> 15) * two & _MASK
-    value = (value ^ value >> 13) * three & _MASK
+        value = _rotate_left(value + byte * five, 11) * one & _UINT32_MASK
+    value = (value ^ value >> 15) * two & _UINT32_MASK
+    value = (value ^ value >> 13) * three & _UINT32_MASK
     return value ^ value >> 16
 
 
 def _rotate_left(value: int, by: int) -> int:
-    value &= _MASK
-    return (value << by | value >> 32 - by) & _MASK
+    value &= _UINT32_MASK
+    return (value << by | value >> 32 - by) & _UINT32_MASK

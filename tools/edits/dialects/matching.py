@@ -1,7 +1,7 @@
 """Finds the old texts of an edit in a file: strictly first, then more tolerantly, never ambiguously.
 
 Pure: text in, spans out. Works on text with line feeds only; `tools.edits.texts` handles files and line endings,
-`tools.edits.dialects.nearmiss` words failures."""
+`tools.edits.dialects.near_miss` words failures."""
 
 import difflib
 import unicodedata
@@ -11,10 +11,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.edits.aligning import equal_ends
+from tools.edits.line_alignment import count_common_ends
 from tools.text import escape_controls
 
-Strategy = Literal[
+MatchStrategy = Literal[
     "exact",
     "line-endings",
     "trailing-whitespace",
@@ -28,43 +28,46 @@ Strategy = Literal[
     "earlier-edit",
 ]
 _TAB_WIDTHS: Final = (4, 2, 8, 3)
-_MAX_COUNTED: Final = 100
+_MAX_COUNTED_MATCHES: Final = 100
 _MAX_ALIGNED_CELLS: Final = 1_000_000
-_QUOTES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'") | dict.fromkeys(
+_QUOTE_LOOKALIKES: Final = dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'") | dict.fromkeys(
     "\u201c\u201d\u201e\u201f", '"'
 )
-_DASHES: Final = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
-_SPACES: Final = dict.fromkeys(
+_DASH_LOOKALIKES: Final = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
+_SPACE_LOOKALIKES: Final = dict.fromkeys(
     "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
 )
-_INVISIBLE: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
-_MAX_MAPPED: Final = 50_000
-_LOOKALIKES: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
+_INVISIBLE_CHARACTERS: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
+_MAX_MAPPED_LINE: Final = 50_000
+_LOOKALIKES: Final = str.maketrans(
+    _QUOTE_LOOKALIKES | _DASH_LOOKALIKES | _SPACE_LOOKALIKES | _INVISIBLE_CHARACTERS
+)
 """Maps characters that look the same to a reader; none that means something else to a program (a backtick)."""
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """Replaces `text[start:end]` with `new_text`."""
+class TextEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit of a text: replaces `text[start:end]` with `new_text`."""
 
     start: int
     end: int
     new_text: str
-    strategy: Strategy
+    strategy: MatchStrategy
 
 
 class AmbiguousMatch(Exception):
-    """The old text occurs more than once."""
+    """Raised if the old text of an edit occurs more than once in the file."""
 
-    def __init__(self, strategy: Strategy, lines: list[int], count: int) -> None:
+    def __init__(self, strategy: MatchStrategy, lines: list[int], count: int) -> None:
         super().__init__(f"{count} matches")
-        self.strategy: Strategy = strategy
+        self.strategy: MatchStrategy = strategy
         self.lines = lines
         """The line numbers of the first occurrences."""
         self.count = count
 
 
 class LinesNotShown(Exception):
-    """The only match, ignoring indentation, consists of lines that the model has not seen."""
+    """Raised if the old text of an edit matches only with other indentation, and only lines that the model has not
+    seen."""
 
     def __init__(self, lines: list[int]) -> None:
         super().__init__("not shown")
@@ -72,7 +75,7 @@ class LinesNotShown(Exception):
 
 
 class Document:
-    """A text with derived data for matching, computed on demand."""
+    """The text of a file with derived data for matching edits, such as its normalized lines, computed on demand."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -81,8 +84,8 @@ class Document:
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
-    def start_of(self, index: int) -> int:
-        """Returns the start of a line (from 0). Computed on demand, because it is seldom needed."""
+    def line_start(self, index: int) -> int:
+        """Returns the position at which a line (from 0) begins."""
         return sum(map(len, self.lines[:index])) + index
 
     @cached_property
@@ -91,8 +94,8 @@ class Document:
 
     @cached_property
     def normalized_view(self) -> "NormalizedView":
-        lines = [line.rstrip() for line in normalized_lines(self.text)]
-        return NormalizedView(self, lambda line: normalized(line).rstrip(), lines)
+        lines = [line.rstrip() for line in normalize_lines(self.text)]
+        return NormalizedView(self, lambda line: normalize_line(line).rstrip(), lines)
 
     @cached_property
     def unindented_lines(self) -> list[str]:
@@ -102,7 +105,7 @@ class Document:
     def unindented_normalized_lines(self) -> list[str]:
         return [line.lstrip() for line in self.normalized_view.lines]
 
-    def line_of(self, position: int) -> int:
+    def line_number_at(self, position: int) -> int:
         """Returns the line number (from 1) of a position."""
         return self.text.count("\n", 0, position) + 1
 
@@ -111,7 +114,7 @@ class NormalizedView:
     """A document with every line normalized, and a mapping back to the original positions."""
 
     def __init__(self, document: Document, spell: Callable[[str], str], lines: list[str]) -> None:
-        """`lines` are the lines of the document after `spell`."""
+        """Takes a document, the function `spell` that normalizes a line, and the lines that it returned."""
         self._document = document
         self.spell = spell
         self.lines = lines
@@ -119,10 +122,11 @@ class NormalizedView:
         self.text = "\n".join(self.lines)
 
     def original_position(self, position: int, *, is_end: bool) -> int | None:
-        """Returns the position in the original text; None in the middle of a sequence that became one character."""
+        """Returns the position in the original text of a position in the normalized text; None in the middle of a
+        sequence that became one character."""
         line = self.text.count("\n", 0, position)
         column = position - self.text.rfind("\n", 0, position) - 1
-        start = self._document.start_of(line)
+        start = self._document.line_start(line)
         spelled, written = self.lines[line], self._document.lines[line]
         if is_end and column == len(spelled):
             return start + len(written)
@@ -135,32 +139,30 @@ class NormalizedView:
         return position == len(self.text) or self.text[position] == "\n"
 
 
-def find_strict(document: Document, old: str, new: str) -> Span | None:
-    """Finds the only place of `old`, exactly or with other white space at line ends.
-
-    Raises `AmbiguousMatch` if there are several."""
-    return _find_exact(document, old, new) or _find_in_view(
+def find_strict(document: Document, old: str, new: str) -> TextEdit | None:
+    """Finds the only place of an edit's old text, exactly or with other white space at line ends. Raises
+    `AmbiguousMatch` if there are several."""
+    return _find_exact(document, old, new) or _find_in_normalized_view(
         document, document.stripped_view, "trailing-whitespace", old, new
     )
 
 
-def find_normalized(document: Document, old: str, new: str) -> Span | None:
-    """Finds the only place of the text with other quotes, dashes or spaces."""
-    return _find_in_view(document, document.normalized_view, "look-alikes", old, new)
+def find_normalized(document: Document, old: str, new: str) -> TextEdit | None:
+    """Finds the only place of an edit's old text in which other quotes, dashes or spaces are used."""
+    return _find_in_normalized_view(document, document.normalized_view, "look-alikes", old, new)
 
 
 def find_indented(
     document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
-) -> Span | None:
-    """Finds the only place of the text with other indentation, shifted equally in all lines.
-
-    Raises `LinesNotShown` if the model has not seen these lines."""
+) -> TextEdit | None:
+    """Finds the only place of an edit's old text with other indentation, shifted equally in all lines. Raises
+    `LinesNotShown` if the model has not seen these lines."""
     return (
         _find_indented(document, document.unindented_lines, str.strip, "indentation", old, new, is_shown)
         or _find_indented(
             document,
             document.unindented_normalized_lines,
-            lambda line: normalized(line).strip(),
+            lambda line: normalize_line(line).strip(),
             "look-alikes",
             old,
             new,
@@ -170,20 +172,20 @@ def find_indented(
     )
 
 
-def _find_exact(document: Document, old: str, new: str) -> Span | None:
+def _find_exact(document: Document, old: str, new: str) -> TextEdit | None:
     all_of_them = _occurrences(document.text, old)
     positions = [at for at in all_of_them if not _starts_inside_indentation(document.text, at, old)]
     if not positions:
         return None
-    if len(all_of_them) >= _MAX_COUNTED:
+    if len(all_of_them) >= _MAX_COUNTED_MATCHES:
         positions = all_of_them
-    lines = [document.line_of(position) for position in positions]
-    _check_single("exact", lines, _count_matches(document.text, old, len(positions)))
-    return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="exact")
+    lines = [document.line_number_at(position) for position in positions]
+    _refuse_several_matches("exact", lines, _count_matches(document.text, old, len(positions)))
+    return TextEdit(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="exact")
 
 
 def _starts_inside_indentation(text: str, position: int, old: str) -> bool:
-    """Returns whether the match begins within deeper indentation: then another line is meant."""
+    """Returns whether a match begins inside of the indentation of a line, so that another line is meant."""
     if old[0] not in " \t" or position == 0 or text[position - 1] not in " \t":
         return False
     start = text.rfind("\n", 0, position) + 1
@@ -192,40 +194,40 @@ def _starts_inside_indentation(text: str, position: int, old: str) -> bool:
 
 def _find_within_indentation(
     document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
-) -> Span | None:
+) -> TextEdit | None:
     positions = _occurrences(document.text, old)
     if not positions:
         return None
-    lines = [document.line_of(position) for position in positions]
-    _check_single("indentation", lines, len(lines))
+    lines = [document.line_number_at(position) for position in positions]
+    _refuse_several_matches("indentation", lines, len(lines))
     first = lines[0] - 1
     if not is_shown(document.lines[first : first + old.removesuffix("\n").count("\n") + 1]):
         raise LinesNotShown(lines)
-    return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="indentation")
+    return TextEdit(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="indentation")
 
 
-def _check_single(strategy: Strategy, lines: list[int], count: int) -> None:
+def _refuse_several_matches(strategy: MatchStrategy, lines: list[int], count: int) -> None:
     if len(lines) > 1:
         raise AmbiguousMatch(strategy, lines, count)
 
 
 def _count_matches(text: str, wanted: str, looked_at: int) -> int:
-    return looked_at if looked_at < _MAX_COUNTED else max(text.count(wanted), looked_at)
+    return looked_at if looked_at < _MAX_COUNTED_MATCHES else max(text.count(wanted), looked_at)
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
-    """Returns the start positions of `wanted`, overlapping ones too, up to a limit."""
+    """Returns the positions at which a text occurs in another, overlapping ones too, up to a limit."""
     found: list[int] = []
     position = text.find(wanted)
-    while position >= 0 and len(found) < _MAX_COUNTED:
+    while position >= 0 and len(found) < _MAX_COUNTED_MATCHES:
         found.append(position)
         position = text.find(wanted, position + 1)
     return found
 
 
-def _find_in_view(
-    document: Document, view: NormalizedView, strategy: Strategy, old: str, new: str
-) -> Span | None:
+def _find_in_normalized_view(
+    document: Document, view: NormalizedView, strategy: MatchStrategy, old: str, new: str
+) -> TextEdit | None:
     old_lines = old.split("\n")
     spelled = [view.spell(line) for line in old_lines]
     wanted = "\n".join(spelled)
@@ -246,14 +248,14 @@ def _find_in_view(
     if not spans:
         return None
     count = _count_matches(view.text, wanted, len(spans))
-    _check_single(strategy, [document.line_of(first) for first, _ in spans], count)
+    _refuse_several_matches(strategy, [document.line_number_at(first) for first, _ in spans], count)
     first, last = spans[0]
     replacement = merge_unchanged_lines(document.text[first:last].split("\n"), old_lines, new.split("\n"))
-    return Span(start=first, end=last, new_text="\n".join(replacement), strategy=strategy)
+    return TextEdit(start=first, end=last, new_text="\n".join(replacement), strategy=strategy)
 
 
 def _maps_back(view: NormalizedView, text: str, wanted: str) -> bool:
-    """Returns whether the mapping back leads to the searched text."""
+    """Returns whether a match in the normalized text, mapped back to the original, is the searched text."""
     return "\n".join(view.spell(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
 
 
@@ -261,11 +263,11 @@ def _find_indented(
     document: Document,
     bare_lines: list[str],
     bare: Callable[[str], str],
-    strategy: Strategy,
+    strategy: MatchStrategy,
     old: str,
     new: str,
     is_shown: Callable[[list[str]], bool],
-) -> Span | None:
+) -> TextEdit | None:
     """Finds whole lines that differ from `old` only by an equal shift of their indentation."""
     old_lines = old.split("\n")
     includes_line_feed = len(old_lines) > 1 and not old_lines[-1]
@@ -280,7 +282,7 @@ def _find_indented(
             found.append((first, shift))
     if not found:
         return None
-    _check_single(strategy, [first + 1 for first, _ in found], len(found))
+    _refuse_several_matches(strategy, [first + 1 for first, _ in found], len(found))
     first, shift = found[0]
     here = document.lines[first : first + len(wanted)]
     if not is_shown(here):
@@ -288,16 +290,16 @@ def _find_indented(
     new_lines = new.split("\n")
     tail = [new_lines.pop()] if includes_line_feed and not new_lines[-1] else []
     kept = merge_unchanged_lines(here, old_lines, new_lines, shift)
-    start = document.start_of(first)
+    start = document.line_start(first)
     end = start + sum(map(len, here)) + len(here) - 1
     if includes_line_feed:
         end += 1
-    return Span(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)
+    return TextEdit(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)
 
 
 def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Yields positions where all of `wanted` follow each other; searches for the longest line first, which is the
-    rarest."""
+    """Yields the line numbers at which all the wanted lines follow each other; searches for the longest line first,
+    which is the rarest."""
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index]))
     if not wanted[anchor]:
         return
@@ -313,7 +315,8 @@ def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
 
 
 def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
-    """Returns a conversion from the old lines to the file's lines, if one rule fits all of them."""
+    """Returns a function that converts the indentation of an edit's lines to that of the file, if one rule fits all of
+    them."""
     pairs = [
         (_indentation(mine), _indentation(theirs))
         for mine, theirs in zip(old_lines, here, strict=True)
@@ -329,7 +332,9 @@ def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str],
         if all(own == less + other for own, other in pairs):
             return lambda line: line.removeprefix(less) if line.startswith(less) else line.lstrip(" \t")
     for width in _TAB_WIDTHS:
-        shifts = {_columns(other, width) - _columns(own, width) for own, other in pairs}
+        shifts = {
+            _indentation_columns(other, width) - _indentation_columns(own, width) for own, other in pairs
+        }
         if len(shifts) == 1:
             return _indentation_converter(
                 shifts.pop(), width, uses_tabs=any("\t" in other for _, other in pairs)
@@ -340,7 +345,7 @@ def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str],
 def _indentation_converter(shift: int, width: int, *, uses_tabs: bool) -> Callable[[str], str]:
     def convert(line: str) -> str:
         own = _indentation(line)
-        columns = max(0, _columns(own, width) + shift)
+        columns = max(0, _indentation_columns(own, width) + shift)
         tabs = columns // width if uses_tabs else 0
         return "\t" * tabs + " " * (columns - tabs * width) + line[len(own) :]
 
@@ -351,16 +356,16 @@ def _indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _columns(indentation: str, width: int) -> int:
+def _indentation_columns(indentation: str, width: int) -> int:
     return len(indentation.expandtabs(width))
 
 
 def merge_unchanged_lines(
     here: list[str], old: list[str], new: list[str], shift: Callable[[str], str] = lambda line: line
 ) -> list[str]:
-    """Returns the new lines, with the file's version of the lines that the edit does not change."""
+    """Returns the new lines of an edit, in which lines that the edit does not change are as in the file."""
     out: list[str] = []
-    for tag, first, last, new_first, new_last in _opcodes(old, new):
+    for tag, first, last, new_first, new_last in _alignment_opcodes(old, new):
         if tag == "equal":
             out.extend(here[first:last])
         else:
@@ -368,10 +373,10 @@ def merge_unchanged_lines(
     return out
 
 
-def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+def _alignment_opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     if len(old) * len(new) <= _MAX_ALIGNED_CELLS:
         return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    head, tail = equal_ends(old, new)
+    head, tail = count_common_ends(old, new)
     return [
         ("equal", 0, head, 0, head),
         ("replace", head, len(old) - tail, head, len(new) - tail),
@@ -379,26 +384,26 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
     ]
 
 
-def normalized(line: str) -> str:
-    """Returns the normalized form of a line."""
+def normalize_line(line: str) -> str:
+    """Returns a line with plain quotes, dashes and spaces in place of look-alikes, for matching."""
     if line.isascii():
         return escape_controls(line)
     return unicodedata.normalize("NFC", escape_controls(line).translate(_LOOKALIKES))
 
 
-def normalized_lines(text: str) -> list[str]:
-    """Normalizes every line of `text`; plain lines, which are most, all at once."""
+def normalize_lines(text: str) -> list[str]:
+    """Returns the lines of a text with look-alikes of quotes, dashes and spaces replaced; plain lines are converted all
+    at once."""
     lines = escape_controls(text).split("\n")
     if text.isascii():
         return lines
-    return [line if line.isascii() else normalized(line) for line in lines]
+    return [line if line.isascii() else normalize_line(line) for line in lines]
 
 
 def original_column(line: str, column: int) -> int | None:
-    """Returns the column in `line` of the character at `column` of its normalized form.
-
-    None if that is inside a character, or if the line is too long."""
-    if len(line) > _MAX_MAPPED:
+    """Returns the column in a line of a character in its normalized form; None inside a character, or if the line is
+    too long."""
+    if len(line) > _MAX_MAPPED_LINE:
         return None
     position = 0
     index = 0
@@ -408,6 +413,6 @@ def original_column(line: str, column: int) -> int | None:
         end = index + 1
         while end < len(line) and unicodedata.combining(line[end]):
             end += 1
-        position += len(normalized(line[index:end]))
+        position += len(normalize_line(line[index:end]))
         index = end
     return index if position == column else None

@@ -12,23 +12,23 @@ from tools.edits.dialects.matching import (
     AmbiguousMatch,
     Document,
     LinesNotShown,
-    Span,
-    Strategy,
+    MatchStrategy,
+    TextEdit,
     find_indented,
     find_normalized,
     find_strict,
 )
-from tools.edits.dialects.nearmiss import explain_miss
+from tools.edits.dialects.near_miss import explain_miss
 from tools.edits.dialects.replacing import EditNotFound, PlacedEdits
-from tools.edits.named import MOVE_HEADER
-from tools.edits.shown import ShownLines
+from tools.edits.named_files import MOVE_HEADER
+from tools.edits.shown_lines import ShownLines
 from tools.edits.texts import Editable
 from tools.text import one_line
 
 _BEGIN_MARK: Final = "*** Begin Patch"
 _END_MARK: Final = "*** End Patch"
 _END_OF_FILE_MARK: Final = "*** End of File"
-_HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
+_FILE_HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
     "*** Add File:": "add",
     "*** Delete File:": "remove",
     "*** Update File:": "update",
@@ -53,7 +53,7 @@ class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_patch(text: str) -> bool:
-    return text.lstrip().startswith((_BEGIN_MARK, *_HEADERS))
+    return text.lstrip().startswith((_BEGIN_MARK, *_FILE_HEADERS))
 
 
 def parse_patch(text: str) -> tuple[PatchedFile, ...]:
@@ -66,17 +66,19 @@ def parse_patch(text: str) -> tuple[PatchedFile, ...]:
         if not line.strip() or line.startswith((_BEGIN_MARK, _END_MARK)):
             number += 1
             continue
-        kind = next((prefix for prefix in _HEADERS if line.startswith(prefix)), None)
+        kind = next((prefix for prefix in _FILE_HEADERS if line.startswith(prefix)), None)
         if kind is None:
             raise ToolError(
                 f'Line {number + 1} of the patch is "{one_line(line[:80])}": expected "*** Add File: PATH", '
                 '"*** Update File: PATH" or "*** Delete File: PATH". Nothing was changed.'
             )
         end = number + 1
-        while end < len(lines) and not lines[end].startswith((*_HEADERS, _END_MARK)):
+        while end < len(lines) and not lines[end].startswith((*_FILE_HEADERS, _END_MARK)):
             end += 1
         files.append(
-            _parse_file(_HEADERS[kind], line.removeprefix(kind).strip(), lines[number + 1 : end], number + 2)
+            _parse_file(
+                _FILE_HEADERS[kind], line.removeprefix(kind).strip(), lines[number + 1 : end], number + 2
+            )
         )
         number = end
     if not files:
@@ -143,7 +145,7 @@ def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
                 after.append(line[1:])
         elif not line.startswith("\\"):
             raise ToolError(
-                f'Line {number + index} of the patch is "{one_line(line[:80])}": lines of a hunk begin with a blank, '
+                f'Line {number + index} of the patch is "{one_line(line[:80])}": lines of a hunk begin with a space, '
                 '"+" or "-". Nothing was changed.'
             )
     close()
@@ -154,9 +156,10 @@ def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
 
 
 def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLines) -> PlacedEdits:
-    """Places hunks. Raises `ToolError` if a context is missing or ambiguous."""
-    found: list[tuple[Span, ...]] = []
-    strategies: list[Strategy] = []
+    """Finds the places of a patch's hunks in a file by their context. Raises `ToolError` if a context is missing or
+    ambiguous."""
+    found: list[tuple[TextEdit, ...]] = []
+    strategies: list[MatchStrategy] = []
     notes: list[str] = []
     behind = 0
     for number, hunk in enumerate(hunks, 1):
@@ -170,10 +173,10 @@ def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: Shown
                 f"{which}It only adds lines and names no place: they are at the end of {one_line(path)}. "
                 "Lines of context, or the line above behind @@, say another."
             )
-    return PlacedEdits(found=tuple(found), strategies=tuple(strategies), notes=tuple(notes))
+    return PlacedEdits(spans_by_edit=tuple(found), strategies=tuple(strategies), notes=tuple(notes))
 
 
-def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> Span:
+def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> TextEdit:
     start = position_after_heads(text, hunk.heads, path, which)
     if not hunk.before:
         return _insertion_span(text, hunk, start)
@@ -190,7 +193,7 @@ def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines,
         try:
             span = _find_in_region(text, region, old, new, shown)
         except AmbiguousMatch as problem:
-            ambiguous = ambiguous or _shift_ambiguous(problem, text, region)
+            ambiguous = ambiguous or _shift_ambiguous_lines(problem, text, region)
             continue
         except LinesNotShown:
             continue
@@ -199,7 +202,7 @@ def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines,
     if ambiguous is not None:
         lines = ", ".join(map(str, ambiguous.lines[:10]))
         raise ToolError(
-            f"{which}its context is {ambiguous.count} times in {one_line(path)}, at lines {lines}. "
+            f"{which}its context occurs {ambiguous.count} times in {one_line(path)}, at lines {lines}. "
             'Give more lines of it, or the line above after "@@ ". Nothing was changed.'
         )
     raise EditNotFound(
@@ -208,14 +211,18 @@ def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines,
     )
 
 
-def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> Span | None:
-    """Searches from `region`, a line start."""
+def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> TextEdit | None:
+    """Finds the old lines of a hunk behind the position `region`, which is the start of a line."""
     part = Document(text[region:])
 
-    def indented(document: Document, old: str, new: str) -> Span | None:
-        return find_indented(document, old, new, shown.has)
+    def indented(document: Document, old: str, new: str) -> TextEdit | None:
+        return find_indented(document, old, new, shown.contains)
 
-    steps: tuple[Callable[[Document, str, str], Span | None], ...] = (find_strict, find_normalized, indented)
+    steps: tuple[Callable[[Document, str, str], TextEdit | None], ...] = (
+        find_strict,
+        find_normalized,
+        indented,
+    )
     for step in steps:
         span = step(part, old, new)
         if span is not None and (span.start == 0 or part.text[span.start - 1] == "\n"):
@@ -223,13 +230,13 @@ def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLine
     return None
 
 
-def _shift_ambiguous(problem: AmbiguousMatch, text: str, region: int) -> AmbiguousMatch:
+def _shift_ambiguous_lines(problem: AmbiguousMatch, text: str, region: int) -> AmbiguousMatch:
     above = text.count("\n", 0, region)
     return AmbiguousMatch(problem.strategy, [line + above for line in problem.lines], problem.count)
 
 
-def _with_final_line_feed(span: Span, length: int, *, is_open: bool) -> Span:
-    """Excludes the last line feed, which the file does not have."""
+def _with_final_line_feed(span: TextEdit, length: int, *, is_open: bool) -> TextEdit:
+    """Returns a match without the final line feed that the hunk has and the file does not."""
     if not is_open or span.end < length:
         return span
     return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
@@ -240,7 +247,7 @@ def position_after_heads(text: str, heads: Sequence[str], path: str, which: str)
     for head in heads:
         places = [
             match
-            for match in _lines_from(text, at)
+            for match in _line_ranges_from(text, at)
             if text[match[0] : match[1]].strip() == head or head in text[match[0] : match[1]]
         ]
         exact = [match for match in places if text[match[0] : match[1]].strip() == head] or places
@@ -252,7 +259,7 @@ def position_after_heads(text: str, heads: Sequence[str], path: str, which: str)
     return at
 
 
-def _lines_from(text: str, at: int) -> list[tuple[int, int]]:
+def _line_ranges_from(text: str, at: int) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     while at < len(text):
         end = text.find("\n", at)
@@ -262,10 +269,10 @@ def _lines_from(text: str, at: int) -> list[tuple[int, int]]:
     return out
 
 
-def _insertion_span(text: str, hunk: Hunk, at: int) -> Span:
-    """Inserts lines without context behind their head, otherwise at the end."""
+def _insertion_span(text: str, hunk: Hunk, at: int) -> TextEdit:
+    """Returns the place of a hunk that only adds lines: behind its head, otherwise at the end of the file."""
     new = "".join(f"{line}\n" for line in hunk.after)
     place = at if hunk.heads else len(text)
     if place == len(text) and text and not text.endswith("\n"):
         new = f"\n{new.removesuffix(chr(10))}"
-    return Span(start=place, end=place, new_text=new, strategy="exact")
+    return TextEdit(start=place, end=place, new_text=new, strategy="exact")

@@ -1,6 +1,6 @@
 """The dialect of old and new texts: places each edit in a file. Strict readings first; a loose one needs proof.
 
-Pure. `tools.edits.dialects.matching` matches texts, `tools.edits.dialects.repairs` has other readings."""
+Pure. `tools.edits.dialects.matching` matches texts, `tools.edits.dialects.alternative_readings` has other readings."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,25 +8,25 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
+from tools.edits.dialects.alternative_readings import alternative_readings, is_unified_diff
 from tools.edits.dialects.matching import (
     AmbiguousMatch,
     Document,
     LinesNotShown,
-    Span,
-    Strategy,
+    MatchStrategy,
+    TextEdit,
     find_indented,
     find_normalized,
     find_strict,
     matching_windows,
 )
-from tools.edits.dialects.nearmiss import explain_miss
-from tools.edits.dialects.repairs import alternative_readings, is_diff
-from tools.edits.shown import ShownLines
+from tools.edits.dialects.near_miss import explain_miss
+from tools.edits.shown_lines import ShownLines
 from tools.edits.texts import Editable, apply_spans
 from tools.patterns import late
 from tools.text import one_line
 
-_LOG_LINES_SHOWN: Final = 10
+_MAX_LISTED_LINES: Final = 10
 _MIN_PROOF_CHARS: Final = 20
 """A line of this length is no coincidence."""
 ELLIPSIS_LINE: Final = late(
@@ -36,7 +36,7 @@ ELLIPSIS_LINE: Final = late(
 
 
 class EditNotFound(ToolError):
-    """The old text matches the file in no reading."""
+    """Raised if the old text of an edit matches the file in no reading."""
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,23 +47,25 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlacedEdits(msgspec.Struct, frozen=True, kw_only=True):
-    """The placed edits of one file."""
+    """The edits of one file with the spans of the text that each replaces."""
 
-    found: tuple[tuple[Span, ...], ...]
+    spans_by_edit: tuple[tuple[TextEdit, ...], ...]
     """The spans of each edit; none for an edit that is already done."""
-    strategies: tuple[Strategy, ...] = ()
+    strategies: tuple[MatchStrategy, ...] = ()
     """How each edit was found."""
     notes: tuple[str, ...] = ()
     """Notes for the model."""
 
 
 def place_replacements(target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> PlacedEdits:
-    """Places the edits. Raises `ToolError` for an edit without a place, or with several."""
+    """Finds the place of each replacement in a file's text. Raises `ToolError` for an edit without a place, or with
+    several."""
     return _ReplacementPlacement(target, edits, path, shown).place()
 
 
 class _ReplacementPlacement:
-    """Places the edits of one file."""
+    """Finds the places of one file's replacements, strictly first, then loosely, and notes those that are done
+    already."""
 
     def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> None:
         self._target = target
@@ -71,8 +73,8 @@ class _ReplacementPlacement:
         self._edits = edits
         self._path = one_line(path)
         self._shown = shown
-        self._found: dict[int, list[Span]] = {}
-        self._strategies: dict[int, Strategy] = {}
+        self._found: dict[int, list[TextEdit]] = {}
+        self._strategies: dict[int, MatchStrategy] = {}
         self._notes: list[str] = []
 
     def place(self) -> PlacedEdits:
@@ -81,18 +83,18 @@ class _ReplacementPlacement:
             if not self._place_in_original(number):
                 missed.append(number)
         for number in missed:
-            self._place_in_result(number)
+            self._place_in_earlier_result(number)
         numbers = range(1, len(self._edits) + 1)
         return PlacedEdits(
-            found=tuple(tuple(self._found.get(number, ())) for number in numbers),
+            spans_by_edit=tuple(tuple(self._found.get(number, ())) for number in numbers),
             strategies=tuple(self._strategies.get(number, "exact") for number in numbers),
             notes=tuple(self._notes),
         )
 
     def _adapted_texts(self, number: int) -> tuple[str, str]:
         edit = self._edits[number - 1]
-        old, new = self._target.with_line_feeds(edit.old_text), self._target.with_line_feeds(edit.new_text)
-        return (new, "") if not old.strip() and is_diff(new) else (old, new)
+        old, new = self._target.to_line_feeds(edit.old_text), self._target.to_line_feeds(edit.new_text)
+        return (new, "") if not old.strip() and is_unified_diff(new) else (old, new)
 
     def _edit_label(self, number: int) -> str:
         return f"Edit {number} of {len(self._edits)}: " if len(self._edits) > 1 else ""
@@ -102,24 +104,25 @@ class _ReplacementPlacement:
         old, new = self._adapted_texts(number)
         if not old:
             raise ToolError(
-                f"{which}oldText is empty. Give the text to replace; to make a file or replace all of it, use write."
+                f"{which}oldText is empty. Give the text to replace; to create a file or replace all of "
+                f"it, use write."
             )
-        if old == new and not is_diff(old):
+        if old == new and not is_unified_diff(old):
             self._notes.append(f"{which}Nothing to do: its old and its new text are the same.")
             return True
-        if edit.replaces_all and (everywhere := self._all_spans(old, new)):
-            self._add_spans(number, everywhere)
-            lines = sorted({self._document.line_of(span.start) for span in everywhere})
-            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_line_list(lines)}.")
+        if edit.replaces_all and (everywhere := self._spans_of_all_occurrences(old, new)):
+            self._record_spans(number, everywhere)
+            lines = sorted({self._document.line_number_at(span.start) for span in everywhere})
+            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_format_line_list(lines)}.")
             return True
         try:
             return self._place_strictly(number, old, new) or self._place_loosely(number, old, new)
         except AmbiguousMatch as problem:
             how = "" if problem.strategy == "exact" else f" (ignoring {problem.strategy.replace('-', ' ')})"
-            lines = _line_list(problem.lines, problem.count)
+            lines = _format_line_list(problem.lines, problem.count)
             raise ToolError(
-                f"{which}oldText is {problem.count} times in {self._path}{how}, at {lines}. "
-                "Add neighbouring lines to it until it is there once, or set all. Nothing was changed."
+                f"{which}oldText occurs {problem.count} times in {self._path}{how}, at {lines}. "
+                "Add neighbouring lines until it is unique, or set all. Nothing was changed."
             ) from None
 
     def _place_strictly(self, number: int, old: str, new: str) -> bool:
@@ -135,14 +138,14 @@ class _ReplacementPlacement:
         if (
             span.strategy == "exact"
             and "\n" in old
-            and self._edits[number - 1].old_text not in self._target.raw
+            and self._edits[number - 1].old_text not in self._target.raw_text
         ):
             span = msgspec.structs.replace(span, strategy="line-endings")
-        self._add_spans(number, [span])
+        self._record_spans(number, [span])
         return True
 
     def _place_loosely(self, number: int, old: str, new: str) -> bool:
-        """Places an edit whose old text does not occur exactly."""
+        """Finds the place of an edit whose old text does not occur exactly, by its other readings."""
         done = self._already_applied_line(old, new)
         if done is not None:
             self._note_already_applied(number, done)
@@ -150,32 +153,34 @@ class _ReplacementPlacement:
         for reading in alternative_readings():
             spans = reading(self._document, old, new, self._shown)
             if spans:
-                self._add_spans(number, list(spans))
+                self._record_spans(number, list(spans))
                 return True
         alike = find_normalized(self._document, old, new)
         if alike is not None:
-            self._add_spans(number, [alike])
+            self._record_spans(number, [alike])
             return True
         try:
-            span = find_indented(self._document, old, new, self._shown.has)
+            span = find_indented(self._document, old, new, self._shown.contains)
         except LinesNotShown as problem:
             if number > 1 and old in self._text_after_earlier_edits(number):
                 return False
             raise ToolError(
-                f"{self._edit_label(number)}oldText was not found in {self._path}. With other indentation it stands at "
-                f"{_line_list(problem.lines)}, which you have not read. Nothing was changed.\n"
+                f"{self._edit_label(number)}oldText was not found in {self._path}. With other indentation "
+                f"it is at "
+                f"{_format_line_list(problem.lines)}, which you have not read. Nothing was changed.\n"
                 + explain_miss(self._document.lines, old, self._shown.lines)
             ) from None
         if span is None:
             return False
         if number > 1 and old in self._text_after_earlier_edits(number):
             raise ToolError(
-                f"{self._edit_label(number)}oldText is what an edit before it makes, and with other "
+                f"{self._edit_label(number)}oldText is the result of an earlier edit, and with other "
                 f"indentation it is at "
-                f"line {self._document.line_of(span.start)} of {self._path} as well. Say which by neighbouring lines. "
+                f"line {self._document.line_number_at(span.start)} of {self._path} as well. Add neighbouring "
+                f"lines to say which one. "
                 "Nothing was changed."
             )
-        self._add_spans(number, [span])
+        self._record_spans(number, [span])
         return True
 
     # Edits that are already done
@@ -185,9 +190,9 @@ class _ReplacementPlacement:
         self._notes.append(f"{self._edit_label(number)}Nothing to do: {what}.")
 
     def _already_applied_line(self, old: str, new: str) -> int | None:
-        """Returns the line where the new text already stands, if that is no coincidence; 0 if the old text was
-        already removed."""
-        was_sent = (old, new) in self._shown.sent
+        """Returns the line at which the new text of an edit already stands, if that is no coincidence; 0 if the old
+        text was already removed."""
+        was_sent = (old, new) in self._shown.applied_edits
         if not new.strip():
             return 0 if was_sent else None
         lines = new.strip("\n").split("\n")
@@ -198,27 +203,27 @@ class _ReplacementPlacement:
         if len(places) == 1:
             return places[0] + 1
         if was_sent and (at := self._document.text.find(new)) >= 0:
-            return self._document.line_of(at)
+            return self._document.line_number_at(at)
         return None
 
-    def _already_inserted_line(self, span: Span, old: str, new: str) -> int | None:
-        """Detects an insertion that was already made: the old text still stands within the new one."""
+    def _already_inserted_line(self, span: TextEdit, old: str, new: str) -> int | None:
+        """Returns the line at which an insertion was made already: the old text still stands within the new one."""
         if len(new) <= len(old) or old not in new:
             return None
         added = new.replace(old, "", 1)
-        if (old, new) not in self._shown.sent and not any(char.isalnum() for char in added):
+        if (old, new) not in self._shown.applied_edits and not any(char.isalnum() for char in added):
             return None
         text, at = self._document.text, new.find(old)
         while at >= 0:
             start = span.start - at
             if start >= 0 and text.startswith(new, start):
-                return self._document.line_of(start)
+                return self._document.line_number_at(start)
             at = new.find(old, at + 1)
         return None
 
     # In the result of the edits before
 
-    def _earlier_spans(self, number: int) -> list[Span]:
+    def _earlier_spans(self, number: int) -> list[TextEdit]:
         return sorted(
             {span for one, spans in self._found.items() if one < number for span in spans},
             key=lambda span: (span.start, span.end),
@@ -227,7 +232,7 @@ class _ReplacementPlacement:
     def _text_after_earlier_edits(self, number: int) -> str:
         return apply_spans(self._document.text, self._earlier_spans(number))
 
-    def _place_in_result(self, number: int) -> None:
+    def _place_in_earlier_result(self, number: int) -> None:
         old, new = self._adapted_texts(number)
         before = self._earlier_spans(number)
         result = apply_spans(self._document.text, before)
@@ -237,7 +242,7 @@ class _ReplacementPlacement:
         covered = [span for span in before if merged.start <= span.start and span.end <= merged.end]
         for one, spans in self._found.items():
             self._found[one] = [span for span in spans if span not in covered]
-        self._add_spans(number, [merged])
+        self._record_spans(number, [merged])
 
     def _miss_message(self, number: int, old: str) -> str:
         which = self._edit_label(number)
@@ -254,27 +259,27 @@ class _ReplacementPlacement:
 
     # Places
 
-    def _all_spans(self, old: str, new: str) -> list[Span]:
-        found: list[Span] = []
+    def _spans_of_all_occurrences(self, old: str, new: str) -> list[TextEdit]:
+        found: list[TextEdit] = []
         text = self._document.text
         position = text.find(old)
         while position >= 0:
             end = position + len(old)
-            found.append(Span(start=position, end=end, new_text=new, strategy="exact"))
+            found.append(TextEdit(start=position, end=end, new_text=new, strategy="exact"))
             position = text.find(old, end)
         return found
 
-    def _add_spans(self, number: int, spans: list[Span]) -> None:
+    def _record_spans(self, number: int, spans: list[TextEdit]) -> None:
         text = self._document.text
         if all(text[span.start : span.end] == span.new_text for span in spans):
-            self._note_already_applied(number, self._document.line_of(spans[0].start))
+            self._note_already_applied(number, self._document.line_number_at(spans[0].start))
             return
         self._found[number] = spans
         self._strategies[number] = spans[0].strategy
 
 
-def _match_without_final_line_feed(document: Document, old: str, new: str) -> Span | None:
-    """Matches an old text that ends with a line feed which the file's last line lacks; the file does not get one
+def _match_without_final_line_feed(document: Document, old: str, new: str) -> TextEdit | None:
+    """Finds an old text that ends with a line feed which the file's last line lacks; the file does not get one
     either."""
     text = document.text
     if text.endswith("\n") or not old.endswith("\n"):
@@ -282,8 +287,8 @@ def _match_without_final_line_feed(document: Document, old: str, new: str) -> Sp
     span = find_strict(Document(f"{text}\n"), old, new)
     if span is None or span.end <= len(text):
         return span
-    strategy: Strategy = "line-endings" if span.strategy == "exact" else span.strategy
-    return Span(
+    strategy: MatchStrategy = "line-endings" if span.strategy == "exact" else span.strategy
+    return TextEdit(
         start=min(span.start, len(text)),
         end=len(text),
         new_text=span.new_text.removesuffix("\n"),
@@ -291,9 +296,9 @@ def _match_without_final_line_feed(document: Document, old: str, new: str) -> Sp
     )
 
 
-def _merge_spans(text: str, before: Sequence[Span], start: int, length: int, new: str) -> Span:
-    """Returns one span of the original for `new` at `start` of the result of `before`, merged with the spans that
-    it meets."""
+def _merge_spans(text: str, before: Sequence[TextEdit], start: int, length: int, new: str) -> TextEdit:
+    """Returns one edit of the original text for an edit at `start` of the text that the earlier edits leave, merged
+    with those that it meets."""
     end = start + length
     first: int | None = None
     last = 0
@@ -313,10 +318,10 @@ def _merge_spans(text: str, before: Sequence[Span], start: int, length: int, new
     if first is None:
         raise AssertionError("what is not in the original was made by an edit")
     last += max(0, end - position)
-    return Span(start=first, end=last, new_text=made + new + tail, strategy="earlier-edit")
+    return TextEdit(start=first, end=last, new_text=made + new + tail, strategy="earlier-edit")
 
 
-def _line_list(lines: Sequence[int], count: int | None = None) -> str:
-    named = ", ".join(str(line) for line in lines[:_LOG_LINES_SHOWN])
-    more = ", …" if (count or len(lines)) > min(len(lines), _LOG_LINES_SHOWN) else ""
+def _format_line_list(lines: Sequence[int], count: int | None = None) -> str:
+    named = ", ".join(str(line) for line in lines[:_MAX_LISTED_LINES])
+    more = ", …" if (count or len(lines)) > min(len(lines), _MAX_LISTED_LINES) else ""
     return f"line{'' if len(lines) == 1 and not more else 's'} {named}{more}"

@@ -1,9 +1,8 @@
-"""Languages of build and configuration files: Dockerfile, Make, CMake, HCL, TOML."""
+"""Describes languages of build and configuration files for maps: Dockerfile, Make, CMake, HCL, TOML."""
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import in_file_order
-from tools.filemap.language import (
+from tools.filemap.language_description import (
     FoundSymbol,
     Language,
     NamedNode,
@@ -16,6 +15,7 @@ from tools.filemap.language import (
     last_child,
     word_set,
 )
+from tools.filemap.symbol_lists import in_file_order
 
 
 def _docker_stage(node: Node, place: NodeContext) -> list[NamedNode]:
@@ -31,8 +31,8 @@ def _docker_instruction(node: Node, place: NodeContext) -> list[NamedNode]:
     return [NamedNode(line.split()[0] if line else "", "", line)]
 
 
-def _docker_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Ends each stage before the next one, and attaches its instructions."""
+def _finish_docker_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Ends each build stage of a Dockerfile before the next one, and attaches its instructions."""
     drafts = in_file_order(drafts)
     last_row = source.rstrip().count(b"\n")
     stage = -1
@@ -61,7 +61,7 @@ DOCKERFILE = Language(
         "cmd_instruction": NodeRule("entry", _docker_instruction, is_leaf=True),
     },
     enter=word_set("source_file"),
-    finish=_docker_finish,
+    finish=_finish_docker_symbols,
 )
 
 
@@ -77,16 +77,16 @@ def _make_targets(node: Node, place: NodeContext) -> list[NamedNode] | None:
     ][:20] or None
 
 
-def _make_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Ends each target at the last line of its recipe; later assignments do not belong to it."""
+def _finish_make_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Ends each Make target at the last line of its recipe; later assignments do not belong to it."""
     for draft in drafts:
         if draft.kind == "target":
-            draft.end_row = draft.start_row + _recipe_rows(source, draft.start)
+            draft.end_row = draft.start_row + _count_recipe_rows(source, draft.start)
         draft.parent = -1
     return drafts
 
 
-def _recipe_rows(source: bytes, start: int) -> int:
+def _count_recipe_rows(source: bytes, start: int) -> int:
     rows, is_continued = 0, True
     for row, line in enumerate(source[start : start + 50_000].split(b"\n")):
         if row and not is_continued and not line.startswith(b"\t"):
@@ -108,10 +108,10 @@ MAKE = Language(
     },
     enter=word_set("makefile conditional else_directive elsif_directive recipe"),
     imports={"include_directive": first_of_types("list")},
-    finish=_make_finish,
+    finish=_finish_make_symbols,
 )
 
-_CMAKE = {
+_CMAKE_KINDS = {
     "project": "project", "add_executable": "target", "add_library": "target", "option": "option", "set": "variable",
     "add_subdirectory": "directory", "add_custom_target": "target", "add_test": "test", "find_package": "package",
     "install": "install", "add_custom_command": "command", "fetchcontent_declare": "package", "include": "include",
@@ -126,7 +126,7 @@ def _cmake_arguments(node: Node, place: NodeContext) -> list[str]:
 def _cmake_command(node: Node, place: NodeContext) -> list[NamedNode] | None:
     first = first_child(node)
     word = place.text(first).lower() if first is not None else ""
-    kind = _CMAKE.get(word)
+    kind = _CMAKE_KINDS.get(word)
     arguments = _cmake_arguments(node, place)
     if kind is None or not arguments:
         return None
@@ -157,7 +157,7 @@ _HCL_DECLARATION_BLOCKS = word_set("variable output")
 
 
 def _is_in_declaration(node: Node, place: NodeContext) -> bool:
-    """Returns whether the node is inside of such a block."""
+    """Returns whether an HCL node is inside of a `variable` or `output` block."""
     above = node.parent
     while above is not None:
         word = first_child(above) if above.type == "block" else None
@@ -172,7 +172,7 @@ def _hcl_attribute(node: Node, place: NodeContext) -> Node | None:
 
 
 def _hcl_block(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Names a block by its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
+    """Names a Terraform block by its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
     if place.ancestor_type(1) == "block" and _is_in_declaration(node, place):
         return None
     labels = [
@@ -219,8 +219,8 @@ def _toml_pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(name, "key", f"{shown} = {about}")]
 
 
-def _toml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Ends a table at its last key, because its node includes the blank lines and comments below."""
+def _finish_toml_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+    """Ends a TOML table at its last key, because its syntax node includes the blank lines and comments below."""
     last: dict[int, int] = {}
     for draft in drafts:
         if draft.kind == "key" and draft.parent >= 0:
@@ -240,7 +240,7 @@ TOML = Language(
         "pair": NodeRule("key", _toml_pair, is_leaf=True),
     },
     enter=word_set("document"),
-    finish=_toml_finish,
+    finish=_finish_toml_symbols,
 )
 
 LANGUAGES = (DOCKERFILE, MAKE, CMAKE, HCL, TOML)

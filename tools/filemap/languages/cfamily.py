@@ -1,32 +1,34 @@
-"""C, C++ and CUDA."""
+"""Describes C, C++ and CUDA for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import attach_by_scope, without_symbols
-from tools.filemap.language import (
+from tools.filemap.language_description import (
+    AncestorTypes,
+    DefinitionWord,
     FoundSymbol,
     Language,
     NamedNode,
     NodeContext,
     NodeRule,
     first_child,
-    name_or,
+    name_or_default,
     word_set,
 )
+from tools.filemap.languages.lost_classes import add_macro_namespaces, blank_wrappers, recover_classes
 from tools.filemap.languages.macros import without_macros
-from tools.filemap.languages.recovery import add_macro_namespaces, blank_wrappers, recover_classes
+from tools.filemap.symbol_lists import attach_by_scope, without_symbols
 
 _NAME_NODES = word_set(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
     "template_function structured_binding_declarator primitive_type"
 )
-_OPERATOR = re.compile(r"(?:^|::)\s*(?P<said>operator\b.*)$", re.S)
+_OPERATOR_NAME_PATTERN = re.compile(r"(?:^|::)\s*(?P<said>operator\b.*)$", re.S)
 
 
 def declared_name_node(node: Node | None) -> Node | None:
-    """Returns the name inside a declarator: `int (*f[3])(void)` declares f."""
+    """Returns the name that a C declarator declares: `f` in `int (*f[3])(void)`."""
     for _ in range(16):
         if node is None or node.type in _NAME_NODES:
             return node
@@ -45,7 +47,7 @@ def declared_name_node(node: Node | None) -> Node | None:
 
 
 def _declares_function(node: Node | None) -> bool:
-    """Returns whether a declarator declares a function, such as `(*f(int))(char)`, not a variable or a pointer to
+    """Returns whether a C declarator declares a function, such as `(*f(int))(char)`, and not a variable or a pointer to
     one."""
     while node is not None:
         if node.type == "function_declarator":
@@ -56,11 +58,11 @@ def _declares_function(node: Node | None) -> bool:
             if node is not None and node.type in _NAME_NODES:
                 return True
             continue
-        node = node.child_by_field_name("declarator") or _reference_target(node)
+        node = node.child_by_field_name("declarator") or _inner_declarator(node)
     return False
 
 
-def _reference_target(node: Node) -> Node | None:
+def _inner_declarator(node: Node) -> Node | None:
     if node.type in ("reference_declarator", "attributed_declarator"):
         return next((child for child in node.named_children if child.type.endswith("declarator")), None)
     return None
@@ -76,22 +78,22 @@ def _function(node: Node, place: NodeContext) -> list[NamedNode] | None:
         return None
     if (
         node.child_by_field_name("type") is None
-        and place.nearest_ancestor_type(*_BODIES) == "compound_statement"
+        and place.nearest_ancestor_type(*_BODY_NODES) == "compound_statement"
     ):
         return None  # `for_each(item, list) {` in a body: a macro call
     return [NamedNode(name)]
 
 
-_BODIES = word_set("compound_statement field_declaration_list declaration_list")
+_BODY_NODES = word_set("compound_statement field_declaration_list declaration_list")
 _RESERVED_WORDS = word_set("if else for while switch do return sizeof defined catch")
 
 
-_NO_PARAMETERS = re.compile(r"\s*\(\s*(?:void)?\s*\)[\s\w&]*$")
+_NO_PARAMETERS_PATTERN = re.compile(r"\s*\(\s*(?:void)?\s*\)[\s\w&]*$")
 
 
 def _conversion_name(text: str) -> str:
-    """Returns `operator Action<R(A)>() const` without its parameters."""
-    return " ".join(_NO_PARAMETERS.sub("", text).split())
+    """Returns the name of a C++ conversion operator without its parameters, such as `operator Action<R(A)>() const`."""
+    return " ".join(_NO_PARAMETERS_PATTERN.sub("", text).split())
 
 
 def _declared_names(node: Node, place: NodeContext, variable: str) -> list[NamedNode] | None:
@@ -100,7 +102,7 @@ def _declared_names(node: Node, place: NodeContext, variable: str) -> list[Named
         name = declared_name_node(declarator)
         if name is not None and name.type == "operator_cast":
             found.append(NamedNode(_conversion_name(place.text(name)), "function"))
-        elif name is not None:
+        elif name is not None and place.text(name) not in _RESERVED_WORDS:
             found.append(NamedNode(name, "function" if _declares_function(declarator) else variable))
     return found or None
 
@@ -113,7 +115,7 @@ def _declaration(node: Node, place: NodeContext) -> list[NamedNode] | None:
     )
 
 
-def _type_with_body(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _defined_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if node.child_by_field_name("body") is None:
         return None
     name = node.child_by_field_name("name")
@@ -132,11 +134,13 @@ def _typedef(node: Node, place: NodeContext) -> list[Node] | None:
 
 
 def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Turns members of classes into methods; `A::b` is attached to A if A is in the same file."""
+    """Completes the symbols of a C or C++ source: functions of classes become methods; `A::b` is attached to A if A is
+    in the same file."""
     drafts = add_macro_namespaces(drafts, source)
     for draft in drafts:
         if draft.kind == "function":
             scope, last = _split_scope(draft.name)
+            draft.name = draft.name if scope else last
             above = drafts[draft.parent].kind if draft.parent >= 0 else ""
             if scope:
                 draft.name = f"{scope}::{last}"
@@ -155,14 +159,15 @@ def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
 
 
 def _split_scope(name: str) -> tuple[str, str]:
-    """Splits owner and name; the `::` in `operator std::string` separates no owner."""
-    operator = _OPERATOR.search(name)
+    """Splits a C++ name into owner and name; the `::` in `operator std::string` separates no owner."""
+    operator = _OPERATOR_NAME_PATTERN.search(name)
     if operator is not None:
         said = operator["said"]
         own = " ".join(said.split()) if said.startswith("operator(") else _conversion_name(said)
         return name[: operator.start()].strip(), own
     scope, _, last = name.rpartition("::")
-    return scope, last.strip()
+    # After a macro that the grammar takes for the type, the type before the name is part of it.
+    return scope, last.strip() if "<" in last else " ".join(last.split()[-1:])
 
 
 def _merge_typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
@@ -178,10 +183,10 @@ def _merge_typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
 
 
 _C_RULES = {
-    "function_definition": NodeRule("function", _function, is_leaf=True),
-    "struct_specifier": NodeRule("struct", _type_with_body),
-    "union_specifier": NodeRule("union", _type_with_body),
-    "enum_specifier": NodeRule("enum", _type_with_body),
+    "function_definition": NodeRule("function", _function),
+    "struct_specifier": NodeRule("struct", _defined_type),
+    "union_specifier": NodeRule("union", _defined_type),
+    "enum_specifier": NodeRule("enum", _defined_type),
     "enumerator": NodeRule("enum member", is_leaf=True),
     "field_declaration": NodeRule("field", lambda node, place: _declared_names(node, place, "field")),
     "type_definition": NodeRule("type", _typedef),
@@ -189,19 +194,31 @@ _C_RULES = {
     "preproc_function_def": NodeRule("macro", is_leaf=True, body="value"),
     "declaration": NodeRule("variable", _declaration),
 }
-_C_ENTER = word_set(
+_C_ENTERED_NODES = word_set(
     "translation_unit preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef field_declaration_list "
     "enumerator_list linkage_specification declaration_list labeled_statement expression_statement compound_statement"
 )
+_MACRO_DEFINITION_WORDS = (DefinitionWord(b"define", re.compile(rb"^[ \t]*#[ \t]*define", re.M)),)
+
+
+def _definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+    """Restricts the search for symbols inside of C functions to macros."""
+    is_body = here[0] == "function_definition" or (
+        here[1] is not None and "function_definition" in here[1][0]
+    )
+    return _MACRO_DEFINITION_WORDS if is_body else None
+
+
 _C_MODIFIERS = word_set("static inline extern const volatile typedef register")
 
 C = Language(
     name="c",
     rules=_C_RULES,
-    enter=_C_ENTER,
+    enter=_C_ENTERED_NODES,
     imports={"preproc_include": "path"},
     modifiers=_C_MODIFIERS,
     has_type_before_name=True,
+    definition_filter=_definition_filter,
     prepare=without_macros,
     simplify=blank_wrappers,
     finish=c_finish,
@@ -209,12 +226,12 @@ C = Language(
 
 _CPP_RULES = {
     **_C_RULES,
-    "class_specifier": NodeRule("class", _type_with_body),
-    "namespace_definition": NodeRule("namespace", name_or("(anonymous)")),
+    "class_specifier": NodeRule("class", _defined_type),
+    "namespace_definition": NodeRule("namespace", name_or_default("(anonymous)")),
     "alias_declaration": NodeRule("type", is_leaf=True),
     "concept_definition": NodeRule("concept", is_leaf=True),
 }
-_CPP_ENTER = _C_ENTER | word_set("template_declaration access_specifier friend_declaration")
+_CPP_ENTERED_NODES = _C_ENTERED_NODES | word_set("template_declaration access_specifier friend_declaration")
 _CPP_MODIFIERS = _C_MODIFIERS | word_set("virtual explicit constexpr consteval friend mutable thread_local")
 
 
@@ -223,11 +240,12 @@ def _cpp_language(name: str, called: str, extra: str = "") -> Language:
         name=name,
         display_name=called,
         rules=_CPP_RULES,
-        enter=_CPP_ENTER,
+        enter=_CPP_ENTERED_NODES,
         wrappers=word_set("template_declaration"),
         imports={"preproc_include": "path"},
         modifiers=_CPP_MODIFIERS | word_set(extra),
         has_type_before_name=True,
+        definition_filter=_definition_filter,
         prepare=without_macros,
         simplify=blank_wrappers,
         recover=recover_classes,

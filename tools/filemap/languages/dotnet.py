@@ -1,10 +1,11 @@
-"""C# and Swift."""
+"""Describes C# and Swift for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import (
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import (
     FoundSymbol,
     Language,
     NamedNode,
@@ -17,7 +18,7 @@ from tools.filemap.language import (
     method_inside,
     word_set,
 )
-from tools.filemap.wording import first_doc_line
+from tools.filemap.one_line_text import first_doc_line
 
 
 def _csharp_fields(node: Node, place: NodeContext) -> list[Node] | None:
@@ -37,19 +38,25 @@ def _csharp_operator(field: str) -> NameRule:
     return rule
 
 
-_XML_REFERENCE = re.compile(
+def _csharp_parameter(node: Node, place: NodeContext) -> Node | None:
+    """Names the parameters of a C# record, which are its properties."""
+    is_property = place.ancestor_type(1) == "record_declaration"
+    return node.child_by_field_name("name") if is_property else None
+
+
+_XML_REFERENCE_PATTERN = re.compile(
     rb'<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)="(?:\w:)?([^"]*)"\s*/>'
 )
-_XML_TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
+_XML_TAG_PATTERN = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
 
 
-def _csharp_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Takes the text of an XML comment instead of its first tag."""
+def _finish_csharp_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes C# symbols: takes the text of an XML documentation comment instead of its first tag."""
     for draft in drafts:
         if draft.doc.startswith("<"):
             above = source[max(0, draft.start - 2000) : draft.start].rpartition(b"<summary>")[2]
-            above = _XML_REFERENCE.sub(rb"\1", above)
-            said = (_XML_TAG.sub(b"", line).strip() for line in above.split(b"\n"))
+            above = _XML_REFERENCE_PATTERN.sub(rb"\1", above)
+            said = (_XML_TAG_PATTERN.sub(b"", line).strip() for line in above.split(b"\n"))
             draft.doc = first_doc_line(next((line for line in said if line), b"").decode("utf-8", "replace"))
     return drafts
 
@@ -77,11 +84,12 @@ CSHARP = Language(
         "conversion_operator_declaration": NodeRule("method", _csharp_operator("type"), is_leaf=True),
         "field_declaration": NodeRule("field", _csharp_fields, is_leaf=True),
         "event_field_declaration": NodeRule("event", _csharp_fields, is_leaf=True),
+        "parameter": NodeRule("property", _csharp_parameter, is_leaf=True),
         "local_function_statement": NodeRule("function", is_leaf=True),
     },
     enter=word_set(
         "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
-        "global_statement"
+        "global_statement parameter_list"
     ),
     imports={"using_directive": lambda node, _place: last_child(node)},
     modifiers=word_set(
@@ -90,10 +98,10 @@ CSHARP = Language(
     ),
     exporting_modifiers=word_set("public"),
     has_type_before_name=True,
-    finish=_csharp_finish,
+    finish=_finish_csharp_symbols,
 )
 
-_SWIFT_KEYWORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
+_SWIFT_KEYWORD_PATTERN = re.compile(r"\b(class|struct|enum|extension|actor)\b")
 
 
 def _swift_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
@@ -101,7 +109,7 @@ def _swift_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if name is None:
         return None
     before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace")
-    found = _SWIFT_KEYWORD.findall(before)
+    found = _SWIFT_KEYWORD_PATTERN.findall(before)
     return [NamedNode(name, found[-1] if found else "class")]
 
 
@@ -110,23 +118,33 @@ def _swift_cases(node: Node, place: NodeContext) -> list[Node] | None:
 
 
 def _swift_property(node: Node, place: NodeContext) -> list[Node] | None:
-    return node.children_by_field_name("name") or None
+    """Returns the names that a Swift property declares; in a protocol, `var` belongs to the pattern that has the
+    name."""
+    names = node.children_by_field_name("name")
+    return [name.child_by_field_name("bound_identifier") or name for name in names] or None
 
 
-def _not_private(_draft: FoundSymbol, before: bytes) -> bool:
+def _is_public(_draft: FoundSymbol, before: bytes) -> bool:
     return bool({b"public", b"open", b"package"} & set(before.split()))
 
 
-def _swift_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Keeps the modifier `class` for functions, where it means a type method, and drops it for classes."""
+def _finish_swift_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+    """Completes Swift symbols: keeps the modifier `class` for functions, where it means a type method, and drops it for
+    classes."""
     for draft in drafts:
         if draft.kind == "class":
             draft.modifiers = tuple(word for word in draft.modifiers if word != "class")
     return drafts
 
 
+def _without_unsafe(source: bytes, _watch: Deadline) -> bytes:
+    """Blanks out `(unsafe)` of Swift's `nonisolated(unsafe) var`, which the grammar takes for a pattern."""
+    return source.replace(b"nonisolated(unsafe)", b"nonisolated        ")
+
+
 SWIFT = Language(
     name="swift",
+    prepare=_without_unsafe,
     rules={
         "class_declaration": NodeRule("class", _swift_type),
         "protocol_declaration": NodeRule("protocol"),
@@ -150,9 +168,9 @@ SWIFT = Language(
         "public private fileprivate internal open package static class final override mutating nonmutating lazy weak "
         "required convenience indirect async throws nonisolated dynamic"
     ),
-    export_rule=_not_private,
+    export_rule=_is_public,
     has_decorators=True,
-    finish=_swift_finish,
+    finish=_finish_swift_symbols,
 )
 
 LANGUAGES = (CSHARP, SWIFT)

@@ -1,17 +1,17 @@
-"""JavaScript and TypeScript, with and without JSX."""
+"""Describes JavaScript and TypeScript for maps of files, with and without JSX."""
 
 import re
 from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from tools.filemap.language import (
+from tools.filemap.language_description import (
     MAX_PACKED_LINE,
+    AncestorTypes,
     DefinitionWord,
     Language,
     NamedNode,
     NodeContext,
-    NodePath,
     NodeRule,
     child_of_type,
     definition_words,
@@ -25,7 +25,7 @@ _TOP_LEVEL_NODES = word_set(
     "program export_statement ambient_declaration statement_block internal_module module expression_statement"
 )
 _TEST_CALLS = word_set("describe it test suite context beforeEach afterEach beforeAll afterAll")
-_TEST_MODES = word_set(
+_TEST_MODIFIERS = word_set(
     "concurrent describe each failing fails fixme for only parallel sequential serial shuffle skip step todo"
 )
 """Words allowed after such a word and a dot; other calls are no tests."""
@@ -39,8 +39,8 @@ _DEFINITION_WORDS = (
     DefinitionWord(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
 )
 """Words of definitions, unlike `items.map(item => item.name)`."""
-_NAMESPACES = word_set("internal_module module ambient_declaration")
-_BODIES = word_set(
+_NAMESPACE_NODES = word_set("internal_module module ambient_declaration")
+_BODY_NODES = word_set(
     "function_declaration function_expression generator_function generator_function_declaration method_definition "
     "arrow_function arguments array assignment_expression await_expression binary_expression call_expression "
     "else_clause expression_statement finally_clause for_in_statement for_statement if_statement member_expression "
@@ -49,18 +49,19 @@ _BODIES = word_set(
 )
 
 
-def _definition_filter(here: NodePath) -> tuple[DefinitionWord, ...] | None:
-    """Restricts the search in bodies and expressions to definitions."""
+def _definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+    """Restricts the search for symbols inside of JavaScript bodies and expressions to definitions."""
     if here[0] == "statement_block":
-        return None if here[1] is not None and here[1][0] in _NAMESPACES else _DEFINITION_WORDS
-    return _DEFINITION_WORDS if here[0] in _BODIES else None
+        return None if here[1] is not None and here[1][0] in _NAMESPACE_NODES else _DEFINITION_WORDS
+    return _DEFINITION_WORDS if here[0] in _BODY_NODES else None
 
 
-_VALUE_WRAPPERS = word_set("parenthesized_expression as_expression satisfies_expression type_assertion")
+_VALUE_WRAPPER_NODES = word_set("parenthesized_expression as_expression satisfies_expression type_assertion")
 
 
 def _value_kind(value: Node | None) -> str:
-    """Returns the kind of what a value defines, or an empty text. Follows `a = b = function` and casts."""
+    """Returns the kind of symbol that a JavaScript value defines, such as `function`; empty if none. Follows `a = b =
+    function` and casts."""
     while value is not None:
         if value.type in _FUNCTION_NODES:
             return "function"
@@ -68,7 +69,7 @@ def _value_kind(value: Node | None) -> str:
             return "class"
         if value.type == "assignment_expression":
             value = value.child_by_field_name("right")
-        elif value.type in _VALUE_WRAPPERS:
+        elif value.type in _VALUE_WRAPPER_NODES:
             value = first_child(value)
         else:
             return ""
@@ -79,7 +80,7 @@ _MAX_MEMBERS_CHECKED = 400
 
 
 def _has_methods(node: Node | None) -> bool:
-    """Returns whether the node is an object with functions, which its name then owns."""
+    """Returns whether a JavaScript value is an object with functions, which the name of the value then owns."""
     if node is None or node.type != "object":
         return False
     for child in node.named_children[:_MAX_MEMBERS_CHECKED]:
@@ -93,11 +94,11 @@ def _has_methods(node: Node | None) -> bool:
 
 
 def _is_outside_functions(place: NodeContext) -> bool:
-    """Returns whether the node is at the top of the file or of a namespace."""
+    """Returns whether a JavaScript node is at the top of the file or of a namespace."""
     link = place.ancestors
     while link is not None:
         if link[0] == "statement_block":
-            if link[1] is None or link[1][0] not in _NAMESPACES:
+            if link[1] is None or link[1][0] not in _NAMESPACE_NODES:
                 return False
         elif link[0] not in _TOP_LEVEL_NODES and link[0] not in (
             "lexical_declaration",
@@ -108,7 +109,7 @@ def _is_outside_functions(place: NodeContext) -> bool:
     return True
 
 
-def _variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _variable_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None or name.type != "identifier":
         return None
@@ -122,7 +123,7 @@ def _variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(name, "constant" if before.startswith(b"const") else "variable")]
 
 
-def _assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _assignment_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type not in ("member_expression", "identifier", "subscript_expression"):
         return None
@@ -145,12 +146,12 @@ _COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations
 """Parts of a component or store whose functions are of one sort."""
 
 
-_MAX_KEY = 100
+_MAX_KEY_BYTES = 100
 
 
-def _pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _property_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
     key = node.child_by_field_name("key")
-    if key is None or key.end_byte - key.start_byte > _MAX_KEY:
+    if key is None or key.end_byte - key.start_byte > _MAX_KEY_BYTES:
         return None
     value = node.child_by_field_name("value")
     if value is not None and value.type == "object":
@@ -164,14 +165,14 @@ def _pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(key, "method" if kind == "function" else kind)] if kind else None
 
 
-def _method(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _method_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
     return [NamedNode(name, "constructor" if place.text(name) == "constructor" else "method")]
 
 
-def _field(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _field_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("property") or node.child_by_field_name("name")
     if name is None:
         return None
@@ -182,8 +183,8 @@ def _field(node: Node, place: NodeContext) -> list[NamedNode] | None:
     ]
 
 
-def _named_expression(node: Node, place: NodeContext) -> Node | None:
-    """Matches function expressions with only their own name: callbacks, `export default`."""
+def _named_expression_symbols(node: Node, place: NodeContext) -> Node | None:
+    """Names JavaScript function expressions that have only their own name: callbacks, `export default`."""
     return None if place.ancestor_type() in _NAMING_NODES else node.child_by_field_name("name")
 
 
@@ -192,7 +193,7 @@ _NAMING_NODES = word_set(
 )
 
 
-def _default_export(node: Node, place: NodeContext) -> str | Node | None:
+def _default_export_symbols(node: Node, place: NodeContext) -> str | Node | None:
     return node.child_by_field_name("name") or (
         "default" if place.ancestor_type() == "export_statement" else None
     )
@@ -203,9 +204,9 @@ _EXTENDING_CALLS = word_set(
 )
 
 
-def _call(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Matches `describe("…", () => …)` and similar; `Object.assign(Boat.prototype, {…})`, `export default
-    defineX({…})`."""
+def _call_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    """Names JavaScript calls that define symbols: tests such as `describe("…", () => …)`,
+    `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
     if called is not None and called.type == "call_expression":  # `test.each([…])("…", …)`
         called = called.child_by_field_name("function")
@@ -222,7 +223,7 @@ def _call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if place.ancestor_type() == "export_statement" and _has_methods(first):
         return [NamedNode("default", "constant", f"{word}(…)")]
     first_word, *modes = word.split(".")
-    if first_word not in _TEST_CALLS or not _TEST_MODES.issuperset(modes):
+    if first_word not in _TEST_CALLS or not _TEST_MODIFIERS.issuperset(modes):
         return None
     if first is None or first.type not in ("string", "template_string"):
         return None
@@ -230,45 +231,45 @@ def _call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(f"{word} {label}", "test", f"{word} {label}")]
 
 
-def _default_object_export(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Matches `export default {…}` with methods."""
+def _default_object_symbols(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    """Names the JavaScript object of `export default {…}`, if it has methods."""
     if place.ancestor_type() != "export_statement" or not _has_methods(node):
         return None
     return [NamedNode("default", "constant", "default")]
 
 
-def _type_member(node: Node, place: NodeContext) -> Node | None:
-    """Matches members of interfaces and object types, not of types inside a signature."""
+def _type_member_symbols(node: Node, place: NodeContext) -> Node | None:
+    """Names members of TypeScript interfaces and object types, but not of types inside a signature."""
     above, owner = place.ancestor_type(), place.ancestor_type(1)
     is_whole = above == "object_type" and owner in ("type_alias_declaration", "interface_declaration")
     return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
 
 
-def _enum_member(node: Node, place: NodeContext) -> Node | None:
+def _enum_member_symbols(node: Node, place: NodeContext) -> Node | None:
     return node if place.ancestor_type() == "enum_body" else None
 
 
-def _global(node: Node, place: NodeContext) -> str | None:
-    """Matches `declare global { … }`."""
+def _global_block_symbols(node: Node, place: NodeContext) -> str | None:
+    """Names TypeScript's block `declare global { … }`."""
     return "global" if child_of_type(node, "statement_block") is not None else None
 
 
 _JS_RULES = {
-    "function_declaration": NodeRule("function", _default_export),
-    "generator_function_declaration": NodeRule("function", _default_export),
-    "function_expression": NodeRule("function", _named_expression),
-    "generator_function": NodeRule("function", _named_expression),
-    "class_declaration": NodeRule("class", _default_export),
-    "class": NodeRule("class", _named_expression),
-    "method_definition": NodeRule("method", _method),
-    "field_definition": NodeRule("property", _field, value="value"),
-    "variable_declarator": NodeRule("variable", _variable, value="value"),
-    "assignment_expression": NodeRule("function", _assignment, value="right"),
-    "pair": NodeRule("method", _pair, value="value"),
-    "call_expression": NodeRule("test", _call),
-    "object": NodeRule("constant", _default_object_export),
+    "function_declaration": NodeRule("function", _default_export_symbols),
+    "generator_function_declaration": NodeRule("function", _default_export_symbols),
+    "function_expression": NodeRule("function", _named_expression_symbols),
+    "generator_function": NodeRule("function", _named_expression_symbols),
+    "class_declaration": NodeRule("class", _default_export_symbols),
+    "class": NodeRule("class", _named_expression_symbols),
+    "method_definition": NodeRule("method", _method_symbols),
+    "field_definition": NodeRule("property", _field_symbols, value="value"),
+    "variable_declarator": NodeRule("variable", _variable_symbols, value="value"),
+    "assignment_expression": NodeRule("function", _assignment_symbols, value="right"),
+    "pair": NodeRule("method", _property_symbols, value="value"),
+    "call_expression": NodeRule("test", _call_symbols),
+    "object": NodeRule("constant", _default_object_symbols),
 }
-_JS_ENTER = word_set(
+_JS_ENTERED_NODES = word_set(
     "program export_statement lexical_declaration variable_declaration statement_block class_body "
     "expression_statement if_statement else_clause try_statement finally_clause catch_clause object arrow_function "
     "function_expression class call_expression arguments parenthesized_expression for_statement for_in_statement "
@@ -288,18 +289,18 @@ _TS_RULES = {
     "interface_declaration": NodeRule("interface"),
     "type_alias_declaration": NodeRule("type"),
     "enum_declaration": NodeRule("enum"),
-    "public_field_definition": NodeRule("property", _field, value="value"),
+    "public_field_definition": NodeRule("property", _field_symbols, value="value"),
     "abstract_method_signature": NodeRule("method", is_leaf=True),
-    "method_signature": NodeRule("method", _type_member, is_leaf=True),
-    "property_signature": NodeRule("property", _type_member, is_leaf=True),
-    "function_signature": NodeRule("function", _default_export, is_leaf=True),
+    "method_signature": NodeRule("method", _type_member_symbols, is_leaf=True),
+    "property_signature": NodeRule("property", _type_member_symbols, is_leaf=True),
+    "function_signature": NodeRule("function", _default_export_symbols, is_leaf=True),
     "internal_module": NodeRule("namespace"),
     "module": NodeRule("module"),
-    "ambient_declaration": NodeRule("module", _global),
+    "ambient_declaration": NodeRule("module", _global_block_symbols),
     "enum_assignment": NodeRule("enum member"),
-    "property_identifier": NodeRule("enum member", _enum_member, is_leaf=True),
+    "property_identifier": NodeRule("enum member", _enum_member_symbols, is_leaf=True),
 }
-_TS_ENTER = _JS_ENTER | word_set(
+_TS_ENTERED_NODES = _JS_ENTERED_NODES | word_set(
     "ambient_declaration interface_body object_type enum_body non_null_expression type_assertion"
 )
 
@@ -331,19 +332,19 @@ def _script_language(
     )
 
 
-def _javascript(name: str, called: str) -> Language:
+def _javascript_language(name: str, called: str) -> Language:
     return _script_language(
-        name, called, _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS, parsed_as="javascript"
+        name, called, _JS_RULES, enter=_JS_ENTERED_NODES, modifiers=_JS_MODIFIERS, parsed_as="javascript"
     )
 
 
-def _typescript(name: str, called: str) -> Language:
-    return _script_language(name, called, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS)
+def _typescript_language(name: str, called: str) -> Language:
+    return _script_language(name, called, _TS_RULES, enter=_TS_ENTERED_NODES, modifiers=_TS_MODIFIERS)
 
 
 LANGUAGES = (
-    _javascript("javascript", "JavaScript"),
-    _javascript("jsx", "JSX"),
-    _typescript("typescript", "TypeScript"),
-    _typescript("tsx", "TSX"),
+    _javascript_language("javascript", "JavaScript"),
+    _javascript_language("jsx", "JSX"),
+    _typescript_language("typescript", "TypeScript"),
+    _typescript_language("tsx", "TSX"),
 )

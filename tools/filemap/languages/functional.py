@@ -1,4 +1,4 @@
-"""Haskell, OCaml, Elixir, Erlang, Clojure and Elm."""
+"""Describes Haskell, OCaml, Elixir, Erlang, Clojure and Elm for maps of files."""
 
 import re
 from collections.abc import Callable
@@ -6,32 +6,35 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import in_file_order, merge_clauses, without_symbols
-from tools.filemap.language import (
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import (
+    AncestorTypes,
+    DefinitionWord,
     FoundSymbol,
     Language,
     NamedNode,
     NodeContext,
     NodeRule,
     child_of_type,
+    definition_words,
     first_child,
     first_of_types,
     header_line,
     last_child,
     word_set,
 )
-from tools.filemap.languages.docs import attach_elixir_docs
-from tools.filemap.watch import Deadline
+from tools.filemap.languages.doc_comments import attach_elixir_docs
+from tools.filemap.symbol_lists import in_file_order, merge_clauses, without_symbols
 
-_TOKEN_TEXT = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
-_TOKEN_MARKS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
-_ERLANG_TOKENS = re.compile(_TOKEN_TEXT + rb"|\$\\?.|(?P<remark>%[^\n]*)|" + _TOKEN_MARKS, re.S)
-_ELIXIR_TOKENS = re.compile(_TOKEN_TEXT + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _TOKEN_MARKS, re.S)
+_STRING_TOKENS = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
+_OTHER_TOKENS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
+_ERLANG_TOKENS_PATTERN = re.compile(_STRING_TOKENS + rb"|\$\\?.|(?P<remark>%[^\n]*)|" + _OTHER_TOKENS, re.S)
+_ELIXIR_TOKENS_PATTERN = re.compile(_STRING_TOKENS + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _OTHER_TOKENS, re.S)
 _OPENING_BRACKETS, _CLOSING_BRACKETS = (
     frozenset((b"(", b"[", b"{", b"<<")),
     frozenset((b")", b"]", b"}", b">>")),
 )
-_MAX_HEAD = 4000
+_MAX_CLAUSE_HEAD = 4000
 
 
 def _is_same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
@@ -75,7 +78,7 @@ def _haskell_field(node: Node, place: NodeContext) -> list[Node] | None:
 
 
 def _merge_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Merges a type signature with the equations or the definition below it."""
+    """Merges a Haskell or Elm type signature with the equations or the definition below it."""
     joined = merge_clauses(drafts, _is_same_function)
     for draft in joined:
         if draft.kind == "signature":
@@ -129,27 +132,27 @@ def _ocaml_exception(node: Node, place: NodeContext) -> Node | None:
     return child_of_type(inner, "constructor_name") if inner is not None else None
 
 
-def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Names `( >>= )` as >>=."""
+def _finish_ocaml_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+    """Completes OCaml symbols: an operator such as `( >>= )` is named >>=."""
     for draft in drafts:
         if draft.name.startswith("("):
             draft.name = draft.name.strip("() ")
     return drafts
 
 
-_OCAML_ATTRIBUTE = re.compile(rb"\[@\s*[a-z](?:[^\[\]\"]|\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\])*\]", re.S)
-_NOT_BLANK = re.compile(rb"[^\s]")
+_OCAML_ATTRIBUTE_PATTERN = re.compile(rb"\[@\s*[a-z](?:[^\[\]\"]|\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\])*\]", re.S)
+_NOT_BLANK_PATTERN = re.compile(rb"[^\s]")
 
 
 def _without_attributes(source: bytes, _watch: Deadline) -> bytes:
-    """Blanks out attributes of expressions, which may stand where the grammar allows none; `[@@…]` ends its
+    """Blanks out attributes of OCaml expressions, which may be where the grammar allows none; `[@@…]` ends its
     declaration."""
     if b"[@" not in source:
         return source
-    return _OCAML_ATTRIBUTE.sub(lambda match: _NOT_BLANK.sub(b" ", match[0]), source)
+    return _OCAML_ATTRIBUTE_PATTERN.sub(lambda match: _NOT_BLANK_PATTERN.sub(b" ", match[0]), source)
 
 
-def _ocaml(name: str, called: str) -> Language:
+def _ocaml_language(name: str, called: str) -> Language:
     return Language(
         name=name,
         display_name=called,
@@ -173,9 +176,7 @@ def _ocaml(name: str, called: str) -> Language:
                 "function", first_of_types("value_name", "parenthesized_operator"), is_leaf=True
             ),
             "field_declaration": NodeRule("field", first_of_types("field_name"), is_leaf=True),
-            "constructor_declaration": NodeRule(
-                "constructor", first_of_types("constructor_name"), is_leaf=True
-            ),
+            "constructor_declaration": NodeRule("constructor", first_of_types("constructor_name")),
         },
         enter=word_set(
             "compilation_unit value_definition type_definition module_definition structure signature functor "
@@ -187,7 +188,7 @@ def _ocaml(name: str, called: str) -> Language:
         prepare=_without_attributes,
         wrappers=word_set("value_definition type_definition module_definition class_definition"),
         imports={"open_module": first_of_types("module_path")},
-        finish=_ocaml_finish,
+        finish=_finish_ocaml_symbols,
         modifiers=word_set("rec virtual private mutable"),
     )
 
@@ -226,8 +227,27 @@ def _elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(_elixir_name(first, place), kind, head)] if head else None
 
 
+_ELIXIR_ATTRIBUTES = {
+    "type": "type", "typep": "type", "opaque": "type", "callback": "callback", "macrocallback": "callback",
+}  # fmt: skip
+
+
+def _elixir_attribute(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    """Names Elixir's attributes that declare something: `@type name :: …` and `@callback name(…) :: …`."""
+    call = node.child_by_field_name("operand")
+    target = call.child_by_field_name("target") if call is not None else None
+    kind = _ELIXIR_ATTRIBUTES.get(place.text(target)) if target is not None else None
+    arguments = child_of_type(call, "arguments") if call is not None and kind else None
+    first = first_child(arguments) if arguments is not None else None
+    if kind is None or first is None:
+        return None
+    head = " ".join(place.text(first).split("::")[0].split())[:160]
+    return [NamedNode(_elixir_name(first, place), kind, head)]
+
+
 def _elixir_name(node: Node, place: NodeContext) -> Node | str:
-    """Returns the function's name below guards, defaults and arguments; for an operator, the operator."""
+    """Returns the name of an Elixir function from its head with guards, defaults and arguments; for an operator, the
+    operator."""
     for _ in range(4):
         if node.type == "binary_operator":
             operator = node.child_by_field_name("operator")
@@ -249,20 +269,38 @@ def _elixir_name(node: Node, place: NodeContext) -> Node | str:
     return node
 
 
-def _elixir_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Merges the clauses of a function; definitions by `defp` are private."""
+def _finish_elixir_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Elixir symbols: merges the clauses of a function, and marks definitions by `defp` as private."""
     for draft in drafts:
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
-        if draft.kind in ("function", "macro") and not word.endswith(b"p"):
+        if draft.kind in ("function", "macro", "type", "callback") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
-    return attach_elixir_docs(merge_clauses(drafts, _is_clause_of_same(source, _ELIXIR_TOKENS)), source)
+    return attach_elixir_docs(
+        merge_clauses(drafts, _same_function_check(source, _ELIXIR_TOKENS_PATTERN)), source
+    )
+
+
+_ELIXIR_DEFINITION_WORDS = (
+    DefinitionWord(b"def", re.compile(rb"\bdef[a-z]*[ (]")),
+    *definition_words(b"@type", b"@opaque", b"@callback", b"@macrocallback", b'test "', b'describe "'),
+)
+
+
+def _elixir_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+    """Restricts the search for symbols inside of Elixir calls, such as `made = quote do … end` and `if … do … end`, to
+    definitions."""
+    return _ELIXIR_DEFINITION_WORDS if here[0] in ("call", "binary_operator") else None
 
 
 ELIXIR = Language(
     name="elixir",
-    rules={"call": NodeRule("function", _elixir_call)},
-    enter=word_set("source do_block else_block"),
-    finish=_elixir_finish,
+    rules={
+        "call": NodeRule("function", _elixir_call),
+        "unary_operator": NodeRule("type", _elixir_attribute, is_leaf=True),
+    },
+    enter=word_set("source do_block else_block binary_operator stab_clause body"),
+    definition_filter=_elixir_definition_filter,
+    finish=_finish_elixir_symbols,
 )
 
 
@@ -281,16 +319,18 @@ def _erlang_type(node: Node, place: NodeContext) -> Node | None:
     return (name.child_by_field_name("name") or name) if name is not None else None
 
 
-def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Merges the clauses of a function and its spec, for each arity."""
+def _finish_erlang_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Erlang symbols: merges the clauses of a function with its spec, for each arity."""
     drafts = in_file_order(drafts)
     specs: list[int] = []
     for index, (spec, draft) in enumerate(pairwise(drafts)):
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
             draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
-    joined = merge_clauses(without_symbols(drafts, specs), _is_clause_of_same(source, _ERLANG_TOKENS))
-    exported = _erlang_exports(source)
+    joined = merge_clauses(
+        without_symbols(drafts, specs), _same_function_check(source, _ERLANG_TOKENS_PATTERN)
+    )
+    exported = _exported_erlang_names(source)
     for draft in joined:
         if draft.kind != "macro":
             draft.signature = draft.signature.split(" ->")[0].rstrip("). ")
@@ -301,7 +341,7 @@ def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
     return joined
 
 
-def _erlang_exports(source: bytes) -> set[str]:
+def _exported_erlang_names(source: bytes) -> set[str]:
     lists = re.findall(rb"^-export\(\[([^\]]*)\]", source, re.M)
     return {
         part.split("/")[0].strip() for each in lists for part in each.decode("utf-8", "replace").split(",")
@@ -322,7 +362,7 @@ ERLANG = Language(
     },
     enter=word_set("source_file"),
     imports={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
-    finish=_erlang_finish,
+    finish=_finish_erlang_symbols,
 )
 
 _LISP_DEFINITIONS = {
@@ -334,13 +374,13 @@ _LISP_DEFINITIONS = {
 }  # fmt: skip
 _LISP_METHOD_OWNERS = word_set("defprotocol defrecord deftype definterface extend-type extend-protocol")
 """Forms whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
-_LISP_COMMENTS = word_set("comment dis_expr gap")
+_LISP_COMMENT_NODES = word_set("comment dis_expr gap")
 
 
-def _lisp(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _lisp_definition(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if place.ancestor_type() == "list_lit":
         return _lisp_method(node, place)
-    parts = [child for child in node.named_children[:8] if child.type not in _LISP_COMMENTS]
+    parts = [child for child in node.named_children[:8] if child.type not in _LISP_COMMENT_NODES]
     if len(parts) < 2 or parts[0].type != "sym_lit":
         return None
     head = place.text(parts[0])
@@ -361,7 +401,7 @@ def _lisp(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Matches `(name [this] …)` inside a protocol, record or type."""
+    """Names a Clojure method: `(name [this] …)` inside a protocol, record or type."""
     link = place.ancestors
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
         return None
@@ -386,7 +426,7 @@ def _lisp_arguments(parts: list[Node], place: NodeContext) -> str:
 
 CLOJURE = Language(
     name="clojure",
-    rules={"list_lit": NodeRule("variable", _lisp)},
+    rules={"list_lit": NodeRule("variable", _lisp_definition)},
     enter=word_set("source read_cond_lit splicing_read_cond_lit"),
 )
 
@@ -414,8 +454,8 @@ ELM = Language(
 
 LANGUAGES = (
     HASKELL,
-    _ocaml("ocaml", "OCaml"),
-    _ocaml("ocaml_interface", "OCaml interface"),
+    _ocaml_language("ocaml", "OCaml"),
+    _ocaml_language("ocaml_interface", "OCaml interface"),
     ELIXIR,
     ERLANG,
     CLOJURE,
@@ -423,11 +463,11 @@ LANGUAGES = (
 )
 
 
-def _is_clause_of_same(
+def _same_function_check(
     source: bytes, tokens: re.Pattern[bytes]
 ) -> Callable[[FoundSymbol, FoundSymbol], bool]:
-    """Returns a check whether two neighbours are clauses of one function; it reads the source, because signatures
-    are truncated."""
+    """Returns a function that says whether two neighbouring symbols are clauses of one function; it reads the source,
+    because signatures are truncated."""
 
     def is_same(before: FoundSymbol, after: FoundSymbol) -> bool:
         if before.kind not in ("function", "macro") or before.kind != after.kind or before.name != after.name:
@@ -438,7 +478,7 @@ def _is_clause_of_same(
         if "(" not in draft.signature:
             return 0
         start = source.find(b"(", draft.start)
-        return _count_arguments(source[start : start + _MAX_HEAD], tokens) if start >= 0 else 0
+        return _count_arguments(source[start : start + _MAX_CLAUSE_HEAD], tokens) if start >= 0 else 0
 
     return is_same
 

@@ -1,10 +1,10 @@
-"""Java, Kotlin and Scala."""
+"""Describes Java, Kotlin and Scala for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import (
+from tools.filemap.language_description import (
     FoundNames,
     FoundSymbol,
     Language,
@@ -17,7 +17,7 @@ from tools.filemap.language import (
     first_of_types,
     fixed_name,
     method_inside,
-    name_or,
+    name_or_default,
     word_set,
 )
 from tools.filemap.languages.routes import spring_routes
@@ -71,7 +71,13 @@ def _kotlin_property(node: Node, place: NodeContext) -> list[Node] | None:
     return [name for child in declared if (name := first_child(child)) is not None] or None
 
 
-def _companion_object(node: Node, place: NodeContext) -> Node | str:
+def _kotlin_parameter(node: Node, place: NodeContext) -> Node | None:
+    """Names a Kotlin constructor parameter such as `val name: Type`, which declares a property of the class."""
+    is_property = child_of_type(node, "binding_pattern_kind") is not None
+    return child_of_type(node, "simple_identifier") if is_property else None
+
+
+def _kotlin_companion_name(node: Node, place: NodeContext) -> Node | str:
     return child_of_type(node, "type_identifier") or "companion"
 
 
@@ -84,16 +90,17 @@ KOTLIN = Language(
     rules={
         "class_declaration": NodeRule("class", _kotlin_class),
         "object_declaration": NodeRule("object", first_of_types("type_identifier")),
-        "companion_object": NodeRule("object", _companion_object),
+        "companion_object": NodeRule("object", _kotlin_companion_name),
         "function_declaration": NodeRule(
             "function", method_inside("class_body", "enum_class_body"), is_leaf=True
         ),
         "property_declaration": NodeRule("property", _kotlin_property, is_leaf=True),
         "type_alias": NodeRule("type", first_of_types("type_identifier"), is_leaf=True),
         "enum_entry": NodeRule("enum member", first_of_types("simple_identifier")),
+        "class_parameter": NodeRule("property", _kotlin_parameter, is_leaf=True),
         "secondary_constructor": NodeRule("constructor", fixed_name("constructor"), is_leaf=True),
     },
-    enter=word_set("source_file import_list class_body enum_class_body statements"),
+    enter=word_set("source_file import_list primary_constructor class_body enum_class_body statements"),
     comments=word_set("line_comment multiline_comment comment"),
     imports={"import_header": first_of_types("identifier")},
     modifiers=word_set(
@@ -111,9 +118,9 @@ def _scala_extension(node: Node, place: NodeContext) -> str:
     return "extension " + (place.text(parameters) if parameters is not None else "")
 
 
-def _pattern_names(field: str) -> NameRule:
+def _scala_pattern_names(field: str) -> NameRule:
     def rule(node: Node, place: NodeContext) -> list[Node] | None:
-        if place.ancestor_type() in _SCALA_BLOCKS:
+        if place.ancestor_type() in _SCALA_BLOCK_NODES:
             return None
         names = node.children_by_field_name(field)
         if len(names) == 1 and names[0].type == "identifiers":
@@ -123,18 +130,33 @@ def _pattern_names(field: str) -> NameRule:
     return rule
 
 
+_SCALA_VALUE_PATTERN = re.compile(rb"(?:@[\w.]+(?:\([^()]*\))?\s+|[a-z]+(?:\[\w+\])?\s+)*?(?:val|var)\s")
+_SCALA_CASE_CLASS_PATTERN = re.compile(
+    rb"(?:(?:final|sealed|private|protected|abstract)(?:\[\w+\])?\s+)*case\s"
+)
+
+
+def _scala_parameter(node: Node, place: NodeContext) -> Node | None:
+    """Names parameters of a Scala class that are members: those of a case class, and `val name: Type`."""
+    owner = node.parent.parent if node.parent is not None else None
+    is_member = _SCALA_VALUE_PATTERN.match(place.source, node.start_byte, node.end_byte) or (
+        owner is not None and _SCALA_CASE_CLASS_PATTERN.match(place.source, owner.start_byte, owner.end_byte)
+    )
+    return node.child_by_field_name("name") if is_member else None
+
+
 def _scala_function(node: Node, place: NodeContext) -> FoundNames:
-    return None if place.ancestor_type() in _SCALA_BLOCKS else _scala_method_rule(node, place)
+    return None if place.ancestor_type() in _SCALA_BLOCK_NODES else _scala_method_rule(node, place)
 
 
-_SCALA_BLOCKS = word_set("block indented_block")
+_SCALA_BLOCK_NODES = word_set("block indented_block")
 _scala_method_rule = method_inside("template_body", "with_template_body")
 _SCALA_FUNCTION = NodeRule("function", _scala_function)
-_SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
+_SCALA_COMMENT_PATTERN = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
-def _scala_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Ends a body that only indentation ends before the comment of the next declaration."""
+def _finish_scala_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Scala symbols: a body that only indentation ends stops before the comment of the next declaration."""
     lines: list[bytes] | None = None
     for draft in drafts:
         if draft.node_type not in ("function_definition", "val_definition", "var_definition"):
@@ -147,7 +169,7 @@ def _scala_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]
 
 
 def _is_blank_or_comment(line: bytes) -> bool:
-    return not line.strip() or _SCALA_COMMENT.match(line) is not None
+    return not line.strip() or _SCALA_COMMENT_PATTERN.match(line) is not None
 
 
 SCALA = Language(
@@ -162,17 +184,18 @@ SCALA = Language(
         "full_enum_case": NodeRule("enum member"),
         "function_definition": _SCALA_FUNCTION,
         "function_declaration": _SCALA_FUNCTION,
-        "val_definition": NodeRule("constant", _pattern_names("pattern"), body="value"),
-        "val_declaration": NodeRule("constant", _pattern_names("name"), is_leaf=True),
-        "var_definition": NodeRule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
-        "var_declaration": NodeRule("variable", _pattern_names("name"), is_leaf=True),
+        "val_definition": NodeRule("constant", _scala_pattern_names("pattern"), body="value"),
+        "val_declaration": NodeRule("constant", _scala_pattern_names("name"), is_leaf=True),
+        "var_definition": NodeRule("variable", _scala_pattern_names("pattern"), is_leaf=True, body="value"),
+        "var_declaration": NodeRule("variable", _scala_pattern_names("name"), is_leaf=True),
+        "class_parameter": NodeRule("field", _scala_parameter, is_leaf=True),
         "type_definition": NodeRule("type", is_leaf=True),
-        "given_definition": NodeRule("given", name_or("given")),
+        "given_definition": NodeRule("given", name_or_default("given")),
         "extension_definition": NodeRule("extension", _scala_extension),
     },
     enter=word_set(
         "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body "
-        "instance_expression block indented_block"
+        "instance_expression block indented_block class_parameters"
     ),
     imports={"import_declaration": lambda node, place: place.text(node).removeprefix("import")},
     modifiers=word_set(
@@ -180,7 +203,7 @@ SCALA = Language(
     ),
     export_rule=_is_public,
     has_decorators=True,
-    finish=_scala_finish,
+    finish=_finish_scala_symbols,
 )
 
 LANGUAGES = (JAVA, KOTLIN, SCALA)

@@ -1,10 +1,10 @@
-"""HTML, Vue, Svelte and CSS. SCSS has a scanner (`scanners.styles`)."""
+"""Describes HTML, Vue, Svelte and CSS for maps of files. SCSS has a scanner (`scanners.styles`)."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import (
+from tools.filemap.language_description import (
     MAX_PACKED_LINE,
     Language,
     NamedNode,
@@ -17,13 +17,13 @@ from tools.filemap.language import (
     last_child,
     word_set,
 )
-from tools.filemap.wording import MAX_SIGNATURE, one_line
+from tools.filemap.one_line_text import MAX_SIGNATURE, one_line
 
-_LANDMARKS = word_set(
+_LANDMARK_TAGS = word_set(
     "html head body main nav header footer section article aside form table template dialog fieldset"
 )
-_COMMENT = re.compile(rb"/\*.*?\*/", re.S)
-_HEADINGS = word_set("h1 h2 h3 h4 h5 h6")
+_COMMENT_PATTERN = re.compile(rb"/\*.*?\*/", re.S)
+_HEADING_TAGS = word_set("h1 h2 h3 h4 h5 h6")
 
 
 def _start_tag(node: Node) -> Node | None:
@@ -31,7 +31,7 @@ def _start_tag(node: Node) -> Node | None:
     return first if first is not None and first.type in ("start_tag", "self_closing_tag") else None
 
 
-def _attributes(tag: Node, place: NodeContext) -> dict[str, str]:
+def _tag_attributes(tag: Node, place: NodeContext) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in tag.named_children[1:12]:
         if part.type == "attribute":
@@ -41,32 +41,32 @@ def _attributes(tag: Node, place: NodeContext) -> dict[str, str]:
     return found
 
 
-def _element(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _html_element(node: Node, place: NodeContext) -> list[NamedNode] | None:
     tag = _start_tag(node)
     named = first_child(tag) if tag is not None else None
     if tag is None or named is None:
         return None
     name = place.text(named)
-    if name.lower() in _HEADINGS:
-        text = " ".join(place.said(tag.end_byte, min(node.end_byte, tag.end_byte + 300)).split())
+    if name.lower() in _HEADING_TAGS:
+        text = " ".join(place.text_between(tag.end_byte, min(node.end_byte, tag.end_byte + 300)).split())
         plain = "".join(part.split(">", 1)[-1] for part in text.split("<") if not part.startswith("/h"))
         label = " ".join(plain.split())[:80] or name
         return [NamedNode(label, "heading", f"{name} {label}")]
-    attributes = _attributes(tag, place)
+    attributes = _tag_attributes(tag, place)
     shown = name
     if attributes.get("id"):
         shown += "#" + attributes["id"]
     elif name == "form" and attributes.get("name"):
         shown += "." + attributes["name"]
-    if shown != name or name.lower() in _LANDMARKS or "-" in name:
+    if shown != name or name.lower() in _LANDMARK_TAGS or "-" in name:
         return [NamedNode(shown, "element", shown)]
     return None
 
 
-def _block_rule(word: str, kind: str = "section") -> NodeRule:
+def _section_rule(word: str, kind: str = "section") -> NodeRule:
     def name(node: Node, place: NodeContext) -> list[NamedNode]:
         tag = _start_tag(node)
-        attributes = _attributes(tag, place) if tag is not None else {}
+        attributes = _tag_attributes(tag, place) if tag is not None else {}
         about = attributes.get("lang") or attributes.get("type") or attributes.get("src", "")
         return [NamedNode(word, kind, " ".join(part for part in (word, about) if part))]
 
@@ -78,26 +78,26 @@ def _svelte_block(node: Node, place: NodeContext) -> list[NamedNode]:
     return [NamedNode(line, "block", line)]
 
 
-_RULES = {
-    "element": NodeRule("element", _element),
-    "script_element": _block_rule("script"),
-    "style_element": _block_rule("style"),
+_HTML_RULES = {
+    "element": NodeRule("element", _html_element),
+    "script_element": _section_rule("script"),
+    "style_element": _section_rule("style"),
 }
 HTML = Language(
     name="html",
     display_name="HTML",
-    rules=_RULES,
+    rules=_HTML_RULES,
     enter=word_set("document element"),
 )
 VUE = Language(
     name="vue",
-    rules={**_RULES, "template_element": _block_rule("template")},
+    rules={**_HTML_RULES, "template_element": _section_rule("template")},
     enter=word_set("document element template_element"),
 )
 SVELTE = Language(
     name="svelte",
     rules={
-        **_RULES,
+        **_HTML_RULES,
         "if_statement": NodeRule("block", _svelte_block),
         "each_statement": NodeRule("block", _svelte_block),
         "await_statement": NodeRule("block", _svelte_block),
@@ -124,11 +124,13 @@ def _css_variable(node: Node, place: NodeContext) -> Node | None:
 
 
 def _css_rule(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Uses all text before the block, including selectors that the grammar does not know."""
+    """Names a CSS rule by all text before its block, including selectors that the grammar does not know."""
     block = child_of_type(node, "block")
     if block is None:
         return None
-    text = _COMMENT.sub(b"", place.source[node.start_byte : block.start_byte]).decode("utf-8", "replace")
+    text = _COMMENT_PATTERN.sub(b"", place.source[node.start_byte : block.start_byte]).decode(
+        "utf-8", "replace"
+    )
     selectors = one_line(text, MAX_SIGNATURE)
     return [NamedNode(selectors, "", selectors)]
 

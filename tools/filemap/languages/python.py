@@ -1,34 +1,34 @@
-"""Python."""
+"""Describes Python for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import mark_methods, without_symbols
-from tools.filemap.language import (
+from tools.filemap.language_description import (
+    AncestorTypes,
     DefinitionWord,
     FoundSymbol,
     Language,
     NodeContext,
-    NodePath,
     NodeRule,
     definition_words,
     word_set,
 )
 from tools.filemap.languages.routes import python_routes
+from tools.filemap.symbol_lists import mark_methods, without_symbols
 
 _DEFINITION_WORDS = definition_words(b"def ", b"def\t", b"class ", b"class\t")
-_QUOTE = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
-_END_OF_STATEMENT = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
+_STRING_OPENING_PATTERN = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
+_STATEMENT_END_PATTERN = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
-def _definition_filter(here: NodePath) -> tuple[DefinitionWord, ...] | None:
-    """Restricts the search in functions to definitions."""
+def _definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+    """Restricts the search for symbols inside of Python functions to definitions."""
     return _DEFINITION_WORDS if here[0] == "function_definition" else None
 
 
 def _assigned_names(node: Node, place: NodeContext) -> Node | None:
-    """Returns names assigned in a module or a class, not in functions."""
+    """Returns the names that a Python statement assigns in a module or a class, not in a function."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
         return None
@@ -37,13 +37,13 @@ def _assigned_names(node: Node, place: NodeContext) -> Node | None:
 
 
 def _docstring(source: bytes, body: int) -> str:
-    opening = _QUOTE.match(source, body)
+    opening = _STRING_OPENING_PATTERN.match(source, body)
     if opening is None:
         return ""
     end = source.find(opening["quote"], opening.end(), opening.end() + 400)
     if end < 0:
         end = opening.end() + 400
-    elif not _END_OF_STATEMENT.match(source, end + len(opening["quote"])):
+    elif not _STATEMENT_END_PATTERN.match(source, end + len(opening["quote"])):
         return ""
     return source[opening.end() : end].decode("utf-8", "replace")
 
@@ -52,8 +52,9 @@ def _is_exported(draft: FoundSymbol, _before: bytes) -> bool:
     return not draft.name.startswith("_")
 
 
-def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Turns functions of classes into methods, names in capitals into constants, and merges repeated assignments."""
+def _finish_python_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+    """Completes Python symbols: functions of classes become methods, names in capitals constants; repeated assignments
+    are merged."""
     drafts = mark_methods(drafts, ("class",))
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()
@@ -67,7 +68,7 @@ def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     return without_symbols(drafts, removed)
 
 
-def _imported(node: Node, place: NodeContext) -> list[Node]:
+def _imported_names(node: Node, place: NodeContext) -> list[Node]:
     return node.children_by_field_name("name")
 
 
@@ -85,13 +86,13 @@ PYTHON = Language(
     ),
     wrappers=word_set("decorated_definition"),
     is_wrapper_start=False,
-    imports={"import_statement": _imported, "import_from_statement": "module_name"},
+    imports={"import_statement": _imported_names, "import_from_statement": "module_name"},
     modifiers=word_set("async"),
     export_rule=_is_exported,
     has_decorators=True,
     inner_doc=_docstring,
     definition_filter=_definition_filter,
-    finish=_finish,
+    finish=_finish_python_symbols,
     routes=python_routes,
 )
 

@@ -1,8 +1,8 @@
-"""All described languages by name. `detection` detects the language of a file."""
+"""Collects all language descriptions for maps of files by name. `detection` detects the language of a file."""
 
 from functools import lru_cache
 
-from tools.filemap.language import Language
+from tools.filemap.language_description import Language
 
 
 @lru_cache(maxsize=1)
@@ -34,7 +34,7 @@ def language_named(name: str) -> Language:
     return _all_languages()[name]
 
 
-def is_described(name: str) -> bool:
+def has_description(name: str) -> bool:
     return name in _all_languages()
 
 

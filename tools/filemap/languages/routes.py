@@ -6,16 +6,16 @@ They are found by text, in the forms of common frameworks: decorators (Flask, Fa
 import re
 from collections.abc import Iterator
 
-from tools.filemap.language import FoundRoute
+from tools.filemap.language_description import FoundRoute
 
-_VERBS = rb"get|post|put|delete|patch|head|options"
-_LITERAL = rb"[rR]?(?P<quote>[\"'`])(?P<path>[^\"'`\n]{0,200})(?P=quote)"
+_HTTP_VERBS = rb"get|post|put|delete|patch|head|options"
+_PATH_LITERAL = rb"[rR]?(?P<quote>[\"'`])(?P<path>[^\"'`\n]{0,200})(?P=quote)"
 
 
-def _matches_at_sign(
+def _quick_then_full_matches(
     source: bytes, sign: re.Pattern[bytes], whole: re.Pattern[bytes]
 ) -> Iterator[re.Match[bytes]]:
-    """Yields lines with the quick pattern where the whole pattern matches."""
+    """Yields matches of a full pattern at the lines in which a quick pattern matches."""
     until = 0
     for found in sign.finditer(source):
         if found.start() < until:
@@ -26,86 +26,115 @@ def _matches_at_sign(
             yield match
 
 
-def _decode(raw: bytes | None) -> str:
+def _decode_one_line(raw: bytes | None) -> str:
     return " ".join((raw or b"").decode("utf-8", "replace").split())
 
 
 # Python: decorators of Flask, FastAPI and similar; Django's lists
 
-_DECORATED_SIGN = re.compile(rb"\.(?:route|api_route|websocket|" + _VERBS + rb")\(\s*[rR]?[\"']")
-_DECORATED = re.compile(
-    rb"^[ \t]*@(?P<on>[A-Za-z_][\w.]*)\.(?P<word>route|api_route|websocket|" + _VERBS + rb")\(\s*" + _LITERAL,
+_QUICK_DECORATOR_PATTERN = re.compile(
+    rb"\.(?:route|api_route|websocket|" + _HTTP_VERBS + rb")\(\s*[rR]?[\"']"
+)
+_ROUTE_DECORATOR_PATTERN = re.compile(
+    rb"^[ \t]*@(?P<on>[A-Za-z_][\w.]*)\.(?P<word>route|api_route|websocket|"
+    + _HTTP_VERBS
+    + rb")\(\s*"
+    + _PATH_LITERAL,
     re.M,
 )
-_METHODS = re.compile(rb"methods\s*=\s*[\[(](?P<verbs>[^\])]*)[\])]")
-_DEFINED = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(?P<name>\w+)", re.M)
-_DJANGO = re.compile(
-    rb"^[ \t]*(?P<word>path|re_path|url)\(\s*" + _LITERAL + rb"\s*,\s*(?P<handler>[\w.]+)", re.M
+_METHODS_ARGUMENT_PATTERN = re.compile(rb"methods\s*=\s*[\[(](?P<verbs>[^\])]*)[\])]")
+_DEFINITION_PATTERN = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(?P<name>\w+)", re.M)
+_DJANGO_PATH_PATTERN = re.compile(
+    rb"^[ \t]*(?P<word>path|re_path|url)\(\s*" + _PATH_LITERAL + rb"\s*,\s*(?P<handler>[\w.]+)", re.M
 )
-_MAX_DISTANCE = 2000
+_MAX_HANDLER_DISTANCE = 2000
 
 
 def python_routes(source: bytes) -> Iterator[FoundRoute]:
     if b"@" in source:
-        for match in _matches_at_sign(source, _DECORATED_SIGN, _DECORATED):
-            defined = _DEFINED.search(source, match.end(), match.end() + _MAX_DISTANCE)
+        for match in _quick_then_full_matches(source, _QUICK_DECORATOR_PATTERN, _ROUTE_DECORATOR_PATTERN):
+            defined = _DEFINITION_PATTERN.search(source, match.end(), match.end() + _MAX_HANDLER_DISTANCE)
             if defined is None or not (match["path"].startswith((b"/", b"{", b"<")) or not match["path"]):
                 continue
             word, end = match["word"], match.end()
             verb = word.decode().upper()
             if word in (b"route", b"api_route"):
-                said = _METHODS.search(source, end, defined.start())
-                verb = ",".join(re.findall(r"\w+", _decode(said["verbs"]))) if said is not None else "GET"
+                said = _METHODS_ARGUMENT_PATTERN.search(source, end, defined.start())
+                verb = (
+                    ",".join(re.findall(r"\w+", _decode_one_line(said["verbs"])))
+                    if said is not None
+                    else "GET"
+                )
             verb = verb.replace("WEBSOCKET", "WS")
-            yield FoundRoute(_line_start(match), end, verb, _decode(match["path"]), _decode(defined["name"]))
+            yield FoundRoute(
+                _line_start(match),
+                end,
+                verb,
+                _decode_one_line(match["path"]),
+                _decode_one_line(defined["name"]),
+            )
     if b"urlpatterns" in source:
-        for match in _DJANGO.finditer(source, source.find(b"urlpatterns")):
+        for match in _DJANGO_PATH_PATTERN.finditer(source, source.find(b"urlpatterns")):
             if match["handler"] != b"include":
-                path = "/" + _decode(match["path"]).lstrip("^/")
-                yield FoundRoute(_line_start(match), match.end(), "", path, _decode(match["handler"]))
+                path = "/" + _decode_one_line(match["path"]).lstrip("^/")
+                yield FoundRoute(
+                    _line_start(match), match.end(), "", path, _decode_one_line(match["handler"])
+                )
 
 
 # JavaScript and TypeScript: Express and similar, Nest
 
-_CALL_SIGN = re.compile(rb"\.(?:" + _VERBS + rb"|all)\(\s*[\"'`][/*]")
-_ROUTE_CALL = re.compile(
+_QUICK_CALL_PATTERN = re.compile(rb"\.(?:" + _HTTP_VERBS + rb"|all)\(\s*[\"'`][/*]")
+_ROUTE_CALL_PATTERN = re.compile(
     rb"^[ \t]*(?:await[ \t]+)?(?P<on>[A-Za-z_$][\w$.]*)\.(?P<verb>"
-    + _VERBS
+    + _HTTP_VERBS
     + rb"|all)\(\s*"
-    + _LITERAL
+    + _PATH_LITERAL
     + rb"\s*,",
     re.M,
 )
-_SERVER_NAME = re.compile(
+_SERVER_NAME_PATTERN = re.compile(
     rb"(?:^|\.)(?:app|api|server|fastify|koa|express|hono|r|\w*[rR]outer?s?|\w*App|\w*Api)$"
 )
-_ROUTE_SIGN = re.compile(rb"\.route\(")
-_ROUTE = re.compile(rb"^[ \t]*(?P<on>[A-Za-z_$][\w$.]*)\.route\(\s*" + _LITERAL + rb"\s*\)", re.M)
-_CHAINED = re.compile(rb"\s*\.(?P<verb>" + _VERBS + rb"|all)\((?P<rest>[^()\n]*(?:\([^()\n]*\)[^()\n]*)*)")
-_NEST = re.compile(
-    rb"^[ \t]*@(?P<verb>Get|Post|Put|Delete|Patch|Head|Options|All)\(\s*(?:" + _LITERAL + rb")?\s*\)", re.M
+_QUICK_ROUTE_PATTERN = re.compile(rb"\.route\(")
+_CHAINED_ROUTE_PATTERN = re.compile(
+    rb"^[ \t]*(?P<on>[A-Za-z_$][\w$.]*)\.route\(\s*" + _PATH_LITERAL + rb"\s*\)", re.M
 )
-_CONTROLLER = re.compile(rb"^[ \t]*@Controller\(\s*(?:" + _LITERAL + rb")?", re.M)
-_METHOD = re.compile(
+_CHAINED_CALL_PATTERN = re.compile(
+    rb"\s*\.(?P<verb>" + _HTTP_VERBS + rb"|all)\((?P<rest>[^()\n]*(?:\([^()\n]*\)[^()\n]*)*)"
+)
+_NEST_DECORATOR_PATTERN = re.compile(
+    rb"^[ \t]*@(?P<verb>Get|Post|Put|Delete|Patch|Head|Options|All)\(\s*(?:" + _PATH_LITERAL + rb")?\s*\)",
+    re.M,
+)
+_NEST_CONTROLLER_PATTERN = re.compile(rb"^[ \t]*@Controller\(\s*(?:" + _PATH_LITERAL + rb")?", re.M)
+_METHOD_DECLARATION_PATTERN = re.compile(
     rb"^[ \t]*(?:(?:public|private|protected|async|static)[ \t]+)*(?P<name>[A-Za-z_$][\w$]*)[ \t]*[(<]", re.M
 )
-_ARGUMENT = re.compile(rb"\s*(?P<handler>[A-Za-z_$][\w$.]*(?:\([^()]*\))?)\s*(?P<next>[,)])")
+_HANDLER_ARGUMENT_PATTERN = re.compile(rb"\s*(?P<handler>[A-Za-z_$][\w$.]*(?:\([^()]*\))?)\s*(?P<next>[,)])")
 
 
 def script_routes(source: bytes) -> Iterator[FoundRoute]:
-    for match in _matches_at_sign(source, _CALL_SIGN, _ROUTE_CALL):
-        if _SERVER_NAME.search(match["on"]):
+    for match in _quick_then_full_matches(source, _QUICK_CALL_PATTERN, _ROUTE_CALL_PATTERN):
+        if _SERVER_NAME_PATTERN.search(match["on"]):
             handler, end = _last_argument(source, match.end())
             yield FoundRoute(
-                _line_start(match), end, _decode(match["verb"]).upper(), _decode(match["path"]), handler
+                _line_start(match),
+                end,
+                _decode_one_line(match["verb"]).upper(),
+                _decode_one_line(match["path"]),
+                handler,
             )
-    for match in _matches_at_sign(source, _ROUTE_SIGN, _ROUTE):
+    for match in _quick_then_full_matches(source, _QUICK_ROUTE_PATTERN, _CHAINED_ROUTE_PATTERN):
         at = match.end()
-        while match["path"].startswith(b"/") and (chained := _CHAINED.match(source, at)) is not None:
-            handler = _decode(chained["rest"].rpartition(b",")[2])
+        while (
+            match["path"].startswith(b"/")
+            and (chained := _CHAINED_CALL_PATTERN.match(source, at)) is not None
+        ):
+            handler = _decode_one_line(chained["rest"].rpartition(b",")[2])
             handler = handler if re.fullmatch(r"[\w$.]+", handler) else ""
             start = _line_start(match) if at == match.end() else chained.start("verb")
-            verb, path = _decode(chained["verb"]).upper(), _decode(match["path"])
+            verb, path = _decode_one_line(chained["verb"]).upper(), _decode_one_line(match["path"])
             yield FoundRoute(start, chained.end(), verb, path, handler)
             at = chained.end() + 1
     if b"@Controller" in source:
@@ -113,11 +142,11 @@ def script_routes(source: bytes) -> Iterator[FoundRoute]:
 
 
 def _last_argument(source: bytes, at: int) -> tuple[str, int]:
-    """Returns the name of the last argument, if all arguments are names; and at least the end of the call's first
-    line."""
+    """Returns the name of a route call's handler, its last argument if all are names; and at least the end of the
+    call's first line."""
     handler = ""
-    while (argument := _ARGUMENT.match(source, at)) is not None:
-        handler, at = _decode(argument["handler"]), argument.end()
+    while (argument := _HANDLER_ARGUMENT_PATTERN.match(source, at)) is not None:
+        handler, at = _decode_one_line(argument["handler"]), argument.end()
         if argument["next"] == b")":
             return handler, at
     return "", at
@@ -125,14 +154,16 @@ def _last_argument(source: bytes, at: int) -> tuple[str, int]:
 
 # Java and Kotlin: Spring
 
-_SPRING_MAPPING = re.compile(
+_SPRING_MAPPING_PATTERN = re.compile(
     rb"^[ \t]*@(?P<verb>Get|Post|Put|Delete|Patch|Request)Mapping\b"
     rb"(?P<said>\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?",
     re.M,
 )
-_NAMED_VALUE = re.compile(rb"(?:\b(?:value|path)\s*=\s*\{?\s*|^\(\s*\{?\s*)\"(?P<path>[^\"\n]{0,200})\"")
-_REQUEST_METHOD = re.compile(rb"RequestMethod\.(?P<verb>[A-Z]+)")
-_JVM_NAMED = re.compile(
+_SPRING_PATH_PATTERN = re.compile(
+    rb"(?:\b(?:value|path)\s*=\s*\{?\s*|^\(\s*\{?\s*)\"(?P<path>[^\"\n]{0,200})\""
+)
+_SPRING_METHOD_PATTERN = re.compile(rb"RequestMethod\.(?P<verb>[A-Z]+)")
+_JVM_DECLARATION_PATTERN = re.compile(
     rb"^[ \t]*(?!@)(?:[\w<>\[\],.? \t]+?[ \t])?(?:(?P<type>class|interface|object)[ \t]+\w+|(?P<name>\w+)[ \t]*\()",
     re.M,
 )
@@ -142,11 +173,11 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
     if b"Mapping" not in source:
         return
     prefix = ""
-    for match in _SPRING_MAPPING.finditer(source):
+    for match in _SPRING_MAPPING_PATTERN.finditer(source):
         said = match["said"] or b""
-        value = _NAMED_VALUE.search(said)
-        path = _decode(value["path"]) if value is not None else ""
-        named = _after_annotations(source, match.end(), _JVM_NAMED)
+        value = _SPRING_PATH_PATTERN.search(said)
+        path = _decode_one_line(value["path"]) if value is not None else ""
+        named = _declaration_after_annotations(source, match.end(), _JVM_DECLARATION_PATTERN)
         if named is None:
             continue
         if named["type"] is not None:
@@ -154,55 +185,63 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
             continue
         verb = match["verb"].decode().upper()
         if verb == "REQUEST":
-            verb = ",".join(_decode(one) for one in _REQUEST_METHOD.findall(said))
+            verb = ",".join(_decode_one_line(one) for one in _SPRING_METHOD_PATTERN.findall(said))
         yield FoundRoute(
-            _line_start(match), match.end(), verb, _join_paths(prefix, path), _decode(named["name"])
+            _line_start(match), match.end(), verb, _join_paths(prefix, path), _decode_one_line(named["name"])
         )
 
 
-_ANNOTATION = re.compile(rb"\s*@[\w.]+(?:\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?")
+_ANNOTATION_PATTERN = re.compile(rb"\s*@[\w.]+(?:\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?")
 
 
-def _after_annotations(source: bytes, at: int, named: re.Pattern[bytes]) -> re.Match[bytes] | None:
-    while (more := _ANNOTATION.match(source, at)) is not None:
+def _declaration_after_annotations(
+    source: bytes, at: int, named: re.Pattern[bytes]
+) -> re.Match[bytes] | None:
+    while (more := _ANNOTATION_PATTERN.match(source, at)) is not None:
         at = more.end()
     return named.search(source, at, at + 400)
 
 
 def _nest_routes(source: bytes) -> Iterator[FoundRoute]:
-    """Yields members with a path, below the path of their class."""
-    owners = [(match.start(), _decode(match["path"])) for match in _CONTROLLER.finditer(source)]
-    for match in _NEST.finditer(source):
+    """Yields the routes of a Nest controller: its methods with a path, below the path of the class."""
+    owners = [
+        (match.start(), _decode_one_line(match["path"]))
+        for match in _NEST_CONTROLLER_PATTERN.finditer(source)
+    ]
+    for match in _NEST_DECORATOR_PATTERN.finditer(source):
         prefix = next((path for start, path in reversed(owners) if start < match.start()), None)
         if prefix is not None:
-            method = _after_annotations(source, match.end(), _METHOD)
-            verb, path = _decode(match["verb"]).upper(), _join_paths(prefix, _decode(match["path"]))
-            handler = _decode(method["name"]) if method is not None else ""
+            method = _declaration_after_annotations(source, match.end(), _METHOD_DECLARATION_PATTERN)
+            verb, path = (
+                _decode_one_line(match["verb"]).upper(),
+                _join_paths(prefix, _decode_one_line(match["path"])),
+            )
+            handler = _decode_one_line(method["name"]) if method is not None else ""
             yield FoundRoute(_line_start(match), match.end(), verb, path, handler)
 
 
 # Go: net/http, Gin, Echo, Chi
 
 _GO_ROUTE_METHODS = rb"GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|Any|Get|Post|Put|Delete|Patch|HandleFunc|Handle"
-_GO_ROUTE_START = re.compile(rb"\.(?:" + _GO_ROUTE_METHODS + rb")\(\s*[\"`]")
-_GO_ROUTE = re.compile(
+_QUICK_GO_PATTERN = re.compile(rb"\.(?:" + _GO_ROUTE_METHODS + rb")\(\s*[\"`]")
+_GO_ROUTE_PATTERN = re.compile(
     rb"^[ \t]*(?P<on>[A-Za-z_][\w.]*)\.(?P<word>"
     + _GO_ROUTE_METHODS
     + rb")\(\s*[\"`](?P<path>[^\"`\n]{0,200})[\"`]\s*,",
     re.M,
 )
-_GO_ROUTE_PATH = re.compile(rb"(?:(?P<verb>[A-Z]+) )?(?P<path>[\w.-]*/.*)")
+_GO_ROUTE_PATH_PATTERN = re.compile(rb"(?:(?P<verb>[A-Z]+) )?(?P<path>[\w.-]*/.*)")
 
 
 def go_routes(source: bytes) -> Iterator[FoundRoute]:
-    for match in _matches_at_sign(source, _GO_ROUTE_START, _GO_ROUTE):
-        said = _GO_ROUTE_PATH.fullmatch(match["path"])
+    for match in _quick_then_full_matches(source, _QUICK_GO_PATTERN, _GO_ROUTE_PATTERN):
+        said = _GO_ROUTE_PATH_PATTERN.fullmatch(match["path"])
         if said is None:
             continue
         handler, end = _last_argument(source, match.end())
-        word = _decode(match["word"]).upper()
-        verb = _decode(said["verb"]) if word in ("HANDLEFUNC", "HANDLE", "ANY") else word
-        yield FoundRoute(_line_start(match), end, verb, _decode(said["path"]), handler)
+        word = _decode_one_line(match["word"]).upper()
+        verb = _decode_one_line(said["verb"]) if word in ("HANDLEFUNC", "HANDLE", "ANY") else word
+        yield FoundRoute(_line_start(match), end, verb, _decode_one_line(said["path"]), handler)
 
 
 def _join_paths(prefix: str, path: str) -> str:
@@ -210,6 +249,6 @@ def _join_paths(prefix: str, path: str) -> str:
 
 
 def _line_start(match: re.Match[bytes]) -> int:
-    """Returns the first non-blank position of the line."""
+    """Returns the position of the first character of a match's line that is not blank."""
     text = match[0]
     return match.start() + len(text) - len(text.lstrip())

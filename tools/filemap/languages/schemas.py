@@ -1,11 +1,11 @@
-"""Schemas and hardware: Protobuf, GraphQL, Solidity, Verilog and VHDL."""
+"""Describes Protobuf, GraphQL, Solidity, Verilog and VHDL for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import nest_by_range
-from tools.filemap.language import (
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import (
     FoundNames,
     FoundSymbol,
     Language,
@@ -20,7 +20,9 @@ from tools.filemap.language import (
     header_line,
     word_set,
 )
+from tools.filemap.languages.macros import nested_arguments
 from tools.filemap.scanners.lines import RowCounter
+from tools.filemap.symbol_lists import nest_by_range
 
 PROTO = Language(
     name="proto",
@@ -48,7 +50,7 @@ def _graphql_value(node: Node, place: NodeContext) -> FoundNames:
     return child_of_type(node, "name") if place.ancestor_type() == "input_fields_definition" else None
 
 
-def _operation(node: Node, place: NodeContext) -> list[NamedNode]:
+def _graphql_operation(node: Node, place: NodeContext) -> list[NamedNode]:
     line = header_line(node, place)
     return [NamedNode(child_of_type(node, "name") or line or "query", "operation", line)]
 
@@ -76,7 +78,7 @@ GRAPHQL = Language(
         "input_value_definition": NodeRule("field", _graphql_value, is_leaf=True),
         "enum_value_definition": NodeRule("enum member", first_of_types("enum_value"), is_leaf=True),
         "directive_definition": NodeRule("directive", first_of_types("name"), is_leaf=True),
-        "operation_definition": NodeRule("operation", _operation, is_leaf=True),
+        "operation_definition": NodeRule("operation", _graphql_operation, is_leaf=True),
         "fragment_definition": NodeRule("fragment", first_of_types("fragment_name"), is_leaf=True),
         "schema_definition": NodeRule("schema", fixed_name("schema"), is_leaf=True),
     },
@@ -87,7 +89,7 @@ GRAPHQL = Language(
 )
 
 
-def _fallback(node: Node, place: NodeContext) -> str:
+def _solidity_fallback(node: Node, place: NodeContext) -> str:
     return place.text(node).split("(")[0].strip()
 
 
@@ -100,7 +102,7 @@ SOLIDITY = Language(
         "function_definition": NodeRule("function", is_leaf=True),
         "modifier_definition": NodeRule("modifier", is_leaf=True),
         "constructor_definition": NodeRule("constructor", fixed_name("constructor"), is_leaf=True),
-        "fallback_receive_definition": NodeRule("function", _fallback, is_leaf=True),
+        "fallback_receive_definition": NodeRule("function", _solidity_fallback, is_leaf=True),
         "event_definition": NodeRule("event", is_leaf=True),
         "error_declaration": NodeRule("error", is_leaf=True),
         "struct_declaration": NodeRule("struct"),
@@ -117,24 +119,24 @@ SOLIDITY = Language(
 )
 
 
-def _one_line_name(node: Node, place: NodeContext) -> list[NamedNode]:
+def _name_from_first_line(node: Node, place: NodeContext) -> list[NamedNode]:
     line = header_line(node, place, 60, until="begin")
     return [NamedNode(line, "", line)]
 
 
-_MODULE = re.compile(
+_VERILOG_MODULE_PATTERN = re.compile(
     rb"^[ \t]*(?P<word>module|interface)[ \t]+(?:automatic[ \t]+)?(?P<name>[A-Za-z_]\w*)", re.M
 )
-_MODULE_END = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
+_VERILOG_MODULE_END_PATTERN = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
 
 
 def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Finds modules after a syntax error in another one by their first and last lines."""
+    """Adds Verilog modules that a syntax error in another module hides, by their first and last lines."""
     known = {draft.start_row: draft for draft in drafts if draft.kind in ("module", "interface")}
     rows = RowCounter(source)
-    for match in _MODULE.finditer(source):
+    for match in _VERILOG_MODULE_PATTERN.finditer(source):
         row = rows.row_of(match.start())
-        end = _MODULE_END.search(source, match.end())
+        end = _VERILOG_MODULE_END_PATTERN.search(source, match.end())
         if end is None:
             break
         end_row = row + source.count(b"\n", match.start(), end.start())
@@ -147,6 +149,50 @@ def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[Found
             drafts.append(draft)
         draft.start_row, draft.end_row = row, end_row
     return nest_by_range(drafts)
+
+
+_VERILOG_MACRO_CALL = rb"`[A-Za-z_]\w*" + nested_arguments(rb"[^()]")
+_VERILOG_MISREAD_PATTERN = re.compile(
+    rb"^(?P<kept>[ \t]*`define\b(?:[^\n\\]|\\\r?\n|\\.)*)"
+    rb"|^[ \t]*`(?:(?:ifn?def|elsif)[ \t]+\w+|else\b|endif\b)"
+    rb"|^[ \t]*`[A-Za-z_]\w*(?=[ \t]+(?:reg|wire|logic)\b)"
+    rb"|^[ \t]*" + _VERILOG_MACRO_CALL + rb"(?=[ \t]*;?[ \t]*(?://[^\n]*|end)?\r?$)"
+    rb"|(?P<value>" + _VERILOG_MACRO_CALL + rb")"
+    rb"|(?<=[\w\]])(?:\.[A-Za-z_]\w*|\[[^\[\]\n;]*\])+(?=[ \t]*=(?!=))",
+    re.M,
+)
+"""Matches what the grammar cannot place: conditions around a port, `LIB_KEEP reg a`, `` `assert(a);``, `` `MAX(a, b)``,
+and the index in `a[1] = 0`."""
+_NOT_BLANK_PATTERN = re.compile(rb"\S")
+
+
+def _blank_misread_macro(match: re.Match[bytes]) -> bytes:
+    if match["kept"] is not None:
+        return match[0]
+    value = match["value"]
+    if value is not None and b"\n" not in value:
+        return b"0" * len(value)
+    blank = _NOT_BLANK_PATTERN.sub(b" ", match[0])
+    return blank if value is None else b"0" + blank[1:]
+
+
+_VERILOG_MODULE_TEXT_PATTERN = re.compile(
+    rb"^[ \t]*(?P<word>module|interface|package)\b.*?^[ \t]*end(?P=word)\b", re.M | re.S
+)
+
+
+def _without_misread_macros(source: bytes, watch: Deadline) -> bytes:
+    def of_module(match: re.Match[bytes]) -> bytes:
+        watch.check()
+        return _VERILOG_MISREAD_PATTERN.sub(_blank_misread_macro, match[0])
+
+    return _VERILOG_MODULE_TEXT_PATTERN.sub(of_module, source)
+
+
+def _verilog_members(node: Node, _place: NodeContext) -> list[Node] | None:
+    declared = child_of_type(node, "list_of_variable_decl_assignments")
+    names = (first_child(each) for each in declared.named_children) if declared is not None else ()
+    return [name for name in names if name is not None] or None
 
 
 VERILOG = Language(
@@ -162,28 +208,40 @@ VERILOG = Language(
         "class_constructor_declaration": NodeRule("constructor", fixed_name("new"), is_leaf=True),
         "text_macro_definition": NodeRule("macro", first_descendant("text_macro_identifier"), is_leaf=True),
         "module_instantiation": NodeRule("instance", first_descendant("name_of_instance"), is_leaf=True),
-        "always_construct": NodeRule("always", _one_line_name, is_leaf=True),
-        "initial_construct": NodeRule("initial", _one_line_name, is_leaf=True),
-        "type_declaration": NodeRule("type", first_descendant("simple_identifier"), is_leaf=True),
+        "interface_instantiation": NodeRule("instance", first_descendant("name_of_instance"), is_leaf=True),
+        "program_instantiation": NodeRule("instance", first_descendant("name_of_instance"), is_leaf=True),
+        "checker_instantiation": NodeRule("instance", first_descendant("name_of_checker"), is_leaf=True),
+        "always_construct": NodeRule("always", _name_from_first_line, is_leaf=True),
+        "initial_construct": NodeRule("initial", _name_from_first_line, is_leaf=True),
+        "type_declaration": NodeRule("type", first_descendant("simple_identifier")),
+        "enum_name_declaration": NodeRule("enum member", first_descendant("simple_identifier"), is_leaf=True),
+        "type_assignment": NodeRule("type", first_of_types("simple_identifier"), is_leaf=True),
+        "struct_union_member": NodeRule("field", _verilog_members, is_leaf=True),
+        "param_assignment": NodeRule("constant", first_descendant("parameter_identifier"), is_leaf=True),
         "modport_declaration": NodeRule("modport", first_descendant("modport_identifier"), is_leaf=True),
     },
     enter=word_set(
         "source_file module_or_generate_item package_or_generate_item_declaration interface_or_generate_item "
         "class_item class_method generate_region data_declaration loop_generate_construct "
-        "generate_block if_generate_construct case_generate_construct case_generate_item interface_item"
+        "generate_block if_generate_construct case_generate_construct case_generate_item interface_item "
+        "module_ansi_header module_nonansi_header interface_ansi_header parameter_port_list "
+        "parameter_port_declaration parameter_declaration "
+        "local_parameter_declaration list_of_param_assignments list_of_type_assignments data_type "
+        "data_type_or_implicit1"
     ),
+    prepare=_without_misread_macros,
     recover=_with_missed_modules,
 )
 
 
-def _label(node: Node, place: NodeContext) -> Node | None:
-    """Returns `name :` before a statement, without the colon."""
+def _vhdl_label(node: Node, place: NodeContext) -> Node | None:
+    """Names a VHDL statement by the label before it: `name :`, without the colon."""
     found = child_of_type(node, "label")
     return first_child(found) if found is not None else None
 
 
-def _process(node: Node, place: NodeContext) -> FoundNames:
-    return _label(node, place) or "process"
+def _vhdl_process(node: Node, place: NodeContext) -> FoundNames:
+    return _vhdl_label(node, place) or "process"
 
 
 VHDL = Language(
@@ -202,15 +260,15 @@ VHDL = Language(
         "function_declaration": NodeRule("function", "designator", is_leaf=True),
         "procedure_body": NodeRule("procedure", first_descendant("identifier"), is_leaf=True),
         "procedure_declaration": NodeRule("procedure", "designator", is_leaf=True),
-        "process_statement": NodeRule("process", _process, is_leaf=True),
+        "process_statement": NodeRule("process", _vhdl_process, is_leaf=True),
         "signal_declaration": NodeRule("signal", first_descendant("identifier"), is_leaf=True),
         "constant_declaration": NodeRule("constant", first_descendant("identifier"), is_leaf=True),
         "full_type_declaration": NodeRule("type", is_leaf=True),
-        "component_instantiation_statement": NodeRule("instance", _label, is_leaf=True),
-        "block_statement": NodeRule("block", _label),
-        "if_generate_statement": NodeRule("generate", _label),
-        "for_generate_statement": NodeRule("generate", _label),
-        "case_generate_statement": NodeRule("generate", _label),
+        "component_instantiation_statement": NodeRule("instance", _vhdl_label, is_leaf=True),
+        "block_statement": NodeRule("block", _vhdl_label),
+        "if_generate_statement": NodeRule("generate", _vhdl_label),
+        "for_generate_statement": NodeRule("generate", _vhdl_label),
+        "case_generate_statement": NodeRule("generate", _vhdl_label),
     },
     enter=word_set(
         "design_file design_unit declarative_part concurrent_statement_part if_generate generate_statement_body "

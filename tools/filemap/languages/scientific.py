@@ -1,11 +1,12 @@
-"""R, Julia, Fortran, Zig, Dart and the shells."""
+"""Describes R, Julia, Fortran, Zig, Dart, Bash and PowerShell for maps of files."""
 
 import re
+from itertools import islice
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import in_file_order, mark_methods, without_symbols
-from tools.filemap.language import (
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import (
     FoundSymbol,
     Language,
     NamedNode,
@@ -17,13 +18,16 @@ from tools.filemap.language import (
     first_descendant,
     first_of_types,
     name_of_function,
-    name_or,
+    name_or_default,
     word_set,
 )
-from tools.filemap.languages.missed import missed_function_finder
-from tools.filemap.watch import Deadline
+from tools.filemap.languages.missed_functions import missed_function_finder
+from tools.filemap.one_line_text import MAX_SIGNATURE, first_doc_line, one_line
+from tools.filemap.symbol_lists import in_file_order, mark_methods, without_symbols
 
-_R_DEFINERS = word_set("setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it")
+_R_DEFINING_CALLS = word_set(
+    "setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it"
+)
 
 
 def _r_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
@@ -46,17 +50,34 @@ def _r_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(left, "variable")] if place.ancestor_type() == "program" else None
 
 
-_R_LISTS = word_set("list R6Class setRefClass methods")
+_R_MEMBER_LISTS = word_set("list R6Class setRefClass methods")
 
 
-def _r_member(node: Node, place: NodeContext) -> Node | None:
-    """Matches a function in a list; a callback argument such as `error = function(e)` is no member."""
-    name = name_of_function(node, place)
-    if name is None:
-        return None
+_R_FIELD_LISTS = word_set("public private fields")
+
+
+def _r_call_around(node: Node, place: NodeContext) -> tuple[Node | None, str]:
+    """Returns the R call that an argument belongs to, and the name of the called function."""
     call = node.parent.parent if node.parent is not None else None
     called = call.child_by_field_name("function") if call is not None else None
-    return name if called is not None and place.text(called).rsplit(":", 1)[-1] in _R_LISTS else None
+    return call, place.text(called).rsplit(":", 1)[-1] if called is not None else ""
+
+
+def _r_member(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    """Names a function in an R list, or a field of an R class; a callback argument such as `error = function(e)` is no
+    member."""
+    call, called = _r_call_around(node, place)
+    if called not in _R_MEMBER_LISTS:
+        return None
+    name = name_of_function(node, place)
+    if name is not None:
+        return [NamedNode(name)]
+    name, owner = node.child_by_field_name("name"), call.parent if call is not None else None
+    listed = owner.child_by_field_name("name") if owner is not None and owner.type == "argument" else None
+    if name is None or owner is None or listed is None or place.text(listed) not in _R_FIELD_LISTS:
+        return None
+    is_class = _r_call_around(owner, place)[1] in ("R6Class", "setRefClass")
+    return [NamedNode(name, "field")] if is_class else None
 
 
 def _r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
@@ -66,7 +87,7 @@ def _r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     word = place.text(function) if function.end_byte - function.start_byte < 40 else ""
     word = word.rsplit(":", 1)[-1]
     first = first_child(arguments)
-    if word not in _R_DEFINERS or first is None or word == "R6Class":
+    if word not in _R_DEFINING_CALLS or first is None or word == "R6Class":
         return None
     kinds = {
         "setClass": "class",
@@ -106,6 +127,9 @@ def _julia_signature(node: Node, place: NodeContext) -> Node | None:
 
 def _julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     left = first_child(node)
+    field = _julia_field(left, place) if left is not None else None
+    if field is not None:
+        return [NamedNode(field, "field")]
     while left is not None and left.type in ("where_expression", "typed_expression"):
         left = first_child(left)
     if left is None:
@@ -119,6 +143,19 @@ def _julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return None
 
 
+def _julia_field(node: Node, place: NodeContext) -> Node | None:
+    """Names a field of a Julia struct: `name` or `name::Type`."""
+    if place.ancestor_type() == "const_statement":
+        is_field = (place.ancestor_type(1), place.ancestor_type(2)) == ("block", "struct_definition")
+    else:
+        is_field = (place.ancestor_type(), place.ancestor_type(1)) == ("block", "struct_definition")
+    if not is_field:
+        return None
+    if node.type == "typed_expression":
+        return child_of_type(node, "identifier")
+    return node if node.type == "identifier" else None
+
+
 JULIA = Language(
     name="julia",
     rules={
@@ -129,6 +166,8 @@ JULIA = Language(
         "function_definition": NodeRule("function", _julia_signature, is_leaf=True),
         "macro_definition": NodeRule("macro", _julia_signature, is_leaf=True),
         "assignment": NodeRule("function", _julia_assignment, is_leaf=True),
+        "identifier": NodeRule("field", _julia_field, is_leaf=True),
+        "typed_expression": NodeRule("field", _julia_field, is_leaf=True),
     },
     enter=word_set(
         "source_file block const_statement macrocall_expression macro_argument_list if_statement let_statement "
@@ -144,13 +183,110 @@ JULIA = Language(
 
 
 def _fortran_interface(node: Node, place: NodeContext) -> Node | str:
+    """Names a generic Fortran interface by its name or operator; other interfaces declare procedures."""
     first = first_child(node)
-    found = first_descendant("name")(first, place) if first is not None else None
+    found = (
+        first_descendant("name", "operator_name", "assignment")(first, place) if first is not None else None
+    )
     return found if isinstance(found, Node) else "interface"
+
+
+_FORTRAN_OWNERS = {"derived_type_definition": "field", "module": "variable", "submodule": "variable"}
+
+
+def _fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    """Names components of Fortran types and variables of modules, but not those of procedures."""
+    kind = _FORTRAN_OWNERS.get(
+        place.nearest_ancestor_type(*_FORTRAN_OWNERS, "function", "subroutine", "program")
+    )
+    if kind is None:
+        return None
+    is_constant = any(
+        child.type == "type_qualifier" and place.text(child).lower() == "parameter"
+        for child in node.named_children
+    )
+    names = [_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
+    return [
+        NamedNode(name, "constant" if is_constant else kind) for name in names if name is not None
+    ] or None
+
+
+def _fortran_declared_name(node: Node | None) -> Node | None:
+    while node is not None and node.type != "identifier":
+        node = node.child_by_field_name("left") or first_child(node)
+    return node
+
+
+_FORTRAN_OPERATOR_PATTERN = re.compile(r"operator\s*\(\s*(\S+)\s*\)", re.I)
+
+
+def _fortran_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    """Names procedures of a Fortran type: `procedure :: name => implementation`, `procedure :: name, other`."""
+    if place.nearest_ancestor_type("derived_type_procedures", "interface") != "derived_type_procedures":
+        return None
+    declared = node.children_by_field_name("declarator")
+    bound = [each for each in declared if each.type == "binding"]
+    names = (first_child(each) or each for each in bound or declared)
+    return [NamedNode(_FORTRAN_OPERATOR_PATTERN.sub(r"\1", place.text(name))) for name in names] or None
+
+
+def _fortran_enumerators(node: Node, _place: NodeContext) -> list[Node] | None:
+    names = [_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
+    return [name for name in names if name is not None] or None
+
+
+_FORTRAN_PROCEDURE_PATTERN = re.compile(
+    rb"^[ \t]*(?:generic|procedure)\b[^\n]*(?:&[ \t]*(?:![^\n]*)?\r?\n[^\n]*)*", re.M | re.I
+)
+_FORTRAN_NAME_MACRO_PATTERN = re.compile(rb"\b(?P<macro>[A-Z][A-Z0-9_]+\()(?P<name>\w+)\)")
+
+
+_FIXED_FORM_COMMENT_PATTERN = re.compile(rb"^[*cC](?![A-Za-z_])[^\n]*$", re.M)
+_FREE_FORM_CONTINUATION_PATTERN = re.compile(rb"&[ \t]*(?:![^\n]*)?\r?$", re.M)
+_MIN_FIXED_FORM_COMMENTS = 5
+_FIXED_FORM_UNIT_PATTERN = re.compile(
+    rb"^(?P<head>[ \t]{6,}(?:[a-z][a-z0-9*() \t]*[ \t])?(?:program|subroutine|function|block[ \t]*data|module)"
+    rb"[ \t]+(?!procedure\b)[a-z]\w*)(?P<rest>[ \t]*(?:\([^\n]*)?)\r?$"
+    rb"|^(?P<end>[ \t]{6,}end(?:[ \t]*(?:program|subroutine|function|module)\b[^\n]*)?[ \t]*)\r?$",
+    re.M | re.I,
+)
+_NOT_BLANK_PATTERN = re.compile(rb"\S")
+
+
+def _fixed_form_units(source: bytes) -> bytes:
+    """Returns a Fortran source in fixed form with only the first and last lines of its programs and procedures, because
+    the grammar knows free form only."""
+    kept = bytearray(_NOT_BLANK_PATTERN.sub(b" ", source))
+    for match in _FIXED_FORM_UNIT_PATTERN.finditer(source):
+        start, end = match.span("head" if match["head"] is not None else "end")
+        kept[start:end] = source[start:end]
+        if match["rest"] and match["rest"].strip():
+            opening = match.start("rest") + match["rest"].index(b"(")
+            kept[opening : opening + 2] = b"()" if source[opening + 1 : opening + 2] != b"\n" else b"  "
+    return bytes(kept)
+
+
+def _prepare_fortran(source: bytes, watch: Deadline) -> bytes:
+    comments = sum(1 for _ in islice(_FIXED_FORM_COMMENT_PATTERN.finditer(source), _MIN_FIXED_FORM_COMMENTS))
+    if comments == _MIN_FIXED_FORM_COMMENTS and not _FREE_FORM_CONTINUATION_PATTERN.search(source):
+        return _fixed_form_units(source)
+    return _without_procedure_macros(source, watch)
+
+
+def _without_procedure_macros(source: bytes, _watch: Deadline) -> bytes:
+    """Blanks out preprocessor macros around Fortran names: leaves `name` of `procedure :: LIB_NAMED(name)`."""
+
+    def inner(match: re.Match[bytes]) -> bytes:
+        return b" " * len(match["macro"]) + match["name"] + b" "
+
+    return _FORTRAN_PROCEDURE_PATTERN.sub(
+        lambda match: _FORTRAN_NAME_MACRO_PATTERN.sub(inner, match[0]), source
+    )
 
 
 FORTRAN = Language(
     name="fortran",
+    prepare=_prepare_fortran,
     rules={
         "module": NodeRule("module", first_descendant("name")),
         "submodule": NodeRule("module", first_descendant("name")),
@@ -160,10 +296,19 @@ FORTRAN = Language(
         "module_procedure": NodeRule("function", first_descendant("name")),
         "derived_type_definition": NodeRule("struct", first_descendant("type_name")),
         "interface": NodeRule("interface", _fortran_interface),
+        "variable_declaration": NodeRule("variable", _fortran_variables, is_leaf=True),
+        "procedure_statement": NodeRule("method", _fortran_binding, is_leaf=True),
+        "enumerator_statement": NodeRule("enum member", _fortran_enumerators, is_leaf=True),
     },
-    enter=word_set("translation_unit internal_procedures derived_type_procedures"),
+    enter=word_set(
+        "translation_unit internal_procedures derived_type_procedures enum preproc_if preproc_ifdef preproc_else "
+        "preproc_elif preproc_elifdef"
+    ),
     imports={"use_statement": first_descendant("module_name")},
 )
+
+
+_ZIG_CONTAINER_PATTERN = re.compile(rb"\b(?P<word>struct|enum|union|error|opaque)[ {(]")
 
 
 def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
@@ -171,11 +316,9 @@ def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if name is None:
         return None
     text = place.source[name.end_byte : name.end_byte + 120].split(b";", 1)[0]
-    for word in ("struct", "enum", "union", "error", "opaque"):
-        if word.encode() + b" " in text.split(b"=", 1)[-1][:40] or word.encode() + b"{" in text[:60]:
-            return [NamedNode(name, word)]
-        if word.encode() + b"(" in text.split(b"=", 1)[-1][:24]:
-            return [NamedNode(name, word)]
+    container = _ZIG_CONTAINER_PATTERN.search(text.split(b"=", 1)[-1][:40])
+    if container is not None:
+        return [NamedNode(name, container["word"].decode())]
     if (
         place.nearest_ancestor_type("Block", "ContainerDecl") == "Block"
     ):  # of a function, not of a container in it
@@ -184,8 +327,10 @@ def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(name, "constant" if before.endswith(b"const ") else "variable")]
 
 
-_ZIG_BODIES = word_set("Block Statement AssignExpr IfStatement FieldOrFnCall FnCallArguments BlockExpr")
-_ZIG_CONTAINERS = definition_words(b"struct", b"union", b"enum", b"opaque", b"error{")
+_ZIG_BODY_NODES = word_set(
+    "ContainerField Block Statement AssignExpr IfStatement FieldOrFnCall FnCallArguments BlockExpr"
+)
+_ZIG_CONTAINER_WORDS = definition_words(b"struct", b"union", b"enum", b"opaque", b"error{")
 """All that a body can define: a container that it names, returns or passes."""
 
 
@@ -194,13 +339,25 @@ def _zig_test(node: Node, place: NodeContext) -> str:
     return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
 
 
-def _zig_field(node: Node, place: NodeContext) -> Node | str:
-    return node.child_by_field_name("field_member") or place.text(node).split(":")[0].strip()[:40]
+def _zig_field(node: Node, place: NodeContext) -> NamedNode | None:
+    found = node.child_by_field_name("field_member") or first_descendant("IDENTIFIER")(node, place)
+    if not isinstance(found, Node) or place.text(found) == "_":  # `_` says that an enum has further values
+        return None
+    head = place.text_between(found.start_byte, node.end_byte).split("{")[0].split("=")[0]
+    return NamedNode(found, "", one_line(head.rstrip(" ,\n"), MAX_SIGNATURE))
 
 
-def _zig_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Adds the modifier `pub`, which precedes the declaration's node."""
+_ZIG_DOC_LINES_PATTERN = re.compile(rb"(?:///[^\n]*\n\s*)+")
+
+
+def _finish_zig_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Zig symbols: adds the modifier `pub`, which precedes the declaration's node, and begins a field behind
+    its comment."""
     for draft in drafts:
+        above = _ZIG_DOC_LINES_PATTERN.match(source, draft.start) if draft.kind == "field" else None
+        if above is not None:
+            draft.doc = first_doc_line(above[0].split(b"\n", 1)[0].decode("utf-8", "replace"))
+            draft.start, draft.start_row = above.end(), draft.start_row + above[0].count(b"\n")
         if source.endswith(b"pub ", 0, draft.start):
             draft.modifiers = ("exported", "pub", *draft.modifiers)
     return drafts
@@ -217,18 +374,18 @@ ZIG = Language(
         "VarDecl": NodeRule("variable", _zig_variable),
         "Decl": NodeRule("function", _zig_function),
         "TestDecl": NodeRule("test", _zig_test, is_leaf=True),
-        "ContainerField": NodeRule("field", _zig_field, is_leaf=True),
+        "ContainerField": NodeRule("field", _zig_field),
     },
     enter=word_set(
         "source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement AssignExpr IfStatement FieldOrFnCall "
         "FnCallArguments BlockExpr"
     ),
-    definition_filter=lambda here: _ZIG_CONTAINERS if here[0] in _ZIG_BODIES else None,
+    definition_filter=lambda here: _ZIG_CONTAINER_WORDS if here[0] in _ZIG_BODY_NODES else None,
     comments=word_set("line_comment doc_comment container_doc_comment"),
     wrappers=word_set("Decl"),
     modifiers=word_set("export extern inline comptime threadlocal"),
     exporting_modifiers=word_set("export"),
-    finish=_zig_finish,
+    finish=_finish_zig_symbols,
 )
 
 
@@ -245,13 +402,13 @@ def _dart_name(node: Node, place: NodeContext) -> Node | str | None:
     return ".".join(names) or None
 
 
-def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Extends a declaration over its body, a sibling node, to the closing brace or semicolon, and attaches its
-    functions."""
+def _finish_dart_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Dart symbols: extends a declaration over its body, a sibling node, to the closing brace or semicolon,
+    and attaches its functions."""
     drafts = in_file_order(drafts)
     for draft in drafts:
         if draft.node_type.endswith("_signature"):
-            draft.end_row = draft.start_row + _dart_body_rows(source, draft.start)
+            draft.end_row = draft.start_row + _count_dart_body_rows(source, draft.start)
     open_: list[int] = []
     for index, draft in enumerate(drafts):
         while open_ and drafts[open_[-1]].end_row < draft.start_row:
@@ -263,17 +420,17 @@ def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     return mark_methods(drafts, ("class", "mixin", "extension", "enum"))
 
 
-_DART_MARK = re.compile(
+_DART_BRACKET_OR_STRING_PATTERN = re.compile(
     rb"//[^\n]*|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)|\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)"
     rb"|'(?:[^'\\\n]|\\.)*+['\n]?|\"(?:[^\"\\\n]|\\.)*+[\"\n]?|[({\[;)}\]]",
     re.S,
 )
-_MAX_BODY = 200_000
+_MAX_DART_BODY_BYTES = 200_000
 
 
-def _dart_body_rows(source: bytes, start: int) -> int:
-    depth, end = 0, min(len(source), start + _MAX_BODY)
-    for match in _DART_MARK.finditer(source, start, end):
+def _count_dart_body_rows(source: bytes, start: int) -> int:
+    depth, end = 0, min(len(source), start + _MAX_DART_BODY_BYTES)
+    for match in _DART_BRACKET_OR_STRING_PATTERN.finditer(source, start, end):
         mark = match[0]
         depth += (mark in (b"(", b"{", b"[")) - (mark in (b")", b"}", b"]"))
         if depth <= 0 and mark in (b"}", b";"):
@@ -282,7 +439,7 @@ def _dart_body_rows(source: bytes, start: int) -> int:
     return source.count(b"\n", start, end)
 
 
-_EXTENSION_TYPE = re.compile(
+_EXTENSION_TYPE_PATTERN = re.compile(
     rb"^(?P<before>[ \t]*)(?P<word>extension[ \t]+type(?:[ \t]+const)?)(?P<name>[ \t]+[\w$]+(?:<[^{}()>]*>)?)"
     rb"(?P<value>(?:\.\w+)?\((?:[^(){}]|\([^(){}]*\))*\))",
     re.M,
@@ -290,10 +447,11 @@ _EXTENSION_TYPE = re.compile(
 
 
 def _extension_types_as_classes(source: bytes, _watch: Deadline) -> bytes:
-    """Rewrites `extension type Name._(Value it) {` as a class, like its members show."""
+    """Rewrites Dart's `extension type Name._(Value it) {` as a class, because the grammar does not know extension
+    types."""
     if b"extension type" not in source:
         return source
-    return _EXTENSION_TYPE.sub(
+    return _EXTENSION_TYPE_PATTERN.sub(
         lambda match: (
             match["before"]
             + b"class".ljust(len(match["word"]))
@@ -310,7 +468,7 @@ DART = Language(
     rules={
         "class_definition": NodeRule("class"),
         "mixin_declaration": NodeRule("mixin", first_of_types("identifier")),
-        "extension_declaration": NodeRule("extension", name_or("extension")),
+        "extension_declaration": NodeRule("extension", name_or_default("extension")),
         "enum_declaration": NodeRule("enum"),
         "enum_constant": NodeRule("enum member", is_leaf=True),
         "type_alias": NodeRule("type", first_of_types("type_identifier"), is_leaf=True),
@@ -338,7 +496,7 @@ DART = Language(
     has_type_before_name=True,
     modifiers=word_set("static final const abstract external late factory covariant"),
     export_rule=lambda draft, _before: not draft.name.startswith("_"),
-    finish=_dart_finish,
+    finish=_finish_dart_symbols,
 )
 
 
@@ -355,14 +513,14 @@ def _bash_alias(node: Node, place: NodeContext) -> list[NamedNode] | None:
     return [NamedNode(place.text(node).split(None, 1)[1].split("=")[0], "alias")]
 
 
-def _bash_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Lists a variable that is set repeatedly once."""
+def _finish_bash_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+    """Completes Bash symbols: a variable that is set repeatedly is listed once."""
     variables = [(index, draft.name) for index, draft in enumerate(drafts) if draft.kind == "variable"]
     first = {name: index for index, name in reversed(variables)}
     return without_symbols(drafts, {index for index, _ in variables}.difference(first.values()))
 
 
-_BASH_HEAD = re.compile(
+_BASH_FUNCTION_HEAD_PATTERN = re.compile(
     rb"^(?:function[ \t]+(?=[\w:.-]+[ \t]*[({])|(?=[\w:.-]+[ \t]*\())"
     rb"(?P<name>[\w:.-]+)[ \t]*(?:\(\)[ \t]*)?(?P<rest>\n?\{[^\n]*)$",
     re.M,
@@ -383,13 +541,18 @@ BASH = Language(
     ),
     modifiers=word_set("export readonly local declare"),
     exporting_modifiers=word_set("export"),
-    recover=missed_function_finder(_BASH_HEAD),
-    finish=_bash_finish,
+    recover=missed_function_finder(_BASH_FUNCTION_HEAD_PATTERN),
+    finish=_finish_bash_symbols,
+)
+
+_POWERSHELL_FUNCTION_HEAD_PATTERN = re.compile(
+    rb"^(?i:function|filter)[ \t]+(?P<name>[\w:-]+)(?P<rest>[ \t]*(?:\([^\n]*\)[ \t]*)?\r?\n?\{[^\n]*)$", re.M
 )
 
 POWERSHELL = Language(
     name="powershell",
     display_name="PowerShell",
+    recover=missed_function_finder(_POWERSHELL_FUNCTION_HEAD_PATTERN),
     rules={
         "function_statement": NodeRule("function", first_of_types("function_name")),
         "class_statement": NodeRule("class", first_of_types("simple_name")),

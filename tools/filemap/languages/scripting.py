@@ -1,11 +1,10 @@
-"""Ruby, PHP, Lua and Perl."""
+"""Describes Ruby, PHP, Lua and Perl for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import in_file_order, without_symbols
-from tools.filemap.language import (
+from tools.filemap.language_description import (
     FoundSymbol,
     Language,
     NamedNode,
@@ -17,17 +16,18 @@ from tools.filemap.language import (
     last_child,
     word_set,
 )
-from tools.filemap.languages.docs import attach_leading_comments
-from tools.filemap.languages.missed import missed_function_finder
+from tools.filemap.languages.doc_comments import attach_leading_comments
+from tools.filemap.languages.missed_functions import missed_function_finder
+from tools.filemap.symbol_lists import in_file_order, without_symbols
 
-_HASH_PAIR = re.compile(r"(\w+)\s*=>")
+_HASH_PAIR_PATTERN = re.compile(r"(\w+)\s*=>")
 _RUBY_ATTRIBUTE_CALLS = word_set(
     "attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute"
 )
 _RUBY_TESTS = word_set("describe context it namespace task feature scenario test")
 _RUBY_LITERALS = word_set("simple_symbol delimited_symbol string")
 """Literals that name something; other expressions are known only at run time."""
-_RUBY_DEFINERS = {
+_RUBY_DEFINING_CALLS = {
     "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
     "has_one": "property", "belongs_to": "property", "has_and_belongs_to_many": "property", "scope": "property",
 }  # fmt: skip
@@ -50,10 +50,12 @@ def _ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     first = first_child(arguments)
     if first is None:
         return None
-    if word in _RUBY_DEFINERS:
+    if word in _RUBY_DEFINING_CALLS:
         names = arguments.named_children if word == "delegate" else [first]
         return [
-            NamedNode(place.text(name).strip(":\"'"), _RUBY_DEFINERS[word], f"{word} {place.text(name)}")
+            NamedNode(
+                place.text(name).strip(":\"'"), _RUBY_DEFINING_CALLS[word], f"{word} {place.text(name)}"
+            )
             for name in names
             if name.type in _RUBY_LITERALS and child_of_type(name, "interpolation") is None
         ] or None
@@ -154,7 +156,7 @@ PHP = Language(
 )
 
 
-def _lua_assigned(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _lua_assigned_name(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if node.named_child_count < 2:
         return None
     names, values = first_child(node), last_child(node)
@@ -172,25 +174,29 @@ def _lua_assigned(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Matches a function in a table, or a table with functions; `[KEY]` if a value is the key."""
+    """Names a function in a Lua table, or a table with functions; `[KEY]` if a value is the key."""
     value = node.child_by_field_name("value")
     name = node.child_by_field_name("name")
     if value is None or name is None:
         return None
+    while value.type == "binary_expression":  # `is_shown and function() … end`
+        value = value.child_by_field_name("right") or last_child(value)
+        if value is None:
+            return None
     kind = "method" if value.type == "function_definition" else "property" if _has_functions(value) else ""
     if not kind:
         return None
     is_computed = place.source[node.start_byte : node.start_byte + 1] == b"[" and name.type != "string"
     said = f"[{place.text(name)}]" if is_computed else place.text(name)
-    if len(said) > _MAX_KEY:
+    if len(said) > _MAX_KEY_BYTES:
         return None
-    head = place.said(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
+    head = place.text_between(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
     return [
         NamedNode(said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said)
     ]
 
 
-_MAX_KEY = 100
+_MAX_KEY_BYTES = 100
 _MAX_MEMBERS_CHECKED = 400
 
 
@@ -212,7 +218,7 @@ LUA = Language(
     name="lua",
     rules={
         "function_declaration": NodeRule("function", _lua_function),
-        "assignment_statement": NodeRule("variable", _lua_assigned),
+        "assignment_statement": NodeRule("variable", _lua_assigned_name),
         "field": NodeRule("method", _lua_field),
     },
     enter=word_set(
@@ -227,50 +233,53 @@ LUA = Language(
 
 
 def _perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """Matches `use constant NAME => …`."""
+    """Names Perl's constants: `use constant NAME => …`."""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
         return None
     text = place.text(node).split("constant", 1)[1].lstrip(" ({\n\t")
     if place.text(node).split("constant", 1)[1].lstrip().startswith("{"):
-        return [NamedNode(name, "constant") for name in _HASH_PAIR.findall(text)] or None
+        return [NamedNode(name, "constant") for name in _HASH_PAIR_PATTERN.findall(text)] or None
     return [NamedNode(text.split("=>")[0].strip(), "constant")]
 
 
-def _perl_phase(node: Node, place: NodeContext) -> str:
+def _perl_phase_block(node: Node, place: NodeContext) -> str:
     return header_line(node, place).split()[0]
 
 
-def _perl_pod(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _perl_documentation(node: Node, place: NodeContext) -> list[NamedNode] | None:
     line = header_line(node, place, until="")
     return [NamedNode(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
 
 
-_with_missed_subs = missed_function_finder(
+_add_missed_perl_subs = missed_function_finder(
     re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
 )
 """Needed because `pi2 / 360 }` may begin a pattern, according to the grammar."""
 
 
-_PERL_FORWARD_DECLARATION = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
+_PERL_FORWARD_DECLARATION_PATTERN = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
 """Announces a sub; the grammar lets it continue."""
 
 
-_PACKAGE_STATEMENT = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
+_PACKAGE_STATEMENT_PATTERN = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
 _BARE_BLOCK_KIND = "scope"
-"""Kind of a bare block with a package in it, used by `_perl_finish` only."""
+"""Kind of a bare block with a package in it, used by `_finish_perl_symbols` only."""
 
 
 def _perl_block(node: Node, place: NodeContext) -> str | None:
     return _BARE_BLOCK_KIND if child_of_type(node, "package_statement") is not None else None
 
 
-def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Extends a package statement to the next one, or to the end of its block, and attaches the symbols in between."""
-    drafts = in_file_order(_with_missed_subs(drafts, source))
+def _finish_perl_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Perl symbols: extends a package statement to the next one, or to the end of its block, and attaches the
+    symbols in between."""
+    drafts = in_file_order(_add_missed_perl_subs(drafts, source))
     inside: dict[int, list[int]] = {-1: []}
     for index, draft in enumerate(drafts):
-        ahead = _PERL_FORWARD_DECLARATION.match(source, draft.start) if draft.kind == "function" else None
+        ahead = (
+            _PERL_FORWARD_DECLARATION_PATTERN.match(source, draft.start) if draft.kind == "function" else None
+        )
         if ahead is not None:
             draft.end_row = draft.start_row + ahead[0].count(b"\n")
         inside.setdefault(draft.parent, []).append(index)
@@ -278,7 +287,7 @@ def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     blocks = [index for index in inside if index < 0 or drafts[index].kind in (_BARE_BLOCK_KIND, "package")]
     for block in blocks:
         last_row = source.rstrip().count(b"\n") if block < 0 else drafts[block].end_row - 1
-        _attach_to_package(drafts, inside[block], source, last_row)
+        _attach_to_perl_package(drafts, inside[block], source, last_row)
     for scope in scopes:
         for index in inside[scope]:
             if drafts[index].kind == "package":
@@ -286,13 +295,15 @@ def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     return without_symbols(drafts, scopes)
 
 
-def _attach_to_package(drafts: list[FoundSymbol], inside: list[int], source: bytes, last_row: int) -> None:
+def _attach_to_perl_package(
+    drafts: list[FoundSymbol], inside: list[int], source: bytes, last_row: int
+) -> None:
     package = -1
     for index in inside:
         draft = drafts[index]
         if draft.kind != "package":
             draft.parent = package if package >= 0 else draft.parent
-        elif _PACKAGE_STATEMENT.match(source, draft.start):
+        elif _PACKAGE_STATEMENT_PATTERN.match(source, draft.start):
             if package >= 0:
                 drafts[package].end_row = max(drafts[package].start_row, draft.start_row - 1)
             package, draft.end_row = index, max(draft.start_row, last_row)
@@ -306,12 +317,12 @@ PERL = Language(
         "class_statement": NodeRule("class"),
         "subroutine_declaration_statement": NodeRule("function", is_leaf=True),
         "method_declaration_statement": NodeRule("method", is_leaf=True),
-        "phaser_statement": NodeRule("block", _perl_phase, is_leaf=True),
+        "phaser_statement": NodeRule("block", _perl_phase_block, is_leaf=True),
         "use_statement": NodeRule("constant", _perl_constants, is_leaf=True),
-        "pod": NodeRule("documentation", _perl_pod, is_leaf=True),
+        "pod": NodeRule("documentation", _perl_documentation, is_leaf=True),
     },
     enter=word_set("source_file block block_statement conditional_statement"),
-    finish=_perl_finish,
+    finish=_finish_perl_symbols,
 )
 
 LANGUAGES = (RUBY, PHP, LUA, PERL)

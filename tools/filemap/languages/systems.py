@@ -1,11 +1,10 @@
-"""Go and Rust."""
+"""Describes Go and Rust for maps of files."""
 
 import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import attach_by_scope, mark_methods
-from tools.filemap.language import (
+from tools.filemap.language_description import (
     FoundSymbol,
     Language,
     NamedNode,
@@ -16,12 +15,13 @@ from tools.filemap.language import (
     word_set,
 )
 from tools.filemap.languages.routes import go_routes
+from tools.filemap.symbol_lists import attach_by_scope, mark_methods
 
-_CONTAINER_WORDS = definition_words(b"struct", b"interface")
-_RECEIVER = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
+_TYPE_DEFINITION_WORDS = definition_words(b"struct", b"interface")
+_GO_RECEIVER_PATTERN = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
 
 
-def _go_names(node: Node, place: NodeContext) -> list[Node] | Node | None:
+def _go_declared_names(node: Node, place: NodeContext) -> list[Node] | Node | None:
     first = node.child_by_field_name("name")
     if first is not None:
         end = first.end_byte
@@ -44,17 +44,17 @@ def _go_type(node: Node, _place: NodeContext) -> NamedNode | None:
     return NamedNode(name, _GO_TYPE_KINDS.get(what.type if what is not None else "", "type"))
 
 
-def _go_exported(draft: FoundSymbol, _before: bytes) -> bool:
+def _is_exported_in_go(draft: FoundSymbol, _before: bytes) -> bool:
     return draft.name[:1].isupper()
 
 
-def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Attaches methods to the type of their receiver, wherever it is defined."""
+def _finish_go_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+    """Completes Go symbols: attaches methods to the type of their receiver, wherever it is defined."""
     for draft in drafts:
         kind = draft.kind
         if kind == "method":
             if draft.node_type == "method_declaration":
-                receiver = _RECEIVER.match(source, draft.start, draft.start + 200)
+                receiver = _GO_RECEIVER_PATTERN.match(source, draft.start, draft.start + 200)
                 if receiver is not None:
                     draft.scope = receiver["type"].decode("utf-8", "replace")
                     text = " ".join(receiver["said"].decode("utf-8", "replace").split())
@@ -77,9 +77,9 @@ GO = Language(
         "method_declaration": NodeRule("method", is_leaf=True),
         "type_spec": NodeRule("type", _go_type),
         "type_alias": NodeRule("type"),
-        "const_spec": NodeRule("constant", _go_names, is_leaf=True),
-        "var_spec": NodeRule("variable", _go_names, is_leaf=True),
-        "field_declaration": NodeRule("field", _go_names),
+        "const_spec": NodeRule("constant", _go_declared_names, is_leaf=True),
+        "var_spec": NodeRule("variable", _go_declared_names, is_leaf=True),
+        "field_declaration": NodeRule("field", _go_declared_names),
         "method_elem": NodeRule("method", is_leaf=True),
     },
     enter=word_set(
@@ -87,11 +87,11 @@ GO = Language(
         "field_declaration_list interface_type"
     ),
     imports={"import_declaration": lambda node, _place: _go_imports(node)},
-    export_rule=_go_exported,
+    export_rule=_is_exported_in_go,
     wrappers=word_set("type_declaration const_declaration var_declaration"),
     is_wrapper_start=False,
-    definition_filter=lambda here: _CONTAINER_WORDS if here[0] == "field_declaration" else None,
-    finish=_go_finish,
+    definition_filter=lambda here: _TYPE_DEFINITION_WORDS if here[0] == "field_declaration" else None,
+    finish=_finish_go_symbols,
     routes=go_routes,
 )
 
@@ -117,6 +117,12 @@ def _rust_impl(node: Node, place: NodeContext) -> str | None:
     return (f"{place.text(trait)} for " if trait is not None else "") + place.text(kind)
 
 
+def _rust_constant(node: Node, place: NodeContext) -> Node | None:
+    """Names a Rust constant; `const _: () = { … }` gets no name, because it only contains other items."""
+    name = node.child_by_field_name("name")
+    return name if name is not None and place.text(name) != "_" else None
+
+
 RUST = Language(
     name="rust",
     rules={
@@ -128,7 +134,7 @@ RUST = Language(
         "trait_item": NodeRule("trait"),
         "impl_item": NodeRule("impl", _rust_impl),
         "mod_item": NodeRule("module"),
-        "const_item": NodeRule("constant", is_leaf=True),
+        "const_item": NodeRule("constant", _rust_constant),
         "static_item": NodeRule("variable", is_leaf=True),
         "type_item": NodeRule("type", is_leaf=True),
         "associated_type": NodeRule("type", is_leaf=True),
@@ -137,7 +143,7 @@ RUST = Language(
         "enum_variant": NodeRule("enum member"),
     },
     enter=word_set(
-        "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block"
+        "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block const_item"
     ),
     between=word_set("attribute_item"),
     imports={"use_declaration": "argument", "extern_crate_declaration": first_of_types("identifier")},

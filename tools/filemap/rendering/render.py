@@ -1,30 +1,30 @@
-"""Renders a map for a model: as much detail as the budget allows, with a header that states the level."""
+"""Renders the map of a file for a model: as much detail as the budget allows, with a header that states the level."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from tools.filemap.rendering.ranked import choose_lines
+from tools.filemap.rendering.line_choice import choose_lines
 from tools.filemap.rendering.symbol_lines import MIN_LINE_BYTES, MapLine, SymbolTree, byte_size
-from tools.filemap.scanners.lines import count_of
+from tools.filemap.scanners.lines import count_with_noun
 from tools.filemap.symbols import FileMap
 
-LEVELS = ("full", "compact", "minimal", "outline", "ranked")
+DETAIL_LEVELS = ("full", "compact", "minimal", "outline", "ranked")
 MAX_MAP_BYTES = 100 * 1024
 """The maximum size of any map, also of requested ones."""
 _MIN_MAP_BYTES = 1024
-_WINDOW_SHARE = 0.02
-_BYTES_A_TOKEN = 3.6
-_REQUESTED_FACTOR = 4
+_CONTEXT_WINDOW_SHARE = 0.02
+_BYTES_PER_TOKEN = 3.6
+_REQUESTED_MAP_FACTOR = 4
 _MAX_IMPORTS = 12
 _MAX_PATH = 120
-_FOOTER = "Read a part with offset=LINE and limit=N, or one symbol with symbol=NAME."
+_READ_HINT_FOOTER = "Read a part with offset=LINE and limit=N, or one symbol with symbol=NAME."
 
 
 class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     level: str
-    shown: int
+    shown_symbols: int
     """Number of symbols with a line."""
     first_row: int
     """First row of symbol lines in the text, from 0."""
@@ -32,11 +32,12 @@ class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def budget_for_window(tokens: int | None, most: int = MAX_MAP_BYTES, *, is_asked: bool = False) -> int:
-    """Returns the bytes that a map may take of a model's window (None: unknown). A requested map may be larger."""
+    """Returns how many bytes a file map may take of the model's context window (None: unknown). A requested map may be
+    larger."""
     if tokens is None:
         return most
-    share = _WINDOW_SHARE * (_REQUESTED_FACTOR if is_asked else 1)
-    return max(_MIN_MAP_BYTES, min(most, int(tokens * share * _BYTES_A_TOKEN)))
+    share = _CONTEXT_WINDOW_SHARE * (_REQUESTED_MAP_FACTOR if is_asked else 1)
+    return max(_MIN_MAP_BYTES, min(most, int(tokens * share * _BYTES_PER_TOKEN)))
 
 
 def render_map(
@@ -46,14 +47,12 @@ def render_map(
     level: str | None = None,
     without: tuple[int, int] | None = None,
 ) -> RenderedMap:
-    """Renders the most detailed level that fits. A requested `level` is used if it fits `budget_bytes`, otherwise
-    the next one.
-
-    The text never exceeds `budget_bytes` of UTF-8. `without` are lines that the reader already has; symbols in
-    them are omitted."""
+    """Renders a file map at the most detailed level that fits `budget_bytes`, which the text never exceeds. A requested
+    `level` is used if it fits, otherwise the next one. Symbols in the lines `without`, which the reader has, are
+    omitted."""
     budget = min(MAX_MAP_BYTES, budget_bytes)
     nesting = SymbolTree(file_map.symbols)
-    wanted = ("full",) if level is None else LEVELS[LEVELS.index(level) : -1]
+    wanted = ("full",) if level is None else DETAIL_LEVELS[DETAIL_LEVELS.index(level) : -1]
     for each in wanted if without is None else ():
         made = _render_complete(file_map, nesting, each, budget)
         if made is not None:
@@ -62,17 +61,17 @@ def render_map(
 
 
 def _render_complete(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
-    """Renders everything of a level, or returns None."""
+    """Renders all symbols of a file map at a level, or returns None if they do not fit."""
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
     is_full = level == "full"
     room = budget - byte_size(_header_and_footer(file_map, level, len(symbols), len(symbols)))
-    if MIN_LINE_BYTES * nesting.count_down_to(deepest) > room:
+    if MIN_LINE_BYTES * nesting.count_to_depth(deepest) > room:
         return None
     chosen: set[int] = set()
     for index, depth in enumerate(nesting.depth):
         if depth <= deepest:
-            room -= nesting.detailed_cost(index) if is_full else nesting.cost(index)
+            room -= nesting.detailed_line_bytes(index) if is_full else nesting.line_bytes(index)
             if room < 0:
                 return None
             chosen.add(index)
@@ -81,7 +80,7 @@ def _render_complete(file_map: FileMap, nesting: SymbolTree, level: str, budget:
         if room < 0:
             return None
     lines = [nesting.line(index, is_detailed=is_full) for index in nesting.depth_first() if index in chosen]
-    return _assemble(file_map, level, lines, len(chosen), budget)
+    return _assemble_map(file_map, level, lines, len(chosen), budget)
 
 
 def _render_ranked(
@@ -90,14 +89,16 @@ def _render_ranked(
     total = len(file_map.symbols)
     room = budget - byte_size(_header_and_footer(file_map, "ranked", total, total + 1, without))
     choice = choose_lines(nesting, room, without=without)
-    level = "compact" if choice.is_whole else "ranked"
-    return _assemble(file_map, level, choice.lines, choice.shown, budget, without)
+    level = "compact" if choice.is_complete else "ranked"
+    return _assemble_map(file_map, level, choice.lines, choice.shown_symbols, budget, without)
 
 
 def _header_and_footer(
     file_map: FileMap, level: str, shown: int, total: int, without: tuple[int, int] | None = None
 ) -> str:
-    return "\n".join([*_header_lines(file_map, level, shown, total, without), "", _FOOTER, ""]) + "\n"
+    return (
+        "\n".join([*_header_lines(file_map, level, shown, total, without), "", _READ_HINT_FOOTER, ""]) + "\n"
+    )
 
 
 def _header_lines(
@@ -109,11 +110,11 @@ def _header_lines(
     *,
     has_imports: bool = True,
 ) -> list[str]:
-    lines = count_of(file_map.total_lines, "line")
-    symbols = count_of(total, "symbol") if shown == total else f"{shown:,} of {total:,} symbols"
+    lines = count_with_noun(file_map.total_lines, "line")
+    symbols = count_with_noun(total, "symbol") if shown == total else f"{shown:,} of {total:,} symbols"
     head = [
         f"File map: {_shortened_path(file_map.path)}",
-        f"{lines} | {size_text(file_map.total_bytes)} | {file_map.language} | {symbols}",
+        f"{lines} | {format_file_size(file_map.total_bytes)} | {file_map.language} | {symbols}",
         f"Level: {level} | Parser: {file_map.parser}",
     ]
     head.extend(f"Note: {note}" for note in file_map.notes)
@@ -126,7 +127,7 @@ def _header_lines(
     return [*head, ""]
 
 
-def _assemble(
+def _assemble_map(
     file_map: FileMap,
     level: str,
     lines: Sequence[MapLine],
@@ -142,19 +143,19 @@ def _assemble(
     else:
         told = ["(no symbols found)"]
     head = _header_lines(file_map, level, shown, total, without)
-    text = "\n".join([*head, *told, "", _FOOTER])
+    text = "\n".join([*head, *told, "", _READ_HINT_FOOTER])
     if byte_size(text) > budget:  # the choice of symbols did not include the imports
         head = _header_lines(file_map, level, shown, total, without, has_imports=False)
-        text = "\n".join([*head, *told, "", _FOOTER])
+        text = "\n".join([*head, *told, "", _READ_HINT_FOOTER])
     if byte_size(text) > budget:
-        text = _cut(text, budget)
+        text = _cut_to_budget(text, budget)
         lines = lines[: max(0, text.count("\n") + 1 - len(head))]
         shown = sum(line.index >= 0 for line in lines)
-    return RenderedMap(text=text, level=level, shown=shown, first_row=len(head), lines=tuple(lines))
+    return RenderedMap(text=text, level=level, shown_symbols=shown, first_row=len(head), lines=tuple(lines))
 
 
-def _cut(text: str, budget: int) -> str:
-    """Keeps the first lines that fit; if the first does not, its beginning."""
+def _cut_to_budget(text: str, budget: int) -> str:
+    """Cuts a rendered map to a number of bytes: keeps the first lines that fit, or the beginning of the first."""
     kept = text.encode("utf-8", "replace")[: max(0, budget) + 1]
     whole = kept.rpartition(b"\n")[0] if b"\n" in kept else kept[: max(0, budget)]
     return whole.decode("utf-8", "ignore")
@@ -166,7 +167,7 @@ def _shortened_path(path: str) -> str:
     return "".join(mark if mark.isprintable() else "�" for mark in text)
 
 
-def size_text(count: int) -> str:
+def format_file_size(count: int) -> str:
     if count < 1024:
         return f"{count} B"
     if count < 1024 * 1024:

@@ -1,4 +1,4 @@
-"""Formats the line of a symbol in a map, and computes its size. `render` and `ranked` choose the lines."""
+"""Formats the line of a symbol in a map, and computes its size. `render` and `line_choice` choose the lines."""
 
 import re
 from array import array
@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from tools.filemap.one_line_text import MAX_SHOWN_NAME
 from tools.filemap.symbols import Symbol
-from tools.filemap.wording import MAX_SHOWN_NAME
 
 _MIN_LINE_MARKS = 5
 MIN_LINE_BYTES = _MIN_LINE_MARKS + 3
 MAX_INDENT_DEPTH = 20
 """Deeper levels are not indented further."""
-_LOOKS_LIKE_RANGE = re.compile(r"\[(\d+(?:-\d+)?)\]")
+_RANGE_LIKE_NAME_PATTERN = re.compile(r"\[(\d+(?:-\d+)?)\]")
 _OMITTED_MODIFIERS = frozenset({"exported", "default"})
 
 
 class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A line of a map: of one symbol, or of a group."""
+    """A line of a rendered file map, for one symbol or for a group of them."""
 
     text: str
     index: int = -1
@@ -29,7 +29,7 @@ class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SymbolTree:
-    """The hierarchy of symbols, and the size of each symbol's line, computed on demand."""
+    """The hierarchy of a map's symbols, and the size of each symbol's line, computed on demand."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         self.symbols = symbols
@@ -51,10 +51,10 @@ class SymbolTree:
             else:
                 below.append(index)
         if not is_parent_first:
-            self._measure_depth()
+            self._measure_depths()
 
-    def _measure_depth(self) -> None:
-        """Computes depths; methods may precede the type that they belong to."""
+    def _measure_depths(self) -> None:
+        """Computes the depth of each symbol in the hierarchy; methods may precede the type that they belong to."""
         pending = list(self.roots)
         while pending:
             index = pending.pop()
@@ -63,29 +63,29 @@ class SymbolTree:
                 self.depth[child] = self.depth[index] + 1
             pending.extend(below)
 
-    def count_down_to(self, deepest: int) -> int:
-        """Counts the symbols up to a depth."""
+    def count_to_depth(self, deepest: int) -> int:
+        """Counts the symbols of a map up to a depth of the hierarchy."""
         if deepest == 0:
             return len(self.roots)
         if deepest >= MAX_INDENT_DEPTH:
             return len(self.depth)
         return sum(depth <= deepest for depth in self.depth)
 
-    def cost(self, index: int) -> int:
-        """Returns the bytes of the symbol's line without its signature."""
+    def line_bytes(self, index: int) -> int:
+        """Returns how many bytes a symbol's line takes without its signature."""
         cost = self._costs[index]
         if not cost:
-            cost = self._costs[index] = _line_cost(self.symbols[index], self.depth[index])
+            cost = self._costs[index] = _line_bytes(self.symbols[index], self.depth[index])
         return cost
 
-    def detailed_cost(self, index: int) -> int:
+    def detailed_line_bytes(self, index: int) -> int:
         return byte_size(self.line(index, is_detailed=True).text) + 1
 
     def line(self, index: int, *, is_detailed: bool) -> MapLine:
-        return _line(self.symbols[index], index, self.depth[index], is_detailed)
+        return _format_line(self.symbols[index], index, self.depth[index], is_detailed)
 
     def depth_first(self) -> Iterator[int]:
-        """Yields each symbol after its owner, siblings in file order."""
+        """Yields the indexes of symbols in depth-first order: each after its owner, siblings in file order."""
         pending = list(reversed(self.roots))
         while pending:
             index = pending.pop()
@@ -100,7 +100,7 @@ class SymbolTree:
         ):
             if room < _MIN_DETAIL_BYTES:
                 break
-            more = self.detailed_cost(index) - self.cost(index)
+            more = self.detailed_line_bytes(index) - self.line_bytes(index)
             if more <= room:
                 room -= more
                 detailed.add(index)
@@ -128,7 +128,7 @@ def shown_name(symbol: Symbol) -> str:
     return name if len(name) <= MAX_SHOWN_NAME else f"{name[: MAX_SHOWN_NAME - 1]}…"
 
 
-def _line_cost(symbol: Symbol, depth: int) -> int:
+def _line_bytes(symbol: Symbol, depth: int) -> int:
     # Two brackets, two spaces and the line end; longer by one if a name looks like a range.
     first, last, name = symbol.start_line, symbol.end_line, shown_name(symbol)
     length = len(symbol.kind) + byte_size(name) + _MIN_LINE_MARKS
@@ -138,10 +138,10 @@ def _line_cost(symbol: Symbol, depth: int) -> int:
     return length + name.count("[") if "[" in name else length
 
 
-def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
+def _format_line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
     label = _symbol_label(symbol) if is_detailed else f"{symbol.kind} {shown_name(symbol)}"
     if "[" in label:
-        label = _LOOKS_LIKE_RANGE.sub(r"[\1 ]", label)
+        label = _RANGE_LIKE_NAME_PATTERN.sub(r"[\1 ]", label)
     doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
     before = indent(depth)
     text = f"{' ' * before}{label} {line_range(symbol.start_line, symbol.end_line)}{doc}"
@@ -158,7 +158,9 @@ def _symbol_label(symbol: Symbol) -> str:
         declared = f"{name}: {signature}"
     declared = _without_kind(declared, symbol)
     words = [
-        word for word in symbol.modifiers if word not in _OMITTED_MODIFIERS and not _repeats(word, declared)
+        word
+        for word in symbol.modifiers
+        if word not in _OMITTED_MODIFIERS and not _repeats_word(word, declared)
     ]
     if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:
         words.insert(0, "export")
@@ -166,7 +168,8 @@ def _symbol_label(symbol: Symbol) -> str:
 
 
 def _without_kind(declared: str, symbol: Symbol) -> str:
-    """Removes the kind from declarations that state it: `class Cart` in an unknown language, `Cart struct` in Go."""
+    """Removes a symbol's kind from its declaration where that states it: `class Cart` in an unknown language, `Cart
+    struct` in Go."""
     kind, rest = symbol.kind, declared
     if declared.startswith(f"{kind} "):
         rest = declared[len(kind) + 1 :]
@@ -175,5 +178,5 @@ def _without_kind(declared: str, symbol: Symbol) -> str:
     return rest if symbol.name in rest else declared
 
 
-def _repeats(word: str, declared: str) -> bool:
+def _repeats_word(word: str, declared: str) -> bool:
     return re.search(rf"(?:^|\s){re.escape(word)}\b", declared) is not None

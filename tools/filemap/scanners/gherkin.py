@@ -1,16 +1,18 @@
-"""Scans Gherkin: features, rules and scenarios, in any language of its keywords."""
+"""Finds the features, rules and scenarios of Gherkin files, in any language of the keywords."""
 
 import re
 
+from tools.filemap.deadline import Deadline
+from tools.filemap.one_line_text import MAX_NAME_LENGTH
 from tools.filemap.scanners.lines import decode_line, source_lines
-from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
-from tools.filemap.wording import MAX_NAME_LENGTH
+from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.result import ScanResult
 
-_KEYWORD = re.compile(rb"\s*(?P<word>[^\s\W\d_|@#\"\x27*:][^:|\"#]{0,40}?)\s*:(?:\s+(?P<title>.*?))?\s*$")
-_LANGUAGE = re.compile(rb"\s*#\s*language\s*:\s*(?P<language>[\w-]+)")
-_ENGLISH = {
+_KEYWORD_PATTERN = re.compile(
+    rb"\s*(?P<word>[^\s\W\d_|@#\"\x27*:][^:|\"#]{0,40}?)\s*:(?:\s+(?P<title>.*?))?\s*$"
+)
+_LANGUAGE_COMMENT_PATTERN = re.compile(rb"\s*#\s*language\s*:\s*(?P<language>[\w-]+)")
+_ENGLISH_KEYWORDS = {
     "feature": (0, "feature"), "business need": (0, "feature"), "ability": (0, "feature"), "rule": (1, "rule"),
     "background": (2, "background"), "scenario": (2, "scenario"), "example": (2, "scenario"),
     "scenario outline": (2, "scenario"), "scenario template": (2, "scenario"), "examples": (3, "examples"),
@@ -18,8 +20,8 @@ _ENGLISH = {
 }  # fmt: skip
 
 
-def scan_gherkin(source: bytes, watch: Deadline) -> Scanned:
-    found = Nesting()
+def scan_gherkin(source: bytes, watch: Deadline) -> ScanResult:
+    found = OutlineBuilder()
     row, fence, is_english = -1, b"", True
     for row, start, line in source_lines(source, watch):
         text = line.strip()
@@ -28,18 +30,18 @@ def scan_gherkin(source: bytes, watch: Deadline) -> Scanned:
             continue
         if fence or not text:
             continue
-        language = _LANGUAGE.match(line)
+        language = _LANGUAGE_COMMENT_PATTERN.match(line)
         if language is not None and not found.drafts:
             is_english = language["language"].startswith(b"en")
-        keyword = _KEYWORD.match(line)
+        keyword = _KEYWORD_PATTERN.match(line)
         if keyword is None:
             continue
         word = decode_line(keyword["word"])
-        known = _ENGLISH.get(word.lower()) if is_english else (min(2, len(found.drafts) * 2), "")
+        known = _ENGLISH_KEYWORDS.get(word.lower()) if is_english else (min(2, len(found.drafts) * 2), "")
         if known is not None:
             level, kind = known
             kind = kind or ("scenario" if level else "feature")
             name = decode_line(keyword["title"] or b"", MAX_NAME_LENGTH) or word
-            found.open(level, name, kind, row, start, f"{word}: {name}")
-    found.close(0, row)
-    return Scanned(found.drafts)
+            found.open_symbol(level, name, kind, row, start, f"{word}: {name}")
+    found.close_symbols(0, row)
+    return ScanResult(found.drafts)

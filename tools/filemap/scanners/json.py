@@ -1,18 +1,16 @@
-"""Scans JSON: keys of the outer levels with types and counts. Comments, trailing commas, and JSON5 names and quotes
-are accepted.
-
-No tree is built: for large data it would take twenty times the memory. Omitted values are skipped by one
-expression each, in small windows, so that the interpreter is never blocked for long."""
+"""Finds the keys of the outer levels of JSON with types and counts; accepts comments, trailing commas, JSON5 names and
+quotes. No tree is built: for large data it would take twenty times the memory. Omitted values are skipped in small
+windows, so that the interpreter is never blocked for long."""
 
 import re
 
 import msgspec
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline, TimeLimitReached
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.one_line_text import MAX_NAME_LENGTH
 from tools.filemap.scanners.lines import RowCounter, decode_line
-from tools.filemap.scanners.result import CUT_SHORT, Scanned
-from tools.filemap.watch import Deadline, TimeLimitReached
-from tools.filemap.wording import MAX_NAME_LENGTH
+from tools.filemap.scanners.result import CUT_SHORT_NOTE, ScanResult
 
 _MAX_SYMBOLS = 20_000
 _LARGE_BYTES = 256 * 1024
@@ -22,7 +20,7 @@ _MAX_LISTED_ITEMS = 40
 _MAX_NAMING_MEMBERS = 6
 """An item is named by one of its first members, up to this many."""
 _NAME_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
-_WINDOW = 64 * 1024
+_MATCH_WINDOW_BYTES = 64 * 1024
 """Maximum range of one match."""
 _CHECK_EVERY = 256
 
@@ -30,27 +28,28 @@ _STRING = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)
 _COMMENT = rb"(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
 _BLANK = rb"(?:\s++|" + _COMMENT + rb")*+"
 _SEPARATOR = rb"(?:[\s,]++|" + _COMMENT + rb")*+"
-_WORD = rb"[^\s,:\"'\[\]{}/]++"
-_VALUE = rb"(?:(?P<open>[\[{])|(?P<string>" + _STRING + rb")|(?P<word>" + _WORD + rb")|(?P<quote>[\"']))"
-_MEMBER = re.compile(
-    rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)" % (_SEPARATOR, _STRING, _WORD, _BLANK, _BLANK, _VALUE),
+_BARE_WORD = rb"[^\s,:\"'\[\]{}/]++"
+_VALUE = rb"(?:(?P<open>[\[{])|(?P<string>" + _STRING + rb")|(?P<word>" + _BARE_WORD + rb")|(?P<quote>[\"']))"
+_MEMBER_PATTERN = re.compile(
+    rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)"
+    % (_SEPARATOR, _STRING, _BARE_WORD, _BLANK, _BLANK, _VALUE),
     re.S,
 )
-_ELEMENT = re.compile(rb"%b(?:(?P<close>[\]}])|%b)" % (_SEPARATOR, _VALUE), re.S)
-_NEXT = re.compile(_SEPARATOR, re.S)
-_FIRST = re.compile(rb"%b%b" % (_BLANK, _VALUE), re.S)
+_LIST_ITEM_PATTERN = re.compile(rb"%b(?:(?P<close>[\]}])|%b)" % (_SEPARATOR, _VALUE), re.S)
+_SEPARATOR_PATTERN = re.compile(_SEPARATOR, re.S)
+_TOP_LEVEL_VALUE_PATTERN = re.compile(rb"%b%b" % (_BLANK, _VALUE), re.S)
 _SCALARS = rb"[^\[\]{}\"'/]*+(?:(?:" + _STRING + rb"|" + _COMMENT + rb")[^\[\]{}\"'/]*+)*+"
 
 
 def _balanced(levels: int) -> bytes:
-    """Returns a pattern for a bracketed value with at most that many nested levels."""
+    """Returns the text of a regular expression for a bracketed JSON value with at most that many nested levels."""
     inside = _SCALARS
     if levels:
         inside += rb"(?:%b%b)*+" % (_balanced(levels - 1), _SCALARS)
     return rb"[\[{]%b[\]}]" % inside
 
 
-_STEP = re.compile(
+_SKIPPED_TEXT_PATTERN = re.compile(
     rb"(?P<plain>[^\[\]{}\"'/]*+)"
     rb"(?:(?P<value>%b|%b)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<quote>[\"'])|%b|/)?"
     % (_balanced(4), _STRING, _COMMENT),
@@ -58,12 +57,12 @@ _STEP = re.compile(
 )
 _OPENING_BRACKETS = {b"[": True, b"{": False}
 _CLOSING_BRACKETS = {b"]": True, b"}": False}
-_BOOLEANS = (b"true", b"false")
-_NUMBER = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
+_BOOLEAN_WORDS = (b"true", b"false")
+_NUMBER_PATTERN = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
 
 
 class _OpenContainer(msgspec.Struct, gc=False):
-    """A list or an object that has not ended."""
+    """A JSON list or object that the scan has entered and not left yet."""
 
     is_list: bool
     index: int
@@ -85,17 +84,17 @@ class _OpenContainer(msgspec.Struct, gc=False):
     """Whether it was not read to its end."""
 
 
-def scan_json(source: bytes, watch: Deadline) -> Scanned:
+def scan_json(source: bytes, watch: Deadline) -> ScanResult:
     found = _JsonScan(source, watch, _MAX_DEPTH_LARGE if len(source) > _LARGE_BYTES else _MAX_DEPTH)
     try:
         found.run()
     except TimeLimitReached:
         if not found.drafts:
             raise
-        found.cut_short()
-        return Scanned(found.drafts, notes=(CUT_SHORT,))
+        found.end_early()
+        return ScanResult(found.drafts, notes=(CUT_SHORT_NOTE,))
     notes = ("it has syntax errors; keys near them may be missing",) if found.has_errors else ()
-    return Scanned(found.drafts, notes=notes)
+    return ScanResult(found.drafts, notes=notes)
 
 
 class _JsonScan:
@@ -108,7 +107,7 @@ class _JsonScan:
         self._at = self._steps = self._line_end = 0
 
     def run(self) -> None:
-        """Reads one value after the other; there may be several at the top level."""
+        """Scans one JSON value after the other; there may be several at the top level."""
         end = len(self.source)
         while self._at < end:
             self._check_deadline()
@@ -118,22 +117,23 @@ class _JsonScan:
             elif len(self.drafts) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _MAX_LISTED_ITEMS):
                 self._skip_rest(frame)
             elif frame.is_list:
-                self._element(frame)
+                self._scan_list_item(frame)
             else:
-                self._member(frame)
+                self._scan_member(frame)
         if self._open:
             self.has_errors = True
             while self._open:
-                self._close(end)
+                self._close_container(end)
 
-    def cut_short(self) -> None:
-        """Ends at the current position: open containers have at least the counted members."""
+    def end_early(self) -> None:
+        """Ends the JSON scan at the current position, because of the time limit: open containers have at least the
+        counted members."""
         while self._open:
             self._open[-1].is_cut = True
-            self._close(self._at)
+            self._close_container(self._at)
 
     def _top_level_value(self) -> None:
-        match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
+        match = _LIST_ITEM_PATTERN.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
         if match is None or match["close"] is not None:
             self._skip_unexpected()
             return
@@ -143,12 +143,13 @@ class _JsonScan:
             return
         self._at = match.end()
         is_list = _OPENING_BRACKETS[mark]
-        index = self._add("", "list", match.start("open"), -1) if is_list else -1
+        index = self._add_symbol("", "list", match.start("open"), -1) if is_list else -1
         self._open.append(_OpenContainer(is_list, index, 0))
 
     def _match_next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
-        """Returns the next match; None if it ended a container or was unexpected, and was handled."""
-        match = pattern.match(self.source, self._at, self._at + _WINDOW)
+        """Returns the next match of a pattern; None if the match ended a container or was unexpected, which is
+        handled."""
+        match = pattern.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
         if match is None:
             self._skip_unexpected()
         elif match["close"] is not None:
@@ -157,8 +158,8 @@ class _JsonScan:
             return match
         return None
 
-    def _member(self, frame: _OpenContainer) -> None:
-        match = self._match_next(_MEMBER)
+    def _scan_member(self, frame: _OpenContainer) -> None:
+        match = self._match_next(_MEMBER_PATTERN)
         if match is None:
             return
         key = match["key"]
@@ -171,10 +172,10 @@ class _JsonScan:
         elif mark is None:
             start = match.start("key")
             kind = self._skip_value(match)
-            self._add(_decoded_key(key), "key", start, frame.index, kind, self._at)
+            self._add_symbol(_decoded_key(key), "key", start, frame.index, kind, self._at)
         else:
             self._at = match.end()
-            index = self._add(_decoded_key(key), "key", match.start("key"), frame.index)
+            index = self._add_symbol(_decoded_key(key), "key", match.start("key"), frame.index)
             is_shown = frame.depth + 1 < self.depth
             inner = _OpenContainer(_OPENING_BRACKETS[mark], index, frame.depth + 1, is_shown=is_shown)
             self._open.append(inner)
@@ -187,9 +188,10 @@ class _JsonScan:
             draft.name = f"{draft.name} {_decoded_key(match['string'])}"
             frame.is_nameless = False
 
-    def _element(self, frame: _OpenContainer) -> None:
-        """Adds objects of a short list as symbols, named by a member or by their number."""
-        match = self._match_next(_ELEMENT)
+    def _scan_list_item(self, frame: _OpenContainer) -> None:
+        """Scans the next item of a JSON list; objects in a short list become symbols, named by a member or by their
+        number."""
+        match = self._match_next(_LIST_ITEM_PATTERN)
         if match is None:
             return
         number = frame.count
@@ -200,7 +202,7 @@ class _JsonScan:
             self._keep_first_item_only(frame)
         elif match["open"] == b"{":
             self._at = match.end()
-            index = self._add(f"#{number}", "item", match.start("open"), frame.index)
+            index = self._add_symbol(f"#{number}", "item", match.start("open"), frame.index)
             is_shown = number == 0 or frame.depth + 1 < self.depth
             self._open.append(_OpenContainer(False, index, frame.depth + 1, is_shown, True))
             if number == 0:
@@ -209,7 +211,7 @@ class _JsonScan:
         self._skip_value(match)
 
     def _keep_first_item_only(self, frame: _OpenContainer) -> None:
-        """Keeps only the first object of a long list, as an example of its items."""
+        """Keeps only the symbols of the first object in a long JSON list, as an example of its items."""
         del self.drafts[frame.first_symbol_count if frame.first_item >= 0 else frame.index + 1 :]
         if frame.first_item >= 0:
             self.drafts[frame.first_item].name = "#0"
@@ -218,9 +220,9 @@ class _JsonScan:
         if _CLOSING_BRACKETS[match["close"]] != self._open[-1].is_list:
             self.has_errors = True
         self._at = match.end()
-        self._close(self._at)
+        self._close_container(self._at)
 
-    def _close(self, end: int) -> None:
+    def _close_container(self, end: int) -> None:
         frame = self._open.pop()
         if frame.index >= 0:
             shape = _container_type(frame)
@@ -237,10 +239,10 @@ class _JsonScan:
             around.first_symbol_count = len(self.drafts)
 
     def _skip_rest(self, frame: _OpenContainer) -> None:
-        """Skips to the end of the container, counting only."""
+        """Skips to the end of a JSON container, only counting its members."""
         source, at = self.source, self._at
         if not frame.count and frame.is_list:
-            first = _FIRST.match(source, at, at + _WINDOW)
+            first = _TOP_LEVEL_VALUE_PATTERN.match(source, at, at + _MATCH_WINDOW_BYTES)
             frame.first_type = _type_of(first) if first is not None else ""
         nest = commas = 0
         is_pending, is_closed = False, False
@@ -248,7 +250,7 @@ class _JsonScan:
         try:
             while at < end and not is_closed:
                 self._check_deadline()
-                step = _STEP.match(source, at, at + _WINDOW)
+                step = _SKIPPED_TEXT_PATTERN.match(source, at, at + _MATCH_WINDOW_BYTES)
                 assert step is not None  # the pattern may match nothing
                 at = max(step.end(), at + 1)
                 kind = step.lastgroup
@@ -274,10 +276,10 @@ class _JsonScan:
             self._at = at
             frame.count += commas + is_pending - (1 if frame.count and commas + is_pending else 0)
         if is_closed:
-            self._close(at)
+            self._close_container(at)
 
     def _skip_value(self, match: re.Match[bytes]) -> str:
-        """Skips the value and returns its type."""
+        """Skips a JSON value and returns its type."""
         kind = _type_of(match)
         mark = match["open"]
         self._at = match.end()
@@ -292,7 +294,7 @@ class _JsonScan:
         return kind
 
     def _string_end(self, start: int) -> int:
-        """Returns the end of a string that exceeds a window, or that never ends: then the end of its line."""
+        """Returns the end of a JSON string that exceeds a window; for one that never ends, the end of its line."""
         source, quote = self.source, self.source[start : start + 1]
         at = start + 1
         if self._line_end <= start:
@@ -310,13 +312,13 @@ class _JsonScan:
         return self._line_end
 
     def _skip_unexpected(self) -> None:
-        """Skips unexpected text, after permitted text between values."""
-        after = _NEXT.match(self.source, self._at, self._at + _WINDOW)
+        """Skips unexpected text of a JSON source, behind the permitted text between values."""
+        after = _SEPARATOR_PATTERN.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
         if after is not None and after.end() > self._at:
             self._at = after.end()
             return
         self.has_errors = True
-        match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
+        match = _LIST_ITEM_PATTERN.match(self.source, self._at, self._at + _MATCH_WINDOW_BYTES)
         if match is None:
             self._at += 1
         elif match["close"] is not None:
@@ -329,7 +331,7 @@ class _JsonScan:
         if self._steps % _CHECK_EVERY == 0:
             self.watch.check()
 
-    def _add(
+    def _add_symbol(
         self, name: str, kind: str, start: int, parent: int, signature: str = "", end: int | None = None
     ) -> int:
         row = self._rows.row_of(start)
@@ -339,16 +341,16 @@ class _JsonScan:
 
 
 def _type_of(match: re.Match[bytes]) -> str:
-    """Returns the JSON type of a value; empty if it is none."""
+    """Returns the JSON type of a matched value; empty if the match is none."""
     mark = match["open"]
     if mark is not None:
         return "array" if _OPENING_BRACKETS[mark] else "object"
     word = match["word"]
     if word is None:
         return "string"
-    if word in _BOOLEANS:
+    if word in _BOOLEAN_WORDS:
         return "boolean"
-    return "number" if _NUMBER.match(word) else "null" if word == b"null" else ""
+    return "number" if _NUMBER_PATTERN.match(word) else "null" if word == b"null" else ""
 
 
 def _container_type(frame: _OpenContainer) -> str:

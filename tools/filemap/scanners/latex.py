@@ -1,12 +1,12 @@
-"""Scans LaTeX: sections, environments and commands; in literate sources, the documented definitions."""
+"""Finds the sections, environments and commands of LaTeX; in literate sources, the documented definitions."""
 
 import re
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
 from tools.filemap.scanners.lines import decode_line, source_lines
-from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
+from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.result import ScanResult
 
 _SECTION_LEVELS = {
     b"part": 0,
@@ -17,7 +17,7 @@ _SECTION_LEVELS = {
     b"paragraph": 5,
     b"subparagraph": 6,
 }
-_TEX_COMMAND = re.compile(
+_TEX_COMMAND_PATTERN = re.compile(
     rb"\\(?:(part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?\s*(?:\[[^\]]*\])?\s*\{"
     rb"|(?:(?:re|provide)?newcommand|DeclareRobustCommand|DeclareMathOperator"
     rb"|(?:New|Renew|Provide|Declare)(?:Expandable)?DocumentCommand)\*?\s*\{?\s*\\(?P<command>[A-Za-z@_:]+)"
@@ -34,22 +34,21 @@ _TEX_COMMAND = re.compile(
 
 
 _LITERATE_MARK = b"\\begin{macrocode}"
-_DOCUMENTATION_BEGIN = re.compile(
+_DOCUMENTATION_BEGIN_PATTERN = re.compile(
     rb"\\begin\s*\{(?P<what>macro|function|variable|environment|option|key)\}(?:\[[^\]]*\])?[\s%]*"
     rb"\{(?P<names>(?:[^{}]|\{[^{}]*\})*)\}"
 )
 """Begins the documentation of a definition and contains it; the names may follow on the next lines."""
-_DOCUMENTATION_END = re.compile(rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}")
+_DOCUMENTATION_END_PATTERN = re.compile(rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}")
 _DOCUMENTED_KINDS = {b"variable": "variable", b"option": "option", b"key": "option"}
-_BETWEEN_NAMES = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)
-_DOCUMENTATION_PREFIX = re.compile(rb"[ \t]*%+(?!<)[ \t]?")
+_BETWEEN_NAMES_PATTERN = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)
+_DOCUMENTATION_PREFIX_PATTERN = re.compile(rb"[ \t]*%+(?!<)[ \t]?")
 
 
-def scan_latex(source: bytes, watch: Deadline) -> Scanned:
-    """Scans sections with their contents: floats and theorems by label, new commands.
-
-    In a literate source (`.dtx`) the text is in comments, and each documented definition is a symbol."""
-    found = Nesting()
+def scan_latex(source: bytes, watch: Deadline) -> ScanResult:
+    """Finds the sections of a LaTeX source with floats and theorems by label and new commands. In a literate source
+    (`.dtx`) the text is in comments, and each documented definition is a symbol."""
+    found = OutlineBuilder()
     documented = _DocumentedDefinitions(found, source) if _LITERATE_MARK in source else None
     row, is_verbatim = 0, False
     for row, start, line in source_lines(source, watch):
@@ -60,56 +59,56 @@ def scan_latex(source: bytes, watch: Deadline) -> Scanned:
         if is_verbatim:
             continue
         if documented is not None:
-            remark = _DOCUMENTATION_PREFIX.match(line)
+            remark = _DOCUMENTATION_PREFIX_PATTERN.match(line)
             if remark is not None:
                 start, line = start + remark.end(), line[remark.end() :]
-                documented.line(row, start, line)
+                documented.read_line(row, start, line)
         text = re.sub(rb"(?<!\\)%.*", b"", line)
-        for match in _TEX_COMMAND.finditer(text):
+        for match in _TEX_COMMAND_PATTERN.finditer(text):
             if documented is not None and documented.is_documented(
                 match["command"] or match["function"] or match["def"]
             ):
                 continue
             if not _add_symbol(found, match, text, row, start + match.start()) and documented is None:
-                found.close(0, row - 1)
-    found.close(0, row)
+                found.close_symbols(0, row - 1)
+    found.close_symbols(0, row)
     _close_environments(found, source)
-    return Scanned(found.drafts)
+    return ScanResult(found.drafts)
 
 
 class _DocumentedDefinitions:
-    """The definitions whose documentation has not ended."""
+    """The LaTeX definitions in a literate source whose documentation has begun and not ended."""
 
-    def __init__(self, found: Nesting, source: bytes) -> None:
+    def __init__(self, found: OutlineBuilder, source: bytes) -> None:
         self._found = found
         self._source = source
         self._open: list[list[FoundSymbol]] = []
 
-    def line(self, row: int, start: int, line: bytes) -> None:
-        """`line` has no comment mark."""
+    def read_line(self, row: int, start: int, line: bytes) -> None:
+        """Reads the next line of a literate LaTeX source; `line` has no comment mark."""
         at = line.find(b"\\begin")
         while at >= 0:
-            match = _DOCUMENTATION_BEGIN.match(self._source, start + at)
+            match = _DOCUMENTATION_BEGIN_PATTERN.match(self._source, start + at)
             if match is not None:
                 kind = _DOCUMENTED_KINDS.get(match["what"], "macro")
-                names = _BETWEEN_NAMES.split(match["names"])
-                leaves = [self._found.leaf(decode_line(name), kind, row, start) for name in names if name]
+                names = _BETWEEN_NAMES_PATTERN.split(match["names"])
+                leaves = [self._found.add_leaf(decode_line(name), kind, row, start) for name in names if name]
                 self._open.append(leaves)
             at = line.find(b"\\begin", at + 1)
-        for _ in _DOCUMENTATION_END.finditer(line):
+        for _ in _DOCUMENTATION_END_PATTERN.finditer(line):
             for draft in self._open.pop() if self._open else ():
                 draft.end_row = row
 
     def is_documented(self, name: bytes | None) -> bool:
-        """Returns whether a definition is already listed: within its documentation, or in the body of another."""
+        """Returns whether a LaTeX definition is listed already: within its documentation, or in the body of another."""
         return name is not None and bool(self._open)
 
 
-def _add_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
-    """Returns False at the end of the document."""
+def _add_symbol(found: OutlineBuilder, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
+    """Adds the symbol of a matched LaTeX command; returns False at the end of the document."""
     if match[1]:
         title = _text_in_braces(text, match.end() - 1)
-        found.open(
+        found.open_symbol(
             _SECTION_LEVELS[match[1]], title, "heading", row, start, f"\\{match[1].decode()}{{{title}}}"
         )
     elif match["label"]:
@@ -118,20 +117,20 @@ def _add_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, s
             draft.doc = decode_line(match["label"])
     elif match["begin"]:
         if match["begin"] != b"document":
-            found.leaf(decode_line(match["begin"]), "environment", row, start)
+            found.add_leaf(decode_line(match["begin"]), "environment", row, start)
     elif match["end"]:
         return False
     elif command := match["command"] or match["function"] or match["def"]:
-        found.leaf(f"\\{decode_line(command)}", "macro", row, start)
+        found.add_leaf(f"\\{decode_line(command)}", "macro", row, start)
     elif match["environment"]:
-        found.leaf(decode_line(match["environment"]), "macro", row, start)
+        found.add_leaf(decode_line(match["environment"]), "macro", row, start)
     elif match["theorem"]:
-        found.leaf(decode_line(match["theorem"]), "theorem", row, start)
+        found.add_leaf(decode_line(match["theorem"]), "theorem", row, start)
     return True
 
 
 def _text_in_braces(text: bytes, at: int) -> str:
-    """Returns the text in the braces that open there, without commands."""
+    """Returns the text in the LaTeX braces that open at a position, without commands."""
     depth = 0
     end = len(text)
     for position in range(at, len(text)):
@@ -144,7 +143,7 @@ def _text_in_braces(text: bytes, at: int) -> str:
     return " ".join(re.sub(r"\\[A-Za-z]+\*?|[{}$]", "", inside).split()) or inside or "(untitled)"
 
 
-def _close_environments(found: Nesting, source: bytes) -> None:
+def _close_environments(found: OutlineBuilder, source: bytes) -> None:
     for draft in found.drafts:
         if draft.kind == "environment":
             stop = source.find(b"\\end{" + draft.name.encode(), draft.start)

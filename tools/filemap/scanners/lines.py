@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tools.filemap.watch import Deadline
+from tools.filemap.deadline import Deadline
 
-_BLOCK = 32 * 1024
+_CHUNK_BYTES = 32 * 1024
 
 
 def line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
@@ -13,7 +13,7 @@ def line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byte
     length = len(source)
     while start < length:
         watch.check()
-        end = start + _BLOCK
+        end = start + _CHUNK_BYTES
         if end < length:
             end = source.find(b"\n", end) + 1 or length
         block = source[start:end]
@@ -23,7 +23,7 @@ def line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byte
 
 
 def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
-    """Yields row, first byte and text (without its end) of every line."""
+    """Yields the row, the first byte and the text (without its end) of every line of a source."""
     for row, start, block in line_chunks(source, watch):
         lines = block.split(b"\n")
         if block.endswith(b"\n"):
@@ -35,7 +35,7 @@ def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byt
 
 
 class RowCounter:
-    """Converts positions to rows from top to bottom, so that lines are counted once."""
+    """Converts byte positions of a source to rows, in ascending order, so that lines are counted once."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -52,6 +52,6 @@ def decode_line(line: bytes, limit: int = 200) -> str:
     return line[: limit * 4].decode("utf-8", "replace").strip()[:limit]
 
 
-def count_of(count: int, thing: str) -> str:
-    """Returns `1 row`, `3,218 rows`."""
+def count_with_noun(count: int, thing: str) -> str:
+    """Returns a count with its noun: `1 row`, `3,218 rows`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -1,33 +1,33 @@
-"""Scans Markdown: headings (both forms) with the range of their section, code fences, front matter."""
+"""Finds the headings of Markdown (both forms) with the range of their section, code blocks, and front matter."""
 
 import re
 from html import unescape
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.one_line_text import MAX_NAME_LENGTH
 from tools.filemap.scanners.lines import decode_line, source_lines
-from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
-from tools.filemap.wording import MAX_NAME_LENGTH
+from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.result import ScanResult
 
-_ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
-_FENCE = re.compile(
+_ATX_HEADING_PATTERN = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
+_CODE_FENCE_PATTERN = re.compile(
     rb"(?: {0,3}|(?:[ ]*(?:[-*+]|\d+[.)])[ ]+)|[ ]{2,}|(?: {0,3}>[ ]?)+)(`{3,}|~{3,})([^\r\n]*)\r?$"
 )
-_UNDERLINE = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
-_NOT_A_PARAGRAPH = re.compile(
+_HEADING_UNDERLINE_PATTERN = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
+_NOT_A_PARAGRAPH_PATTERN = re.compile(
     rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))"
 )
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_CODE = re.compile(r"(`+)(.+?)\1")
-_MARKS = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
+_LINK_PATTERN = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_INLINE_CODE_PATTERN = re.compile(r"(`+)(.+?)\1")
+_MARKUP_PATTERN = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
 
 _MAX_INTERNED = 1000
 
 
 class _MarkdownOutline:
     def __init__(self) -> None:
-        self.found = Nesting()
+        self.found = OutlineBuilder()
         self.fence = b""
         self.code: FoundSymbol | None = None
         """The open code block, which continues up to its closing fence."""
@@ -36,56 +36,56 @@ class _MarkdownOutline:
         self.said: dict[str, str] = {}
 
     def intern(self, text: str) -> str:
-        """Returns one shared copy of repeated headings and languages."""
+        """Returns one shared copy of a heading or language name that occurs repeatedly, to save memory."""
         if len(self.said) < _MAX_INTERNED:
             return self.said.setdefault(text, text)
         return self.said.get(text, text)
 
-    def heading(self, level: int, name: str, row: int, start: int) -> None:
+    def add_heading(self, level: int, name: str, row: int, start: int) -> None:
         signature = self.intern("#" * level + " " + name)
-        self.found.open(level, self.intern(name), "heading", row, start, signature)
+        self.found.open_symbol(level, self.intern(name), "heading", row, start, signature)
 
-    def code_begins(self, row: int, start: int, mark: bytes, info: bytes) -> None:
+    def begin_code(self, row: int, start: int, mark: bytes, info: bytes) -> None:
         words = decode_line(info, 60).strip("{} ")
         name = self.intern(words.split()[0].rstrip(",")) if words else "code"
         self.fence = mark
-        self.code = self.found.leaf(name, "code", row, start, name if words == name else words)
+        self.code = self.found.add_leaf(name, "code", row, start, name if words == name else words)
 
-    def code_ends(self, row: int) -> None:
+    def end_code(self, row: int) -> None:
         if self.code is not None:
             self.code.end_row = row
         self.fence, self.code = b"", None
 
 
 def plain_heading(text: str) -> str:
-    """Removes the marks of emphasis, links and HTML from a heading."""
-    text = _LINK.sub(r"\1", text)
+    """Removes the marks of emphasis, links and HTML from a Markdown heading."""
+    text = _LINK_PATTERN.sub(r"\1", text)
     pieces: list[str] = []
     at = 0
-    for code in _CODE.finditer(text):
-        pieces += _unmarked(text[at : code.start()]), code[2]
+    for code in _INLINE_CODE_PATTERN.finditer(text):
+        pieces += _without_markup(text[at : code.start()]), code[2]
         at = code.end()
-    pieces.append(_unmarked(text[at:]))
+    pieces.append(_without_markup(text[at:]))
     return (" ".join("".join(pieces).split()) or text)[:160]
 
 
-def _unmarked(text: str) -> str:
-    return unescape(_MARKS.sub(lambda match: match["meant"] or "", text))
+def _without_markup(text: str) -> str:
+    return unescape(_MARKUP_PATTERN.sub(lambda match: match["meant"] or "", text))
 
 
-def scan_markdown(source: bytes, watch: Deadline) -> Scanned:
+def scan_markdown(source: bytes, watch: Deadline) -> ScanResult:
     state = _MarkdownOutline()
     row = -1
     matter_end = _front_matter(source)
     if matter_end:
-        state.found.leaf("front matter", "metadata", 0, 0).end_row = matter_end
+        state.found.add_leaf("front matter", "metadata", 0, 0).end_row = matter_end
     for row, start, line in source_lines(source, watch):
         if matter_end and row <= matter_end:
             continue
         _scan_line(state, row, start, line)
-    state.code_ends(row)
-    state.found.close(0, row)
-    return Scanned(state.found.drafts)
+    state.end_code(row)
+    state.found.close_symbols(0, row)
+    return ScanResult(state.found.drafts)
 
 
 def _scan_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> None:
@@ -93,31 +93,32 @@ def _scan_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> No
     if state.fence:
         stripped = line.strip().lstrip(b"> ")
         if stripped.startswith(state.fence) and not stripped.strip(state.fence[:1]):
-            state.code_ends(row)
+            state.end_code(row)
         return
     before, state.paragraph = state.paragraph, None
     if b"```" in line or b"~~~" in line:
-        match = _FENCE.match(line)
+        match = _CODE_FENCE_PATTERN.match(line)
         if match is not None and not (match[1].startswith(b"`") and b"`" in match[2]):
-            state.code_begins(row, start, match[1], match[2])
+            state.begin_code(row, start, match[1], match[2])
             return
     if head == b"#":
-        match = _ATX.match(line)
+        match = _ATX_HEADING_PATTERN.match(line)
         if match is not None:
-            state.heading(
+            state.add_heading(
                 len(match[1]), plain_heading(decode_line(match[2] or b"", MAX_NAME_LENGTH)), row, start
             )
             return
-    if head in (b"=", b"-") and before is not None and _UNDERLINE.match(line):
+    if head in (b"=", b"-") and before is not None and _HEADING_UNDERLINE_PATTERN.match(line):
         level = 1 if head == b"=" else 2
-        state.heading(level, plain_heading(decode_line(before[2], MAX_NAME_LENGTH)), before[0], before[1])
+        state.add_heading(level, plain_heading(decode_line(before[2], MAX_NAME_LENGTH)), before[0], before[1])
         return
-    if line.strip() and not _NOT_A_PARAGRAPH.match(line):
+    if line.strip() and not _NOT_A_PARAGRAPH_PATTERN.match(line):
         state.paragraph = before if before is not None else (row, start, line)
 
 
 def _front_matter(source: bytes) -> int:
-    """Returns the last row of the YAML between `---` lines at the top; 0 if there is none."""
+    """Returns the last row of a Markdown file's front matter, the YAML between `---` lines at the top; 0 if there is
+    none."""
     if not source.startswith((b"---\n", b"---\r\n")):
         return 0
     for row, line in enumerate(source[:65536].split(b"\n")):

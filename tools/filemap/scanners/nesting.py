@@ -1,31 +1,31 @@
-"""Builds an outline from top to bottom: a symbol ends before the next one of its level or above."""
+"""Builds the symbols of an outline from top to bottom: each ends before the next one of its level or above."""
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.language_description import FoundSymbol
 
 
-class Nesting:
+class OutlineBuilder:
     def __init__(self) -> None:
         self.drafts: list[FoundSymbol] = []
         self._open: list[tuple[int, int]] = []
         """Level and index of the open symbols."""
 
-    def open(
+    def open_symbol(
         self, level: int, name: str, kind: str, row: int, start: int, signature: str = ""
     ) -> FoundSymbol:
-        """Begins a symbol; those of its level and deeper end on the row before."""
-        self.close(level, row - 1)
-        draft = self.leaf(name, kind, row, start, signature)
+        """Begins a symbol; open symbols of its level and deeper end on the row before."""
+        self.close_symbols(level, row - 1)
+        draft = self.add_leaf(name, kind, row, start, signature)
         self._open.append((level, len(self.drafts) - 1))
         return draft
 
-    def leaf(self, name: str, kind: str, row: int, start: int, signature: str = "") -> FoundSymbol:
-        """Adds a symbol without children inside the open one."""
+    def add_leaf(self, name: str, kind: str, row: int, start: int, signature: str = "") -> FoundSymbol:
+        """Adds a symbol without children inside the innermost open symbol."""
         parent = self._open[-1][1] if self._open else -1
         draft = FoundSymbol(name, kind, start, row, row, parent, signature)
         self.drafts.append(draft)
         return draft
 
-    def close(self, level: int, row: int) -> None:
+    def close_symbols(self, level: int, row: int) -> None:
         while self._open and self._open[-1][0] >= level:
             draft = self.drafts[self._open.pop()[1]]
             draft.end_row = max(draft.start_row, draft.end_row, row)

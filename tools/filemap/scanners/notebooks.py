@@ -1,23 +1,23 @@
-"""Scans Jupyter notebooks: cells in order, with their headings and definitions.
+"""Finds the cells of Jupyter notebooks in order, with their headings and definitions.
 
 Lines are those of the cells' text, as `read` shows a notebook, not those of the file."""
 
 import re
 
-from tools.filemap.engine import outline_source
-from tools.filemap.language import FoundSymbol
-from tools.filemap.languages.registry import is_described, language_named
+from tools.filemap.deadline import Deadline
+from tools.filemap.grammar_outline import outline_source
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.languages.registry import has_description, language_named
 from tools.filemap.scanners import json, markdown
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
+from tools.filemap.scanners.result import ScanResult
 from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, parse_notebook
 
 _LINES_NOTE = "the lines are those of the cells' text, as read shows it"
-_MAGIC_LINE = re.compile(r"^[ \t]*[%!?]", re.M)
+_MAGIC_LINE_PATTERN = re.compile(r"^[ \t]*[%!?]", re.M)
 """A line for the notebook or the shell, which no language can parse; it is turned into a comment."""
 
 
-def scan_notebook(source: bytes, watch: Deadline) -> Scanned:
+def scan_notebook(source: bytes, watch: Deadline) -> ScanResult:
     notebook = parse_notebook(source) if len(source) <= MAX_NOTEBOOK_BYTES else None
     if notebook is None:
         return json.scan_json(source, watch)
@@ -27,7 +27,7 @@ def scan_notebook(source: bytes, watch: Deadline) -> Scanned:
         watch.check()
         _scan_cell(drafts, cell, number, row, notebook.language, watch)
         row += cell.text.count("\n") + 1
-    return Scanned(
+    return ScanResult(
         drafts=drafts,
         title=f"Jupyter notebook ({notebook.language})",
         notes=(_LINES_NOTE,),
@@ -70,7 +70,7 @@ def _outline_cell(cell: NotebookCell, language: str, watch: Deadline) -> list[Fo
         for draft in inside:
             draft.parent = -1
         return inside
-    if cell.kind != "code" or not is_described(language) or source.lstrip().startswith("%%"):
+    if cell.kind != "code" or not has_description(language) or source.lstrip().startswith("%%"):
         return []
-    text = _MAGIC_LINE.sub("#", source) if language in ("python", "julia", "r") else source
+    text = _MAGIC_LINE_PATTERN.sub("#", source) if language in ("python", "julia", "r") else source
     return outline_source(language_named(language), text.encode("utf-8", "replace") + b"\n", watch).drafts

@@ -1,13 +1,13 @@
-"""The line scanners by language."""
+"""Collects the scanners that outline a file without a grammar, by language."""
 
 from tools.filemap.scanners import (
     asciidoc,
     gherkin,
     json,
+    jsonl,
     latex,
     markdown,
     notebooks,
-    records,
     sections,
     sql,
     styles,
@@ -24,7 +24,7 @@ SCANNERS: dict[str, Scanner] = {
     "gherkin": Scanner("Gherkin", gherkin.scan_gherkin),
     "ini": Scanner("INI", sections.scan_ini),
     "json": Scanner("JSON", json.scan_json),
-    "jsonl": Scanner("JSON Lines", records.scan_jsonl),
+    "jsonl": Scanner("JSON Lines", jsonl.scan_jsonl),
     "jupyter": Scanner("Jupyter notebook", notebooks.scan_notebook),
     "latex": Scanner("LaTeX", latex.scan_latex),
     "markdown": Scanner("Markdown", markdown.scan_markdown),

@@ -1,16 +1,16 @@
-"""The outline returned by a scanner or a grammar, and the registration of a scanner."""
+"""Defines the outline that a scanner or a grammar returns, and the registration of a scanner."""
 
 from collections.abc import Callable
 
 import msgspec
 
-from tools.filemap.language import FoundSymbol
-from tools.filemap.watch import Deadline
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
 
-CUT_SHORT = "the time limit was reached: what comes after the last symbol is not in this map"
+CUT_SHORT_NOTE = "the time limit was reached: what comes after the last symbol is not in this map"
 
 
-class Scanned(msgspec.Struct, frozen=True):
+class ScanResult(msgspec.Struct, frozen=True):
     drafts: list[FoundSymbol]
     title: str = ""
     """Name of the language, if the scanner knows it more exactly."""
@@ -23,4 +23,4 @@ class Scanned(msgspec.Struct, frozen=True):
 
 class Scanner(msgspec.Struct, frozen=True):
     title: str
-    scan: Callable[[bytes, Deadline], Scanned]
+    scan: Callable[[bytes, Deadline], ScanResult]

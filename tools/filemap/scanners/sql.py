@@ -1,18 +1,18 @@
-"""Scans SQL: created objects, with the columns of tables; rows of data are counted, not listed."""
+"""Finds the objects that SQL creates, with the columns of tables; rows of data are counted, not listed."""
 
 import re
 from collections.abc import Iterator
 from sys import intern
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.one_line_text import MAX_NAME_LENGTH
 from tools.filemap.scanners.lines import RowCounter, decode_line
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
-from tools.filemap.wording import MAX_NAME_LENGTH
+from tools.filemap.scanners.result import ScanResult
 
 _NAME_PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
 _NAME = rb"(?:" + _NAME_PART + rb"\s*\.\s*)*" + _NAME_PART
-_STATEMENT = (
+_STATEMENT_REGEX = (
     rb"^[ \t]*(?:"
     rb"(?P<create>CREATE|create|Create)\b(?:\s+(?:OR\s+(?:REPLACE|ALTER)|TEMP(?:ORARY)?|GLOBAL|LOCAL|UNLOGGED|UNIQUE|"
     rb"CLUSTERED|NONCLUSTERED|MATERIALIZED|RECURSIVE|FOREIGN|EVENT(?=\s+TRIGGER)|CONSTRAINT|EDITIONABLE|NONEDITIONABLE|"
@@ -26,12 +26,12 @@ _STATEMENT = (
     rb"|(?P<stop>GO|/)[ \t]*\r?$"
     rb")"
 )
-_TOKENS = (
-    _STATEMENT
+_TOKEN_REGEX = (
+    _STATEMENT_REGEX
     + rb"|--[^\n]*|(?P<comment>/\*)|'(?:[^'\\]|''|\\.)*'|(?P<dollar>\$[A-Za-z_]{0,60}\$)|(?P<end>;)"
 )
-_TOKEN = re.compile(
-    _TOKENS
+_TOKEN_PATTERN = re.compile(
+    _TOKEN_REGEX
     + rb"|\b(?P<word>BEGIN|CASE|END)\b(?P<after>[ \t]+(?:IF|LOOP|WHILE|REPEAT|CASE|TRAN\w*|WORK|CONVERSATION))?",
     re.M | re.I,
 )
@@ -41,19 +41,19 @@ _TOKEN_START_OUTSIDE, _TOKEN_START_IN_ROUTINE = (
     re.compile(_TOKEN_START + rb"|\b[BbCcEe]", re.M),
 )
 """Patterns that find the start of tokens quickly. Words that open and close blocks matter only in routines."""
-_ROUTINES = frozenset({"function", "procedure", "trigger", "package", "package body", "event", "type"})
+_ROUTINE_KINDS = frozenset({"function", "procedure", "trigger", "package", "package body", "event", "type"})
 _KINDS = {"proc": "procedure", "materialized view": "view"}
-_NOT_A_COLUMN = re.compile(
+_NOT_A_COLUMN_PATTERN = re.compile(
     rb"(?:CONSTRAINT|PRIMARY|FOREIGN|UNIQUE|KEY|INDEX|CHECK|LIKE|EXCLUDE|FULLTEXT|SPATIAL|PERIOD|INHERITS|ON|AND|OR)\b",
     re.I,
 )
-_COLUMN = re.compile(rb"\s*(\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[A-Za-z_]\w*)\s+([A-Za-z][^\n]*)")
-_TYPE_END = re.compile(
+_COLUMN_PATTERN = re.compile(rb"\s*(\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[A-Za-z_]\w*)\s+([A-Za-z][^\n]*)")
+_COLUMN_TYPE_END_PATTERN = re.compile(
     r"\s+(?:NOT\s+NULL|NULL|DEFAULT|PRIMARY|REFERENCES|UNIQUE|CHECK|CONSTRAINT|COLLATE|COMMENT|GENERATED|AUTO_INCREMENT"
     r"|ENCODE|IDENTITY|ON)\b.*|\s*(?:--|/\*).*",
     re.I | re.S,
 )
-_SIMPLE_NAME = re.compile(rb"[A-Za-z0-9_.]{1,120}")
+_SIMPLE_NAME_PATTERN = re.compile(rb"[A-Za-z0-9_.]{1,120}")
 _MAX_TABLE_BYTES = 200_000
 _CHECK_EVERY = 512
 _MAX_CACHED_PART, _MAX_CACHED_COLUMNS = 120, 4_000
@@ -86,21 +86,21 @@ class _SqlOutline:
         self.current, self.depth = -1, 0
 
 
-def scan_sql(source: bytes, watch: Deadline) -> Scanned:
+def scan_sql(source: bytes, watch: Deadline) -> ScanResult:
     state = _SqlOutline(source)
     at = 0
-    for number, match in enumerate(_tokens(state, watch)):
+    for number, match in enumerate(_iterate_tokens(state, watch)):
         if number % _CHECK_EVERY == 0:
             watch.check()
         _handle_token(state, match)
         at = match.end()
     if state.current >= 0:
         state.finish(max(at, len(source.rstrip()) if len(source) < 1_000_000 else at))
-    return Scanned(state.drafts)
+    return ScanResult(state.drafts)
 
 
-def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
-    """Yields the tokens of statements, outside of comments, strings and dollar-quoted bodies."""
+def _iterate_tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
+    """Yields the tokens of SQL statements, outside of comments, strings and dollar-quoted bodies."""
     source = state.source
     at, length = 0, len(source)
     while at < length:
@@ -110,7 +110,7 @@ def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
             watch.check()
             at += _WINDOW - _OVERLAP
             continue
-        match = _TOKEN.match(source, first.start(), first.start() + _MAX_TOKEN)
+        match = _TOKEN_PATTERN.match(source, first.start(), first.start() + _MAX_TOKEN)
         if match is None:
             at = max(first.start() + 1, first.end() - 1)
             continue
@@ -119,7 +119,7 @@ def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
 
 
 def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
-    """Returns the position after the construct that the token begins."""
+    """Returns the position after the SQL comment, string or quoted body that a token begins."""
     if match.lastgroup == "end":
         return at
     if match["comment"]:
@@ -135,7 +135,7 @@ def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
 
 
 def _end_of_copy(source: bytes, at: int) -> int:
-    r"""Returns the end of the rows after `COPY … FROM stdin;`, a line `\.`."""
+    r"""Returns the end of the data rows after SQL's `COPY … FROM stdin;`, a line `\.`."""
     line_end = source.find(b"\n", at)
     if line_end < 0 or b"stdin" not in source[at:line_end].lower():
         return at
@@ -149,10 +149,10 @@ def _handle_token(state: _SqlOutline, match: re.Match[bytes]) -> None:
         if state.current >= 0 and state.depth <= 0:
             state.finish(match.start())
     elif match["kind"]:
-        _add_created(state, match)
+        _add_created_object(state, match)
     elif match["into"]:
         if not state.is_routine or state.current < 0:
-            _add_data(state, match)
+            _add_inserted_rows(state, match)
     elif match["stop"]:
         state.finish(match.start() - 1)
     elif state.is_open_routine and match["word"]:
@@ -163,7 +163,7 @@ def _handle_token(state: _SqlOutline, match: re.Match[bytes]) -> None:
             state.depth += 1
 
 
-def _add_created(state: _SqlOutline, match: re.Match[bytes]) -> None:
+def _add_created_object(state: _SqlOutline, match: re.Match[bytes]) -> None:
     if state.current >= 0 and state.is_routine and state.depth > 0 and match[0][:1] in b" \t":
         return
     source = state.source
@@ -180,13 +180,13 @@ def _add_created(state: _SqlOutline, match: re.Match[bytes]) -> None:
     head = source[begin : line_end if line_end >= 0 else len(source)]
     row = state.rows.row_of(begin)
     state.current = len(state.drafts)
-    state.is_routine = kind in _ROUTINES
+    state.is_routine = kind in _ROUTINE_KINDS
     state.depth = 1 if kind.startswith("package") else 0
     signature = decode_line(head, 140).split(" AS $")[0].rstrip(" (;{")
     state.drafts.append(FoundSymbol(name or kind, kind, begin, row, row, signature=signature))
 
 
-def _add_data(state: _SqlOutline, match: re.Match[bytes]) -> None:
+def _add_inserted_rows(state: _SqlOutline, match: re.Match[bytes]) -> None:
     """Adds the rows that a dump inserts into a table as one symbol."""
     name = _unquoted_name(match["into"])
     row = state.rows.row_of(match.start())
@@ -203,7 +203,7 @@ def _add_data(state: _SqlOutline, match: re.Match[bytes]) -> None:
 
 
 def _unquoted_name(name: bytes) -> str:
-    if _SIMPLE_NAME.fullmatch(name):
+    if _SIMPLE_NAME_PATTERN.fullmatch(name):
         return name.decode("ascii")
     text = decode_line(name, MAX_NAME_LENGTH)
     return ".".join(part.strip().strip('[]"`') for part in text.split("."))
@@ -235,22 +235,22 @@ def _add_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
 
 
 def _parse_column(part: bytes) -> tuple[str, str, int]:
-    """Returns name, type and name position of a column; without a name it is not a column."""
-    column = _COLUMN.match(part)
-    if column is None or _NOT_A_COLUMN.match(column[1]):
+    """Parses a column of an SQL table: returns its name, type and the position of the name; None for a constraint."""
+    column = _COLUMN_PATTERN.match(part)
+    if column is None or _NOT_A_COLUMN_PATTERN.match(column[1]):
         return "", "", 0
-    kind = intern(_TYPE_END.sub("", decode_line(column[2], 80)).rstrip(" ,;"))
+    kind = intern(_COLUMN_TYPE_END_PATTERN.sub("", decode_line(column[2], 80)).rstrip(" ,;"))
     return intern(_unquoted_name(column[1])), kind, column.start(1)
 
 
-_COLUMN_SEPARATOR = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
+_COLUMN_SEPARATOR_PATTERN = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
 
 
 def _split_columns(body: bytes) -> list[bytes]:
-    """Splits at commas outside of brackets, up to the bracket that ends the list."""
+    """Splits the column list of an SQL table at commas outside of brackets, up to the bracket that ends the list."""
     parts: list[bytes] = []
     depth = at = 0
-    for match in _COLUMN_SEPARATOR.finditer(body):
+    for match in _COLUMN_SEPARATOR_PATTERN.finditer(body):
         mark = match[0]
         if mark == b"(":
             depth += 1

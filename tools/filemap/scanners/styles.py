@@ -1,20 +1,20 @@
-"""Scans SCSS by its braces, so that interpolation and newer syntax, which no grammar supports, do not matter."""
+"""Outlines SCSS by its braces, so that interpolation and newer syntax, which no grammar supports, do not matter."""
 
 import re
 
-from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.result import ScanResult
 
-_TOKEN = re.compile(
+_TOKEN_PATTERN = re.compile(
     rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|url\([^)\"'\n]*\)|#\{|[{};\n]",
     re.S,
 )
-_COMMENT = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
-_VARIABLE = re.compile(rb"\s*(\$[\w-]+|--[\w-]+)\s*:\s*(.*)", re.S)
-_IMPORT = re.compile(rb"\s*@(?:use|import|forward)\s+(.+)", re.S)
-_NAMED_RULE = re.compile(rb"@(mixin|function|keyframes)\s+([\w-]+)\s*(\(.*)?", re.S)
+_COMMENT_PATTERN = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
+_VARIABLE_PATTERN = re.compile(rb"\s*(\$[\w-]+|--[\w-]+)\s*:\s*(.*)", re.S)
+_IMPORT_PATTERN = re.compile(rb"\s*@(?:use|import|forward)\s+(.+)", re.S)
+_NAMED_RULE_PATTERN = re.compile(rb"@(mixin|function|keyframes)\s+([\w-]+)\s*(\(.*)?", re.S)
 _CONTROL_RULES = (b"@include", b"@if", b"@else", b"@each", b"@for", b"@while")
 _MAX_NAME = 120
 _MAX_SELECTOR = 20_000
@@ -23,7 +23,7 @@ _MAX_SELECTOR = 20_000
 class _ScssOutline:
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self.found = Nesting()
+        self.found = OutlineBuilder()
         self.depth = 0
         self.shown: list[int] = []
         """The depths of the blocks that are symbols."""
@@ -35,7 +35,7 @@ class _ScssOutline:
 
     def handle_token(self, token: bytes, at: int) -> None:
         if token.startswith((b"//", b"/*")):
-            self._comment(token, at)
+            self._handle_comment(token, at)
         elif token == b"\n":
             self.row += 1
         elif token == b"#{":
@@ -51,57 +51,59 @@ class _ScssOutline:
         else:
             self.row += token.count(b"\n")
 
-    def _comment(self, token: bytes, at: int) -> None:
+    def _handle_comment(self, token: bytes, at: int) -> None:
         if at - self.start < _MAX_SELECTOR and not self.source[self.start : at].strip():
             self.doc = token.decode("utf-8", "replace").strip("/* \t\r\n").split("\n")[0][:_MAX_NAME]
             self.start = at + len(token)
         self.row += token.count(b"\n")
 
     def _current_statement(self, at: int) -> tuple[bytes, int, int]:
-        """Returns the text since the last statement, its first byte and its row."""
+        """Returns the SCSS text since the last statement, its first byte and its row."""
         self.start = max(self.start, at - _MAX_SELECTOR)
         raw = self.source[self.start : at]
         begin = self.start + len(raw) - len(raw.lstrip())
-        head = _COMMENT.sub(b"", raw).strip() if b"/" in raw else raw.strip()
+        head = _COMMENT_PATTERN.sub(b"", raw).strip() if b"/" in raw else raw.strip()
         return head, begin, self.row - self.source.count(b"\n", begin, at)
 
     def _open_block(self, at: int) -> None:
         head, begin, row = self._current_statement(at)
         if head and not head.startswith(_CONTROL_RULES):
             text = " ".join(head.decode("utf-8", "replace").split())
-            draft = self._symbol(head, text, row, begin)
+            draft = self._add_symbol(head, text, row, begin)
             draft.doc = self.doc
             self.shown.append(self.depth)
         self.depth += 1
         self._begin_statement(at)
 
-    def _symbol(self, head: bytes, text: str, row: int, begin: int) -> FoundSymbol:
+    def _add_symbol(self, head: bytes, text: str, row: int, begin: int) -> FoundSymbol:
         level = len(self.shown)
-        named = _NAMED_RULE.match(head)
+        named = _NAMED_RULE_PATTERN.match(head)
         if named is not None:
             name = named[2].decode("utf-8", "replace")
             arguments = " ".join((named[3] or b"").decode("utf-8", "replace").split())
-            return self.found.open(level, name, named[1].decode(), row, begin, f"{name}{arguments}"[:160])
+            return self.found.open_symbol(
+                level, name, named[1].decode(), row, begin, f"{name}{arguments}"[:160]
+            )
         kind = "rule"
         if text.startswith("@"):
             word = text[1:].split(None, 1)[0].split("(")[0]
             kind = word if word in ("media", "supports", "layer", "container") else "at-rule"
-        return self.found.open(level, text[:_MAX_NAME], kind, row, begin, text[:160])
+        return self.found.open_symbol(level, text[:_MAX_NAME], kind, row, begin, text[:160])
 
     def _close_block(self, at: int) -> None:
         self._end_statement(at)
         self.depth = max(0, self.depth - 1)
         if self.shown and self.shown[-1] == self.depth:
             self.shown.pop()
-            self.found.close(len(self.shown), self.row)
+            self.found.close_symbols(len(self.shown), self.row)
 
     def _end_statement(self, at: int) -> None:
         head, begin, row = self._current_statement(at)
-        variable = _VARIABLE.match(head)
+        variable = _VARIABLE_PATTERN.match(head)
         if variable is not None and (not self.depth or head.startswith(b"--")):
             text = " ".join(head.decode("utf-8", "replace").split())
-            self.found.leaf(variable[1].decode("utf-8", "replace"), "variable", row, begin, text[:100])
-        imported = _IMPORT.match(head) if head.startswith(b"@") else None
+            self.found.add_leaf(variable[1].decode("utf-8", "replace"), "variable", row, begin, text[:100])
+        imported = _IMPORT_PATTERN.match(head) if head.startswith(b"@") else None
         if imported is not None and len(self.imports) < 200:
             self.imports.append(imported[1].split()[0].decode("utf-8", "replace").strip("\"';,"))
         self._begin_statement(at)
@@ -110,11 +112,11 @@ class _ScssOutline:
         self.start, self.doc = at + 1, ""
 
 
-def scan_scss(source: bytes, watch: Deadline) -> Scanned:
+def scan_scss(source: bytes, watch: Deadline) -> ScanResult:
     styles = _ScssOutline(source)
-    for steps, match in enumerate(_TOKEN.finditer(source)):
+    for steps, match in enumerate(_TOKEN_PATTERN.finditer(source)):
         if steps % 4096 == 0:
             watch.check()
         styles.handle_token(match[0], match.start())
-    styles.found.close(0, styles.row)
-    return Scanned(styles.found.drafts, imports=tuple(styles.imports))
+    styles.found.close_symbols(0, styles.row)
+    return ScanResult(styles.found.drafts, imports=tuple(styles.imports))

@@ -1,34 +1,39 @@
-"""Scans CSV and TSV: the number of rows, and the columns with their types."""
+"""Outlines CSV and TSV files: the number of rows, and the columns with their types."""
 
 import csv
 import re
 
-from tools.filemap.scanners.lines import count_of, source_lines
-from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
+from tools.filemap.deadline import Deadline
+from tools.filemap.scanners.lines import count_with_noun, source_lines
+from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.result import ScanResult
 
 _SAMPLED_ROWS = 200
 _MAX_TITLE = 64
 _MAX_CELL_LINES = 40
 """In a longer cell, the opening quote was only a character, such as for inches."""
 _MAX_COLUMNS = 500
-_INTEGER = re.compile(r"[-+]?\d{1,18}$")
-_DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$|\d\d?[/.]\d\d?[/.]\d{2,4}$")
-_BOOLEAN = re.compile(r"(?:true|false|yes|no)\Z", re.I)
-_TYPES = {"integer": _INTEGER, "number": _DECIMAL, "date": _DATE, "boolean": _BOOLEAN}
+_INTEGER_PATTERN = re.compile(r"[-+]?\d{1,18}$")
+_DECIMAL_PATTERN = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
+_DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$|\d\d?[/.]\d\d?[/.]\d{2,4}$")
+_BOOLEAN_PATTERN = re.compile(r"(?:true|false|yes|no)\Z", re.I)
+_TYPE_PATTERNS = {
+    "integer": _INTEGER_PATTERN,
+    "number": _DECIMAL_PATTERN,
+    "date": _DATE_PATTERN,
+    "boolean": _BOOLEAN_PATTERN,
+}
 
 
 def _column_type(values: list[str]) -> str:
-    """Returns one word for the type of a column, from a sample."""
+    """Returns one word for the type of a CSV column, judged by sampled cells."""
     present = [value.strip() for value in values if value.strip()]
     if not present:
         return "empty"
-    return next((kind for kind, form in _TYPES.items() if all(map(form.match, present))), "text")
+    return next((kind for kind, form in _TYPE_PATTERNS.items() if all(map(form.match, present))), "text")
 
 
-def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:
+def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> ScanResult:
     head = source[: 256 * 1024]
     if len(source) > len(head):
         head = head[: head.rfind(b"\n") + 1] or head
@@ -42,25 +47,27 @@ def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:
         lines = text.splitlines()[: _SAMPLED_ROWS + 1]
         rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in lines if line.strip()]
     if not rows:
-        return Scanned([])
+        return ScanResult([])
     count = _count_records(source, watch, delimiter if has_quotes else None)
     head_row, has_header = rows[0], _has_header(rows)
     sample = rows[1:] if has_header else rows
-    found = Nesting()
-    size = f"{count_of(count - has_header, 'row')} × {count_of(len(head_row), 'column')}"
-    found.open(0, size, "table", 0, 0, f"delimiter {delimiter!r}" + ("" if has_header else ", no header"))
+    found = OutlineBuilder()
+    size = f"{count_with_noun(count - has_header, 'row')} × {count_with_noun(len(head_row), 'column')}"
+    found.open_symbol(
+        0, size, "table", 0, 0, f"delimiter {delimiter!r}" + ("" if has_header else ", no header")
+    )
     for number, name in enumerate(head_row):
         values = [row[number] for row in sample if number < len(row)]
         example = next((value.strip() for value in values if value.strip()), "")
         shown = " ".join(name.split())[:100] if has_header and name.strip() else f"column {number + 1}"
         said = _column_type(values) + (f", such as {example[:40]}" if example else "")
-        found.leaf(shown, "column", 0, number + 1, said)
-    found.close(0, source.count(b"\n") - source.endswith(b"\n"))
-    return Scanned(found.drafts)
+        found.add_leaf(shown, "column", 0, number + 1, said)
+    found.close_symbols(0, source.count(b"\n") - source.endswith(b"\n"))
+    return ScanResult(found.drafts)
 
 
 def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
-    """Parses the first rows with quoted cells; None if the quotes are only characters."""
+    """Parses the first rows of a CSV file with quoted cells; None if the quotes are only characters."""
     rows: list[list[str]] = []
     try:
         for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
@@ -76,15 +83,15 @@ def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Returns whether the first row has distinct short words without numbers."""
+    """Returns whether the first row of a table is a header: distinct short words without numbers."""
     first = rows[0]
-    if any(_DECIMAL.match(cell.strip()) or len(cell) > _MAX_TITLE for cell in first):
+    if any(_DECIMAL_PATTERN.match(cell.strip()) or len(cell) > _MAX_TITLE for cell in first):
         return False
     return len(set(first)) == len(first) and any(cell.strip() for cell in first)
 
 
 def _count_records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
-    """Counts lines outside of quotes; a quote opens only at the beginning of a cell."""
+    """Counts the records of a CSV file: lines outside of quotes; a quote opens only at the beginning of a cell."""
     if delimiter is None or b'"' not in source:
         return sum(1 for _, _, line in source_lines(source, watch) if line.strip())
     count, is_open, inner = 0, False, delimiter.encode() + b'"'
@@ -97,9 +104,9 @@ def _count_records(source: bytes, watch: Deadline, delimiter: str | None) -> int
     return count
 
 
-def scan_csv(source: bytes, watch: Deadline) -> Scanned:
+def scan_csv(source: bytes, watch: Deadline) -> ScanResult:
     return _scan_table(source, watch, ",")
 
 
-def scan_tsv(source: bytes, watch: Deadline) -> Scanned:
+def scan_tsv(source: bytes, watch: Deadline) -> ScanResult:
     return _scan_table(source, watch, "\t")

@@ -1,20 +1,20 @@
-"""Scans XML: elements of the outer levels with identifying attributes; many of one kind in a row are counted."""
+"""Outlines XML: elements of the outer levels with identifying attributes; many of one kind in a row are counted."""
 
 import re
 from collections.abc import Iterator
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
 from tools.filemap.scanners.lines import RowCounter, decode_line
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
+from tools.filemap.scanners.result import ScanResult
 
-_TAG = re.compile(
+_TAG_PATTERN = re.compile(
     rb"(?P<skip><!--|<!\[CDATA\[|<\?)|</(?P<close>[^\s<>]{0,200})[^<>]{0,200}>"
     rb"|<(?P<open>[A-Za-z_][^\s/<>]{0,200})(?P<attributes>(?:[^<>\"']|\"[^\"<]{0,20000}\"|'[^'<]{0,20000}'){0,4000})>",
     re.S,
 )
 _SKIPPED_SECTIONS = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
-_NAMING_ATTRIBUTE = re.compile(
+_NAMING_ATTRIBUTE_PATTERN = re.compile(
     rb"(?:^|\s)(?:[\w.-]+:)?(id|name|key|class|Include|type|href|ref|match|value)\s*=\s*[\"']([^\"']*)", re.I
 )
 _CHECK_EVERY = 1024
@@ -34,7 +34,7 @@ class _XmlOutline:
         self.alike: dict[tuple[int, bytes], list[int]] = {}
         """Unnamed children by parent and tag: their number, and the last one listed."""
 
-    def begin(self, match: re.Match[bytes]) -> None:
+    def open_element(self, match: re.Match[bytes]) -> None:
         tag, attributes = match["open"], match["attributes"]
         row = self.rows.row_of(match.start())
         index = self._add_element(tag, attributes, match.start(), row)
@@ -44,11 +44,11 @@ class _XmlOutline:
             self.open.append((tag, index))
 
     def _add_element(self, tag: bytes, attributes: bytes, start: int, row: int) -> int:
-        """Returns the index of the new symbol; -1 if it is too deep or only counted."""
+        """Adds a symbol for an XML element and returns its index; -1 if the element is too deep or only counted."""
         parent = self.open[-1][1] if self.open else -1
         if len(self.open) >= self.depth or (self.open and parent < 0) or len(self.drafts) >= _MAX_SYMBOLS:
             return -1
-        naming = _NAMING_ATTRIBUTE.search(attributes) if attributes else None
+        naming = _NAMING_ATTRIBUTE_PATTERN.search(attributes) if attributes else None
         name = decode_line(naming[2], 80) if naming is not None else ""
         seen = self.alike.setdefault((parent, tag), [0, -1])
         seen[0] += 1
@@ -61,8 +61,8 @@ class _XmlOutline:
         self.drafts.append(FoundSymbol(shown, "element", start, row, row, parent))
         return seen[1]
 
-    def end(self, tag: bytes, at: int) -> None:
-        """Closes the nearest element of that tag, with all open elements inside."""
+    def close_element(self, tag: bytes, at: int) -> None:
+        """Closes the nearest open XML element of that tag, with all open elements inside."""
         if not any(name == tag for name, _ in self.open[-50:]):
             return
         row = self.rows.row_of(at)
@@ -74,20 +74,20 @@ class _XmlOutline:
                 return
 
 
-def scan_xml(source: bytes, watch: Deadline) -> Scanned:
+def scan_xml(source: bytes, watch: Deadline) -> ScanResult:
     state = _XmlOutline(source, _MAX_DEPTH_LARGE if len(source) > _LARGE_BYTES else _MAX_DEPTH)
-    for match in _tags(source, watch):
+    for match in _iterate_tags(source, watch):
         if match["open"]:
-            state.begin(match)
+            state.open_element(match)
         elif match["close"] is not None:
-            state.end(match["close"], match.end())
-    return Scanned(state.drafts)
+            state.close_element(match["close"], match.end())
+    return ScanResult(state.drafts)
 
 
-def _tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
-    """Yields tags outside of comments, CDATA and instructions; one that never ends hides the rest."""
+def _iterate_tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
+    """Yields XML tags outside of comments, CDATA and instructions; one of these that never ends hides the rest."""
     at = number = 0
-    while match := _TAG.search(source, at):
+    while match := _TAG_PATTERN.search(source, at):
         if number % _CHECK_EVERY == 0:
             watch.check()
         number += 1

@@ -1,15 +1,15 @@
-"""Scans YAML: keys by indentation, lists with their number of items. (The grammar fails after 32,768 lines.)"""
+"""Outlines YAML: keys by indentation, lists with their number of items. (The grammar fails after 32,768 lines.)"""
 
 import re
 from collections import Counter
 from functools import lru_cache
 
-from tools.filemap.language import FoundSymbol
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
 from tools.filemap.scanners.lines import decode_line, line_chunks
-from tools.filemap.scanners.result import Scanned
-from tools.filemap.watch import Deadline
+from tools.filemap.scanners.result import ScanResult
 
-_KEY = (
+_KEY_REGEX = (
     rb"(?:\"(?P<double>(?:[^\"\\\n]|\\.){0,400})\"|'(?P<single>(?:[^'\n]|''){0,400})'"
     rb"|(?P<plain>[^\s#\-\[\]{},&*!|>%@`\"'?:\n](?:[^:#\n]|:(?=[^\s])|(?<=\S)#){0,400}?|[-?:](?=\S)(?:[^:#\n]|:(?=\S)){0,400}?"
     rb"|<<|\*[^\s:]{1,400}))"
@@ -23,7 +23,7 @@ _MAX_KEYS = 12_000
 @lru_cache(maxsize=16)
 def _line_pattern(max_indent: int) -> re.Pattern[bytes]:
     indent = rb"^(?P<indent> {0," + str(max_indent).encode() + rb"})"
-    key = _KEY + rb"[ \t]*:(?=[ \t\r\n]|$)[ \t]*(?P<value>[^\n]*)"
+    key = _KEY_REGEX + rb"[ \t]*:(?=[ \t\r\n]|$)[ \t]*(?P<value>[^\n]*)"
     item = rb"(?P<item>(?=\S)[^#\n][^\n]*)"
     document = rb"(?P<document>(?<![ ])---(?=\s|$))"
     return re.compile(
@@ -32,16 +32,16 @@ def _line_pattern(max_indent: int) -> re.Pattern[bytes]:
 
 
 _FULL_LINE_PATTERN = _line_pattern(_MAX_INDENT)
-_SAMPLED = 256 * 1024
-_INDENT = re.compile(rb"^( *)(?:- )*[^\s#:]+[^\n:]*:", re.M)
+_SAMPLE_BYTES = 256 * 1024
+_KEY_INDENT_PATTERN = re.compile(rb"^( *)(?:- )*[^\s#:]+[^\n:]*:", re.M)
 
 
-def _pattern_for(source: bytes) -> re.Pattern[bytes]:
+def _line_pattern_for(source: bytes) -> re.Pattern[bytes]:
     if len(source) <= _LARGE_BYTES:
         return _FULL_LINE_PATTERN
     half = len(source) // 2
-    sample = source[:_SAMPLED] + source[half : half + _SAMPLED]
-    counts = Counter(len(indent) for indent in _INDENT.findall(sample))
+    sample = source[:_SAMPLE_BYTES] + source[half : half + _SAMPLE_BYTES]
+    counts = Counter(len(indent) for indent in _KEY_INDENT_PATTERN.findall(sample))
     scale, total, deepest = len(source) / len(sample), 0.0, 0
     for indent in sorted(counts):
         total += counts[indent] * scale
@@ -67,8 +67,8 @@ class _YamlOutline:
         """Column of the key whose text block goes on; deeper lines are its text."""
         self.names: dict[bytes, str] = {}
 
-    def close(self, column: int, row: int, at: int) -> None:
-        """Ends the keys at `column` and deeper; blank lines and comments before `at` belong to none."""
+    def close_keys(self, column: int, row: int, at: int) -> None:
+        """Ends the open YAML keys at `column` and deeper; blank lines and comments before `at` belong to none."""
         if not self.open or self.open[-1].column < column:
             return
         end = row - 1
@@ -86,12 +86,12 @@ class _YamlOutline:
                 draft.signature = f"list of {done.items:,}"
 
 
-_TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
+_BLOCK_TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
 
 
-def scan_yaml(source: bytes, watch: Deadline) -> Scanned:
+def scan_yaml(source: bytes, watch: Deadline) -> ScanResult:
     state = _YamlOutline(source)
-    pattern = _pattern_for(source)
+    pattern = _line_pattern_for(source)
     row = 0
     for first, begin, block in line_chunks(source, watch):
         row, counted = first, 0
@@ -100,11 +100,11 @@ def scan_yaml(source: bytes, watch: Deadline) -> Scanned:
             counted = match.start()
             _handle_key(state, match, row, begin + counted)
     total = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
-    state.close(-1, total, len(source))
-    return Scanned(_name_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
+    state.close_keys(-1, total, len(source))
+    return ScanResult(_name_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
 
 
-_KEY_VALUE = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^\s#\"']{1,200})")
+_KEY_VALUE_PATTERN = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^\s#\"']{1,200})")
 
 
 def _name_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
@@ -119,7 +119,7 @@ def _name_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
         ):
             after += 1
         document = drafts[at:after]
-        owner = _resource(document, at, source)
+        owner = _kubernetes_resource(document, at, source)
         if owner is not None:
             made.append(owner)
         root = len(made) - 1 if owner is not None else -1
@@ -132,7 +132,7 @@ def _name_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
 
 
 def _begins_document(source: bytes, draft: FoundSymbol) -> bool:
-    """Returns whether a line of dashes separates the symbol from the one above."""
+    """Returns whether a line of dashes begins a new YAML document between a symbol and the one above."""
     at = source.rfind(b"\n", 0, draft.start) + 1
     while at > 0:
         begin = source.rfind(b"\n", 0, at - 1) + 1
@@ -143,14 +143,14 @@ def _begins_document(source: bytes, draft: FoundSymbol) -> bool:
     return False
 
 
-def _resource(document: list[FoundSymbol], first: int, source: bytes) -> FoundSymbol | None:
+def _kubernetes_resource(document: list[FoundSymbol], first: int, source: bytes) -> FoundSymbol | None:
     outer = {draft.name: number for number, draft in enumerate(document, first) if draft.parent < 0}
     if not {"apiVersion", "kind", "metadata"} <= outer.keys():
         return None
-    kind = _value(document[outer["kind"] - first], source)
+    kind = _value_of_key(document[outer["kind"] - first], source)
     name = next(
         (
-            _value(draft, source)
+            _value_of_key(draft, source)
             for draft in document
             if draft.parent == outer["metadata"] and draft.name in ("name", "generateName")
         ),
@@ -163,8 +163,8 @@ def _resource(document: list[FoundSymbol], first: int, source: bytes) -> FoundSy
     return FoundSymbol(said, "resource", start, document[0].start_row, end_row, -1)
 
 
-def _value(draft: FoundSymbol, source: bytes) -> str:
-    said = _KEY_VALUE.match(source, source.rfind(b"\n", 0, draft.start) + 1)
+def _value_of_key(draft: FoundSymbol, source: bytes) -> str:
+    said = _KEY_VALUE_PATTERN.match(source, source.rfind(b"\n", 0, draft.start) + 1)
     return decode_line(said["said"], 200) if said is not None else ""
 
 
@@ -175,22 +175,22 @@ def _handle_key(state: _YamlOutline, match: re.Match[bytes], row: int, at: int) 
             return
         state.block_column = -1
     if match["document"]:
-        state.close(-1, row, at)
+        state.close_keys(-1, row, at)
         return
     item, dashes = match["item"], match["dashes"]
     if item is not None:
         if dashes or item.rstrip() == b"-":
             _handle_item(state, indent, row, at)
-            if item.strip() in _TEXT_MARKS:
+            if item.strip() in _BLOCK_TEXT_MARKS:
                 state.block_column = indent
         elif item.startswith(b"..."):
-            state.close(-1, row, at)
+            state.close_keys(-1, row, at)
         return
     column = indent + len(dashes)
     if dashes:
         _handle_item(state, indent, row, at)
     else:
-        state.close(column, row, at)
+        state.close_keys(column, row, at)
     value = match["value"].strip()
     state.open.append(_OpenKey(column, len(state.drafts)))
     state.drafts.append(_symbol_for_key(state, match, value, row, at))
@@ -199,8 +199,9 @@ def _handle_key(state: _YamlOutline, match: re.Match[bytes], row: int, at: int) 
 
 
 def _handle_item(state: _YamlOutline, indent: int, row: int, at: int) -> None:
-    """Handles a dash: keys of the previous item end; the key that holds the list may be in the same column."""
-    state.close(indent + 1, row, at)
+    """Handles the dash of a YAML list item: keys of the previous item end; the key that has the list may be in the same
+    column."""
+    state.close_keys(indent + 1, row, at)
     if state.open:
         state.open[-1].items += 1
 
@@ -238,9 +239,11 @@ def _value_kind(value: bytes) -> str:
         return decode_line(value, 40) if first != b"#" else ""
     if value in (b"true", b"false", b"yes", b"no", b"on", b"off"):
         return "boolean"
-    if first in b"0123456789-+." and _NUMBER.match(value):
+    if first in b"0123456789-+." and _NUMBER_PATTERN.match(value):
         return "number"
     return "null" if value in (b"null", b"~") else "string"
 
 
-_NUMBER = re.compile(rb"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|0[xo][\da-fA-F]+)(?:\s+#.*)?$")
+_NUMBER_PATTERN = re.compile(
+    rb"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|0[xo][\da-fA-F]+)(?:\s+#.*)?$"
+)

@@ -1,4 +1,5 @@
-"""Runs cells: one namespace, an event loop that persists between cells, output through the system's descriptors."""
+"""Runs Python cells inside the kernel: one namespace, an event loop that persists between cells, output through the
+system's descriptors."""
 # pyright: basic
 
 import ast
@@ -27,13 +28,13 @@ _CHILD_STARTING_EVENTS = frozenset(
         "pty.spawn",
     )
 )
-_LOOP_CALLS = ("create_task", "ensure_future", "get_running_loop")
+_LOOP_CALL_NAMES = ("create_task", "ensure_future", "get_running_loop")
 """Calls that start work on the loop without awaiting it."""
-_NO_INPUT = "Kernel requested stdin; interactive input is not supported."
+_NO_INPUT_MESSAGE = "Kernel requested stdin; interactive input is not supported."
 
 
 class RefusedStdin(io.TextIOBase):
-    """A stdin that raises an error, because no user can answer."""
+    """A standard input for cells that raises an error, because no user can answer."""
 
     name = "<stdin>"
     encoding = "utf-8"
@@ -46,10 +47,10 @@ class RefusedStdin(io.TextIOBase):
         return 0
 
     def close(self):
-        """Does nothing: `exit()` calls it, and another cell follows."""
+        """Keeps the standard input open: `exit()` closes it, and another cell follows."""
 
     def read(self, size=-1):
-        raise RuntimeError(_NO_INPUT)
+        raise RuntimeError(_NO_INPUT_MESSAGE)
 
     readline = read
 
@@ -87,7 +88,7 @@ class CellRunner:
             self._link.send({"op": "told", "id": order["id"], "names": names})
 
     def run(self, order):
-        """Runs a cell and reports its outcome."""
+        """Runs one Python cell and reports its value or error to bayou."""
         self._count += 1
         self._reset_environment(order)
         file = f"<cell {self._count}>"
@@ -126,7 +127,7 @@ class CellRunner:
         }
 
     def _execute(self, code, file):
-        """Returns the text of the last expression's value, if it has one to show."""
+        """Executes the code of a cell and returns the text of the last expression's value, if it has one to show."""
         tree = compile(code, file, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
@@ -138,16 +139,16 @@ class CellRunner:
             compiled = compile(part, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
             if compiled.co_flags & _CO_COROUTINE:
                 value = self._run_coroutine(eval(compiled, vars(self._space)))
-            elif any(word in code for word in _LOOP_CALLS):
+            elif any(word in code for word in _LOOP_CALL_NAMES):
                 value = self._run_coroutine(self._run_in_loop(compiled))
             else:
                 value = eval(compiled, vars(self._space))
         if last is None or value is None or code.rstrip().endswith(";"):
-            self._shown.figures()
+            self._shown.display_figures()
             return None
         vars(builtins)["_"] = value  # pyright: ignore[reportIndexIssue]  (as an interactive interpreter has it)
-        text = self._shown.value(value)
-        self._shown.figures()
+        text = self._shown.value_text(value)
+        self._shown.display_figures()
         return text
 
     async def _run_in_loop(self, compiled):
@@ -169,7 +170,7 @@ class CellRunner:
             raise
 
     def _cancel_unheld_tasks(self):
-        """Cancels tasks at the end of their cell, unless a name refers to them."""
+        """Cancels the asyncio tasks that a cell started and that no name refers to, at the end of the cell."""
         if self._loop is None or self._loop.is_closed():
             return []
         asyncio = sys.modules["asyncio"]
@@ -202,8 +203,8 @@ class CellRunner:
             self._output = self._reopen_output()
         sys.stdout = sys.stderr = self._output
         sys.stdin = self._input
-        self._shown.begin()
-        self._tools.begin(order.get("tools") or {})
+        self._shown.begin_cell()
+        self._tools.set_tools(order.get("tools") or {})
         names = vars(self._space)
         for name, given in self._given.items():
             names.setdefault(name, given)
@@ -228,7 +229,7 @@ class CellRunner:
             self._flush()  # Earlier output of the cell must precede the output of the child.
 
     def _enter_folder(self, folder):
-        """Changes the folder for one cell, and returns the previous one."""
+        """Changes the working folder for one cell, and returns the previous one."""
         if not folder:
             return None
         before = os.getcwd()
@@ -236,7 +237,7 @@ class CellRunner:
         return before, os.getcwd()
 
     def _leave_folder(self, folders):
-        """Returns to the previous folder, unless the cell itself changed it."""
+        """Returns to the previous working folder after a cell, unless the cell itself changed the folder."""
         try:
             if folders is not None and os.getcwd() == folders[1]:
                 os.chdir(folders[0])

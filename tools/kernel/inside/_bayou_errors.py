@@ -15,7 +15,7 @@ class CellErrors:
         self._kept = []
 
     def remember(self, file, code):
-        """Registers the code, so that tracebacks, `inspect` and debuggers find the lines of a cell."""
+        """Registers the code of a cell, so that tracebacks, `inspect` and debuggers find its lines."""
         if len(code) > _MAX_KEPT_CHARACTERS:
             return
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
@@ -50,7 +50,7 @@ class CellErrors:
         return "".join(whole.format()).rstrip("\n")
 
     def _without_kernel_frames(self, one, is_outer):
-        """Removes the frames of the kernel."""
+        """Removes the kernel's own frames from a traceback of a cell."""
         if one.stack is None:
             return
         frames = [frame for frame in one.stack if not frame.filename.startswith(self._own)]

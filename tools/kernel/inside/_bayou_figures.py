@@ -10,7 +10,7 @@ class CellFigures(FigureManagerBase):
     @classmethod
     def pyplot_show(cls, *, block=None):
         for shown in _bayou_shown.current_displays:
-            shown.figures()
+            shown.display_figures()
 
 
 class FigureCanvas(FigureCanvasAgg):

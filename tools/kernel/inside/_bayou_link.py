@@ -12,7 +12,7 @@ from _queue import SimpleQueue
 
 
 class Interrupts:
-    """Delivers SIGINT to the cell only: other work in the cell's thread is finished first."""
+    """Delivers an interrupt (SIGINT) to the running cell only: other work in the cell's thread is finished first."""
 
     def __init__(self):
         self.is_open = False
@@ -21,7 +21,7 @@ class Interrupts:
         self._is_pending = False
 
     def listen(self):
-        """Installs the handler before each cell, because the cell before may have replaced it."""
+        """Installs the interrupt handler before each cell, because the cell before may have replaced it."""
         signal.signal(signal.SIGINT, self._on_signal)
 
     def _on_signal(self, number, frame):
@@ -51,11 +51,11 @@ def _is_main_thread():
 
 
 class LinkClosed(Exception):
-    """The other end of the link is closed."""
+    """Raised if bayou has closed its end of the link to the kernel."""
 
 
 class PendingAnswer:
-    """Waits for the answer to one message."""
+    """The answer to one message to bayou, for which the kernel waits."""
 
     def __init__(self, on_answer=None):
         self.answer = None
@@ -94,13 +94,13 @@ class BayouLink:
         os.register_at_fork(after_in_child=self._mark_forked)
 
     def start(self):
-        """Starts the receiving thread, which handles no signals."""
+        """Starts the thread that receives bayou's messages; it handles no signals."""
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         _thread.start_new_thread(self._listen, ())
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def next_order(self):
-        """Returns the next order; None when bayou has closed the link."""
+        """Returns the next order from bayou to the kernel; None when bayou has closed the link."""
         return self._orders.get()
 
     def send(self, word):
@@ -116,7 +116,7 @@ class BayouLink:
                 raise LinkClosed("bayou has gone.") from None
 
     def ask(self, word, on_answer=None):
-        """Sends a message that gets an answer, and returns the pending answer."""
+        """Sends bayou a message that gets an answer, and returns the pending answer."""
         waiting = PendingAnswer(on_answer)
         with self.interrupts:
             with self._sending:
@@ -128,7 +128,7 @@ class BayouLink:
         return waiting
 
     def cancel_request(self, waiting):
-        """Stops waiting for this answer."""
+        """Tells bayou that the cell no longer waits for this answer."""
         with self.interrupts:
             if self._waiting.pop(waiting.number, None) is not None:
                 self.send({"op": "cancel", "id": waiting.number})

@@ -1,4 +1,5 @@
-"""Lists the names that cells defined, with types, completes them, and finds the tasks that a name refers to."""
+"""Inspects the names that Python cells defined: lists them with types, completes them, and finds the tasks that a name
+refers to."""
 # pyright: basic
 
 import builtins
@@ -31,7 +32,7 @@ def _type_of(value):
 
 
 def _describe_value(value):
-    """Describes a value without running code of the cells."""
+    """Describes a value of the kernel's namespace without running code of the cells."""
     kind = type(value)
     if kind in _BUILTIN_TYPES:
         size = f"{len(value)} items" if kind in (list, tuple, dict, set, frozenset) and len(value) > 8 else ""
@@ -48,7 +49,7 @@ def _describe_value(value):
 
 
 def complete_name(space, text):
-    """Returns completions of `text`: plain names, or attributes behind the last dot."""
+    """Returns completions of a text in the kernel's namespace: plain names, or attributes behind the last dot."""
     path, dot, beginning = text.rpartition(".")
     if not dot:
         names = {*space, *vars(builtins), *keyword.kwlist}

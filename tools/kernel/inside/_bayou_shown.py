@@ -1,4 +1,5 @@
-"""Displays values: as text that is limited while it grows, as Markdown, HTML, JSON, or as a picture."""
+"""Displays the values of Python cells: as text that is limited while it grows, as Markdown, HTML, JSON, or as a
+picture."""
 # pyright: basic
 
 import os
@@ -14,14 +15,14 @@ _MAX_DEPTH = 40
 
 
 class ValueDisplay:
-    """Displays values of the running cell."""
+    """Sends the values that the running cell displays to bayou."""
 
     def __init__(self, link, flush):
         self._link = link
         self._flush = flush
-        self.begin()
+        self.begin_cell()
 
-    def begin(self):
+    def begin_cell(self):
         self._pictures = self._rich = self._left_out = 0
         self._notes = []
 
@@ -30,21 +31,21 @@ class ValueDisplay:
         if self._left_out:
             pictures = "picture" if self._left_out == 1 else "pictures"
             notes.append(f"{self._left_out} more {pictures} not shown: at most {_MAX_PICTURES} a cell.")
-        self.begin()
+        self.begin_cell()
         return notes
 
     def display(self, *values):
-        """Displays values like the last value of a cell."""
+        """Displays values in the form in which the last value of a cell is displayed."""
         for value in values:
             if not self._as_rich(value):
                 sys.stdout.write(bounded_repr(value) + "\n")
 
-    def value(self, value):
+    def value_text(self, value):
         """Returns the text of a cell's value; None if it was displayed in another form."""
         return None if self._as_rich(value) else bounded_repr(value)
 
-    def figures(self):
-        """Displays the figures of pyplot that have not been shown."""
+    def display_figures(self):
+        """Displays the figures of matplotlib's pyplot that have not been shown."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None:
             return
@@ -159,7 +160,7 @@ def _json_text(value):
 
 
 def bounded_repr(value, limit=MAX_REPR_CHARS):
-    """Returns `repr`, cut at `limit` characters; containers are traversed only as far as shown."""
+    """Returns the `repr` of a value, cut at `limit` characters; containers are traversed only as far as shown."""
     walk = _BoundedRepr(limit)
     walk.add(value, 0)
     return walk.text()
@@ -181,12 +182,12 @@ class _BoundedRepr:
 
     def add(self, value, depth):
         try:
-            self._value(value, depth)
+            self._add_value(value, depth)
         except _LimitReached:
             if not self._cut_note:
                 self._cut_note = "… (cut)"
 
-    def _put(self, text):
+    def _append_text(self, text):
         if len(text) > self._left:
             self._parts.append(text[: self._left])
             self._left = 0
@@ -194,40 +195,40 @@ class _BoundedRepr:
         self._parts.append(text)
         self._left -= len(text)
 
-    def _value(self, value, depth):
+    def _add_value(self, value, depth):
         kind = type(value)
         if kind in (list, tuple, set, frozenset, dict):
-            self._container(value, kind, depth)
+            self._add_container(value, kind, depth)
         elif kind in (str, bytes, bytearray) and len(value) > self._left:
             self._cut_note = f"… ({kind.__name__} of {len(value):,})"
-            self._put(repr(value[: self._left]))
+            self._append_text(repr(value[: self._left]))
             raise _LimitReached
         elif kind is int and value.bit_length() > _MAX_DIGITS:
-            self._put(f"<int of {value.bit_length():,} bits>")
+            self._append_text(f"<int of {value.bit_length():,} bits>")
         else:
-            self._put(_repr(value))
+            self._append_text(_plain_repr(value))
 
-    def _container(self, value, kind, depth):
+    def _add_container(self, value, kind, depth):
         if id(value) in self._open or depth > _MAX_DEPTH:
-            self._put("...")
+            self._append_text("...")
             return
         if not value:
-            self._put(repr(value))
+            self._append_text(repr(value))
             return
         self._open.add(id(value))
         begin, end = {list: "[]", tuple: "()", dict: "{}", set: "{}"}.get(kind) or ("frozenset({", "})")
         try:
-            self._put(begin)
+            self._append_text(begin)
             for at, one in enumerate(value):
                 if at:
-                    self._put(", ")
-                self._value(one, depth + 1)
+                    self._append_text(", ")
+                self._add_value(one, depth + 1)
                 if kind is dict:
-                    self._put(": ")
-                    self._value(value[one], depth + 1)
+                    self._append_text(": ")
+                    self._add_value(value[one], depth + 1)
             if kind is tuple and len(value) == 1:
-                self._put(",")
-            self._put(end)
+                self._append_text(",")
+            self._append_text(end)
         except _LimitReached:
             if depth == 0:
                 self._cut_note = f"… ({kind.__name__} of {len(value):,})"
@@ -236,7 +237,7 @@ class _BoundedRepr:
             self._open.discard(id(value))
 
 
-def _repr(value):
+def _plain_repr(value):
     text = repr(value)
     return text if type(text) is str else str.__str__(text)
 

@@ -1,13 +1,13 @@
-"""Calls of the agent's tools from cells: `tool.read(path=…)`, `await tool.aio.bash(…)`. bayou executes them."""
+"""Lets cells call the agent's tools: `tool.read(path=…)`, `await tool.aio.bash(…)`. bayou executes the calls."""
 # pyright: basic
 
 
 class ToolFailed(Exception):
-    """An error result of a tool."""
+    """Raised in a cell if the tool that it called returns an error."""
 
 
 class ToolText(str):
-    """The text of a tool result, with its `details`."""
+    """The text of a tool result as a string for cells, with the result's `details`."""
 
     details = None
 
@@ -20,8 +20,8 @@ class CallableTools:
         self.aio = AsyncTools(self)
         self.ToolFailed = ToolFailed
 
-    def begin(self, parameters):
-        """Sets the active tools, with the names of their parameters."""
+    def set_tools(self, parameters):
+        """Sets the tools that cells can call, with the names of their parameters."""
         self._parameters = parameters
 
     def __dir__(self):
@@ -63,7 +63,7 @@ class CallableTools:
 
 
 class AsyncTools:
-    """The awaitable variant, for several calls at once."""
+    """The awaitable variant of the callable tools, for several calls at once."""
 
     def __init__(self, tools):
         self._tools = tools

@@ -12,17 +12,20 @@ if sys.version_info < (3, 8):
     sys.stderr.write("Python {}.{} is too old: 3.8 is the oldest that works.".format(*sys.version_info[:2]))
     sys.exit(3)
 
-_path = list(sys.path)
-_library = __import__("os").__file__.rsplit("/", 1)[0]
+_import_path = list(sys.path)
+_standard_library = __import__("os").__file__.rsplit("/", 1)[0]
 # Not even PYTHONPATH may replace the modules that are needed here with files of the project.
-sys.path[:] = [_path[0], *(one for one in _path if one.startswith(_library) and "site-packages" not in one)]
+sys.path[:] = [
+    _import_path[0],
+    *(one for one in _import_path if one.startswith(_standard_library) and "site-packages" not in one),
+]
 if not any(one.endswith("lib-dynload") for one in sys.path):
-    sys.path += [one for one in _path if one.endswith(("lib-dynload", ".zip"))]
+    sys.path += [one for one in _import_path if one.endswith(("lib-dynload", ".zip"))]
 
 import _bayou_cells
 import _bayou_link
 
-sys.path[:] = ["", *_path[1:]]
+sys.path[:] = ["", *_import_path[1:]]
 
 
 def main():

@@ -3,6 +3,7 @@
 It is started with a path to bayou's modules only, in `/`, so that it never imports code of the folder it
 indexes. Messages between it and the session are msgpack with a length of four bytes."""
 
+import contextlib
 import os
 import selectors
 import subprocess
@@ -11,19 +12,22 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import msgspec
 
 from tools.repomap.index.building import (
     CannotIndex,
+    FolderSurvey,
     IndexBusy,
     IndexedFolder,
     IndexProgress,
     build_index,
+    build_outlines,
     open_for_writing,
 )
 from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.indexing_pool import IndexingPool
 from tools.repomap.index.nearness import learn_history
 
 _BUILDER_PROGRAM = (
@@ -31,10 +35,36 @@ _BUILDER_PROGRAM = (
     "from tools.repomap.index.builder import main; main()"
 )
 _NICENESS = 15
-"""Niceness of this process and its pool: key presses are painted first, even on two processors."""
+"""Niceness of this process and its pool, and of their session: key presses are painted first, even on two
+processors."""
 _REPORT_INTERVAL = 0.25
 """Seconds between progress reports: the session paints each of them."""
 BUSY_MESSAGE = "another bayou builds the index"
+
+
+class _SentSurvey(msgspec.Struct, frozen=True, array_like=True):
+    """A survey with paths as bytes: messages cannot contain every path as text."""
+
+    listed: int
+    is_cut: bool
+    gone: tuple[bytes, ...]
+    waiting: tuple[bytes, ...]
+    unknown: tuple[bytes, ...]
+    unreadable: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, found: FolderSurvey) -> Self:
+        paths = (
+            tuple(map(os.fsencode, one))
+            for one in (found.gone, found.waiting, found.unknown, found.unreadable)
+        )
+        return cls(found.listed, found.is_cut, *paths)
+
+    def survey(self) -> FolderSurvey:
+        paths = (
+            tuple(map(os.fsdecode, one)) for one in (self.gone, self.waiting, self.unknown, self.unreadable)
+        )
+        return FolderSurvey(self.listed, self.is_cut, *paths)
 
 
 class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
@@ -44,7 +74,9 @@ class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
     """The user's home, if git may be asked for the history."""
     hidden: HiddenFiles = HiddenFiles()
     begins_at: bytes = b""
-    workers: int | None = None
+    processes: int | None = None
+    with_outlines: bool = True
+    found: _SentSurvey | None = None
 
 
 class BuildReport(msgspec.Struct, frozen=True, array_like=True):
@@ -69,9 +101,13 @@ class IndexBuilder:
         index: Path,
         home: Path | None,
         heard: Callable[[], None] = lambda: None,
-        workers: int | None = None,
+        processes: int | None = None,
+        with_outlines: bool = True,
+        found: FolderSurvey | None = None,
     ) -> None:
-        """`heard` is called from a thread for each report. `workers` is the size of its pool."""
+        """`found` is a survey of this moment; otherwise the builder makes one. `heard` is called from a thread for
+        each report. `processes` is the size of its pool. Without outlines, the index has only what the ranking
+        needs."""
         self.report = BuildReport()
         self.began = time.monotonic()
         self._on_report = heard
@@ -84,7 +120,9 @@ class IndexBuilder:
             os.fsencode(home) if home else None,
             folder.hidden,
             os.fsencode(folder.begins_at),
-            workers,
+            processes,
+            with_outlines,
+            _SentSurvey.of(found) if found is not None else None,
         )
         _send(self._process.stdin, order)
         threading.Thread(target=self._read_reports, name="bayou-index", daemon=True).start()
@@ -155,8 +193,15 @@ def _receive(file: IO[bytes]) -> bytes:
     return data
 
 
-def main() -> None:
+def lower_priority() -> None:
+    """Lets the programs of all sessions go before this process and those that it starts."""
     os.nice(_NICENESS)
+    with contextlib.suppress(OSError):  # only where Linux shares the processors between sessions first
+        Path("/proc/self/autogroup").write_text(str(_NICENESS))
+
+
+def main() -> None:
+    lower_priority()
     order = _ORDER_DECODER.decode(_receive(sys.stdin.buffer))
     watched = sys.stdin.buffer.fileno()
 
@@ -181,9 +226,23 @@ def main() -> None:
     problem = ""
     try:
         with open_for_writing(Path(os.fsdecode(order.index))) as store:
-            is_whole = build_index(store, folder, workers=order.workers, progress=tell, is_stopped=is_stopped)
+            is_current = order.found is not None and store.remove_unused()
+            found = order.found.survey() if order.found is not None and is_current else None
+            with IndexingPool(root, order.processes) as pool:
+                is_whole = build_index(
+                    store, folder, found=found, pool=pool, progress=tell, is_stopped=is_stopped
+                )
             if is_whole and order.home is not None:
                 learn_history(store, root, Path(os.fsdecode(order.home)))
+            if is_whole and order.with_outlines:
+
+                def tell_more() -> None:  # no answer waits for outlines, so none is counted
+                    _send(sys.stdout.buffer, BuildReport())
+
+                tell_more()
+                # Other processes: those before keep many words in memory.
+                with IndexingPool(root, order.processes) as pool:
+                    build_outlines(store, root, pool=pool, tell=tell_more, is_stopped=is_stopped)
     except IndexBusy:
         problem = BUSY_MESSAGE
     except CannotIndex as failure:

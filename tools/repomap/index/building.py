@@ -5,22 +5,32 @@ continues after a killed one."""
 
 import contextlib
 import fcntl
-import multiprocessing
 import os
 import sqlite3
-import threading
 import zlib
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 
 from tools.repomap.index.hidden import HiddenFiles
+from tools.repomap.index.indexing_pool import (
+    MIN_POOL_FILES,
+    IndexingPool,
+    MadeRecords,
+    index_batch,
+    outline_batch,
+    words_batch,
+)
 from tools.repomap.index.listing import MAX_FILES, is_below, list_files
-from tools.repomap.index.outlining import blob_id, index_file, path_only, stat_file
+from tools.repomap.index.outlining import (
+    blob_id,
+    file_state,
+    index_file,
+    outline_file,
+    path_only,
+)
 from tools.repomap.index.store import (
     FileRecord,
     FileStamp,
@@ -33,13 +43,10 @@ from tools.repomap.index.store import (
     limit_index_folder,
 )
 
-_COMMIT_BATCH = 200
+_COMMIT_BATCH = 400
 """Files per commit."""
-_TASK_BATCH = 25
-"""Files per task of the pool."""
-_MAX_DEATHS = 100
-_INDEXED_DECODER = msgspec.msgpack.Decoder(list[FileRecord])
-_MAX_WORKERS = 4
+_MAX_WHOLE_FILES = 2000
+"""Of more files the words come first, since the outlines take long."""
 _PATH_BATCH = 2000
 _STAT_BATCH = 50
 
@@ -127,14 +134,19 @@ def survey_folder(
     """Lists the folder again. Raises `SurveyStopped` when it is stopped."""
     unreadable: list[str] = []
     hides = folder.hidden.matcher_for(folder.root)
-    listed = list_files(folder.root, is_stopped=is_stopped, hides=hides, unreadable=unreadable)
+    with ThreadPoolExecutor(1) as thread:  # ripgrep lists the files while the known ones are checked here
+        listing = thread.submit(
+            list_files, folder.root, is_stopped=is_stopped, hides=hides, unreadable=unreadable
+        )
+        known = store.stamps()
+        changed_files = set(_changed_files(folder.root, known.items(), is_stopped))
+        listed = listing.result()
     if is_stopped():
         raise SurveyStopped
     is_cut = len(listed) > MAX_FILES
     listed = listed[:MAX_FILES]
-    known = store.stamps()
     gone = tuple(sorted(known.keys() - set(listed)))
-    waiting = _changed_files(folder.root, ((path, known.get(path)) for path in listed), is_stopped)
+    waiting = [path for path in listed if path not in known or path in changed_files]
     sizes, changed = _sizes_and_folder_times(folder.root, waiting) if waiting else (0, {})
     is_large = len(listed) > folder.max_files_at_once or sizes > folder.max_bytes_at_once
     unknown = tuple(path for path in waiting if path not in known) if is_large else ()
@@ -166,12 +178,12 @@ def recall_known_contents(
 ) -> FolderSurvey:
     """Restores the outlines of files that have an earlier content again, as after switching branches, without
     mapping them."""
-    known = store.versions_of(found.waiting)
+    known = store.paths_with_version(found.waiting)
     states: list[tuple[str, bytes, FileStamp]] = []
     for path in (path for path in found.waiting if path in known):
         if is_stopped():
             break
-        now = stat_file(root, path)
+        now = file_state(root, path)
         blob = blob_id(root, path) if now is not None and not now.reason else b""
         if now is not None and blob:
             states.append((path, blob, (now.mtime, now.size, now.inode)))
@@ -181,7 +193,7 @@ def recall_known_contents(
 
 
 def _changed_files(
-    root: Path, files: Iterable[tuple[str, FileStamp | None]], is_stopped: Callable[[], bool]
+    root: Path, files: Iterable[tuple[str, FileStamp]], is_stopped: Callable[[], bool]
 ) -> list[str]:
     found: list[str] = []
     for number, (path, stamp) in enumerate(files, 1):
@@ -221,18 +233,16 @@ def build_index(
     folder: IndexedFolder,
     *,
     found: FolderSurvey | None = None,
-    workers: int | None = None,
+    pool: IndexingPool | None = None,
     progress: Callable[[IndexProgress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Indexes the files; returns False if stopped. `workers=0` maps in this process, as does a folder with few
-    files.
-
-    A pool imports modules by this process's path: only the builder process starts one."""
+    """Indexes the files; returns False if stopped. Of many files only the words, which the ranking needs; their
+    outlines follow with `build_outlines`. Without a pool, and for few files, this process does the work."""
     root = folder.root
     try:
         if found is None:
-            store.tidy()
+            store.remove_unused()
             found = recall_known_contents(store, root, survey_folder(store, folder, is_stopped), is_stopped)
     except SurveyStopped:
         return False
@@ -246,25 +256,65 @@ def build_index(
         if is_stopped():
             return False
         store.put([path_only(path) for path in found.unknown[at : at + _PATH_BATCH]])
-    count = max(1, min(_MAX_WORKERS, (os.cpu_count() or 2) - 1)) if workers is None else workers
-    # A few files are mapped sooner than processes have started.
-    is_here = count == 0 or len(found.waiting) < 2 * _TASK_BATCH
-    made = _map_in_process(root, found.waiting) if is_here else _map_in_pool(root, found.waiting, count)
+    is_whole = pool is None or len(found.waiting) <= _MAX_WHOLE_FILES
+    if not is_whole:
+        store.set_meta("outlined", "")
+    made = (
+        _made_here(root, found.waiting, index_file)
+        if pool is None or len(found.waiting) < MIN_POOL_FILES
+        else pool.run(found.waiting, index_batch if is_whole else words_batch)
+    )
+    if not _store_all(
+        store, made, is_stopped, lambda more: progress(IndexProgress(done + more, found.listed))
+    ):
+        return False
+    store.set_meta("finished", "1")
+    if is_whole and not store.meta("outlined") and not store.without_outline():
+        store.set_meta("outlined", "1")
+    progress(IndexProgress(found.listed, found.listed))
+    return True
+
+
+def build_outlines(
+    store: IndexStore,
+    root: Path,
+    *,
+    pool: IndexingPool | None = None,
+    tell: Callable[[], None] = lambda: None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Makes the outlines that are missing; returns False if stopped. Until then answers make those that they
+    show. `tell` is called when more are stored."""
+    waiting = store.without_outline()
+    made = (
+        _made_here(root, waiting, outline_file)
+        if pool is None or len(waiting) < MIN_POOL_FILES
+        else pool.run(waiting, outline_batch)
+    )
+    if not _store_all(store, made, is_stopped, lambda done: tell()):
+        return False
+    store.set_meta("outlined", "" if store.without_outline() else "1")
+    return True
+
+
+def _store_all(
+    store: IndexStore, made: MadeRecords, is_stopped: Callable[[], bool], tell: Callable[[int], None]
+) -> bool:
+    """Stores records in batches; returns False if stopped. What was made until then is stored."""
     pending: list[FileRecord] = []
+    done = 0
     for batch, asked in made:
         pending += batch
         done += asked
         if len(pending) >= _COMMIT_BATCH:
             store.put(pending)
             pending = []
-            progress(IndexProgress(done, found.listed))
+            tell(done)
         if is_stopped():
             made.close()
             store.put(pending)
             return False
     store.put(pending)
-    store.set_meta("finished", "1")
-    progress(IndexProgress(found.listed, found.listed))
     return True
 
 
@@ -283,81 +333,9 @@ def _matches_stamp(root: Path, path: str, stamp: FileStamp | None) -> bool:
     return (state.st_mtime_ns, state.st_size, state.st_ino) == stamp
 
 
-def _map_in_process(root: Path, paths: Sequence[str]) -> Generator[tuple[list[FileRecord], int]]:
+def _made_here(
+    root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]
+) -> MadeRecords:
     for path in paths:
-        made = index_file(root, path)
+        made = work(root, path)
         yield ([made] if made is not None else []), 1
-
-
-def index_batch(root: Path, paths: Sequence[str]) -> bytes:
-    """Indexes a batch in a pool process; the result is packed, because pickling many small values takes seven times
-    as long."""
-    return msgspec.msgpack.encode([made for path in paths if (made := index_file(root, path)) is not None])
-
-
-def _map_in_pool(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[list[FileRecord], int]]:
-    """Maps files in a pool of processes. A file that kills a process is indexed by its path only."""
-    batches = deque(paths[at : at + _TASK_BATCH] for at in range(0, len(paths), _TASK_BATCH))
-    deaths = 0
-    while batches:
-        lost = yield from _map_until_worker_dies(root, batches, count, 2 * count)
-        deaths += bool(lost)
-        alone: deque[Sequence[str]] = deque([path] for batch in lost for path in batch)
-        while alone:
-            # One at a time, which shows the file that kills the process.
-            died = (
-                (yield from _map_until_worker_dies(root, alone, 1, 1))
-                if deaths <= _MAX_DEATHS
-                else list(alone)
-            )
-            if deaths > _MAX_DEATHS:
-                alone.clear()
-            deaths += bool(died)
-            for path in (path for batch in died for path in batch):
-                yield [one for one in [stat_file(root, path)] if one is not None], 1
-
-
-def _map_until_worker_dies(
-    root: Path, batches: deque[Sequence[str]], count: int, ahead: int
-) -> Generator[tuple[list[FileRecord], int], None, list[Sequence[str]]]:
-    """Processes batches, `ahead` at once, until all are done or a process dies; returns the batches that may have
-    killed it."""
-    context = multiprocessing.get_context("spawn")  # the store is open here, and no other process may have it
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_exit_with_parent)
-    waiting: deque[tuple[Sequence[str], Future[bytes]]] = deque()
-    is_waited_for = True
-    try:
-        while batches or waiting:
-            while batches and len(waiting) < ahead:
-                waiting.append((batches[0], pool.submit(index_batch, root, batches[0])))
-                batches.popleft()
-            made = _INDEXED_DECODER.decode(waiting[0][1].result())
-            yield made, len(waiting.popleft()[0])
-    except BrokenProcessPool:
-        lost = [batch for batch, future in waiting if not _has_result(future)]
-        for batch, future in waiting:
-            if _has_result(future):
-                yield _INDEXED_DECODER.decode(future.result()), len(batch)
-        return lost
-    except GeneratorExit:
-        is_waited_for = False
-        raise
-    finally:
-        pool.shutdown(wait=is_waited_for, cancel_futures=True)
-    return []
-
-
-def _has_result(future: "Future[bytes]") -> bool:
-    return future.done() and future.exception() is None
-
-
-def _exit_with_parent() -> None:
-    """Ends a pool process when its parent is killed; otherwise it would wait for work for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

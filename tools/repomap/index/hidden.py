@@ -1,4 +1,4 @@
-"""Files that the user's rules hide: they are neither indexed nor shown."""
+"""Tells which files the user's rules hide: they are neither indexed nor shown."""
 
 import os
 import re
@@ -13,9 +13,10 @@ class HiddenFiles(msgspec.Struct, frozen=True, array_like=True):
     """Regular expressions for whole paths, with links resolved."""
 
     def matcher_for(self, root: Path) -> Callable[[str], bool]:
-        """Returns a check whether a file below `root` is hidden; it takes paths relative to the root."""
+        """Returns a function that says whether the rules hide a file below `root`; it takes paths relative to the
+        root."""
         if not self.forms:
             return lambda path: False
-        whole = re.compile("|".join(f"(?:{form})" for form in self.forms), re.DOTALL)
+        whole = re.compile("|".join(f"(?:{form})" for form in self.forms), re.DOTALL | re.IGNORECASE)
         folder = os.path.realpath(root).rstrip("/")
         return lambda path: whole.fullmatch(f"{folder}/{path}") is not None

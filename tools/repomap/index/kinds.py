@@ -1,7 +1,6 @@
 """Classifies files for a reader: code, test, example, generated, vendored, docs or data."""
 
 import re
-from pathlib import PurePosixPath
 from typing import Literal
 
 FileKind = Literal["code", "test", "example", "generated", "vendored", "docs", "data"]
@@ -21,6 +20,8 @@ _VENDORED_FOLDERS = frozenset(
     ("vendor", "third_party", "third-party", "thirdparty", "node_modules", "bower_components", "deps")
 )
 _TEST_FOLDERS = frozenset(("test", "tests", "spec", "specs", "__tests__", "testdata", "e2e", "fixtures"))
+_TEST_PROJECT = re.compile(r"\.(?:\w*Tests?|\w*Specs)(?:/|$)")
+"""A project of tests in the way of .NET: `Polly.SharedSpecs/`, `Serilog.Tests/`."""
 _EXAMPLE_FOLDERS = frozenset(
     (
         "example",
@@ -38,7 +39,7 @@ _EXAMPLE_FOLDERS = frozenset(
 _MAIN_SOURCES = re.compile(r"(?:^|/)src/\w*[mM]ain/")
 """Product sources in the layout of Maven, Gradle and sbt, with any package names."""
 _TEST_NAME = re.compile(
-    r"(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.|(?:Test|Tests|IT)\.\w+$|Spec\.(?!java$)\w+$"
+    r"(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.|(?:Test|Tests|Specs|IT)\.\w+$|Spec\.(?!java$)\w+$"
 )
 """Excludes names such as `KeySpec.java`, which specifies a key."""
 _GENERATED_NAME = re.compile(
@@ -62,15 +63,16 @@ _TEST_QUESTION = re.compile(
 
 
 def kind_of(path: str, language: str | None, head: bytes) -> FileKind:
-    """Returns the kind; `head` are the first kilobytes of the file."""
-    place = PurePosixPath(path)
-    folders = {folder.lower() for folder in place.parts[:-1]}
+    """Returns the kind of a file, such as code, test or docs; `head` are the first kilobytes of the file."""
+    above, _, name = path.rpartition("/")
+    folders = set(above.lower().split("/"))
     if folders & _VENDORED_FOLDERS:
         return "vendored"
-    if _GENERATED_NAME.search(place.name) or _is_generated(head):
+    if _GENERATED_NAME.search(name) or _is_generated(head):
         return "generated"
     if not _MAIN_SOURCES.search(path):
-        if folders & _TEST_FOLDERS or _TEST_NAME.search(place.name):
+        is_test_name = _TEST_NAME.search(name) or _TEST_PROJECT.search(above)
+        if folders & _TEST_FOLDERS or is_test_name:
             return "test"
         if folders & _EXAMPLE_FOLDERS:
             return "example"
@@ -80,16 +82,20 @@ def kind_of(path: str, language: str | None, head: bytes) -> FileKind:
 
 
 def kind_note(kind: FileKind) -> str:
-    """Returns a note for files that are not plain code."""
+    """Returns a note on the kind of a file that is not plain code, such as test or generated."""
     return kind if kind in ("test", "example", "generated", "vendored") else ""
 
 
 def is_about_tests(question: str) -> bool:
-    """Judges by the first line: the rest often describes only how a change was tested."""
+    """Returns whether a question is about tests, judged by its first line: the rest often describes only how a change
+    was tested."""
     return _TEST_QUESTION.search(question.strip().partition("\n")[0]) is not None
 
 
 def _is_generated(head: bytes) -> bool:
     lines = head.split(b"\n", 21)[:20]
-    is_long = any(len(line) > _LONG_LINE for line in lines)
-    return is_long or _GENERATED_HEADER.search(b"\n".join(lines)) is not None
+    if max(map(len, lines)) > _LONG_LINE:
+        return True
+    header = b"\n".join(lines)
+    is_named = b"enerated" in header or b"DO NOT EDIT" in header or b"do not edit" in header
+    return is_named and _GENERATED_HEADER.search(header) is not None

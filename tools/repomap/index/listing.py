@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from tools.running.own_programs import find_own_program
-from tools.running.withheld import child_variables
+from tools.running.withheld_variables import child_variables
 from tools.searching.ripgrep import DEFAULT_ARGUMENTS, bundled_ripgrep
 
 MAX_FILES = 200_000
@@ -25,7 +25,7 @@ _RETRY_INTERVAL = 1.0
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Both paths are relative to the root; the root is the empty name."""
+    """Returns whether a path is below a folder. Both are relative to the root; the root is the empty name."""
     return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -36,8 +36,8 @@ def list_files(
     hides: Callable[[str], bool] = lambda path: False,
     unreadable: list[str] | None = None,
 ) -> list[str]:
-    """Returns paths relative to the root, sorted, up to `most`. `hides` filters hidden files; `unreadable` collects
-    folders that cannot be listed."""
+    """Lists the files of a folder as paths relative to the root, sorted, up to `most`. `hides` filters hidden files;
+    `unreadable` collects folders that cannot be listed."""
     with tempfile.TemporaryFile() as errors:
         found = [path for path in _list_with_ripgrep(root, most, is_stopped, errors) if not hides(path)]
         errors.seek(0)
@@ -95,7 +95,7 @@ def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], er
 
 
 def _list_by_walking(root: Path, most: int) -> list[str]:
-    """Lists everything but hidden folders, where ripgrep is missing."""
+    """Lists the files of a folder without ripgrep, if it is not installed: everything but hidden folders."""
     found: list[str] = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
@@ -107,26 +107,26 @@ def _list_by_walking(root: Path, most: int) -> list[str]:
 
 
 class FolderListing:
-    """Caches the names of a folder's files for a while; as many as could be listed in time."""
+    """Caches the list of a folder's files for a while; as many as could be listed in time."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._found: list[str] = []
-        self._listed = self._tried = float("-inf")
+        self._found_paths: list[str] = []
+        self._listed_at = self._tried_at = float("-inf")
         self._tried_seconds = 0.0
         self.is_whole = False
 
     def paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
         now = time.monotonic()
-        is_tried = now - self._tried < _RETRY_INTERVAL and seconds <= self._tried_seconds
-        if not is_tried and (not self.is_whole or now - self._listed >= _LISTING_LIFETIME):
+        is_tried = now - self._tried_at < _RETRY_INTERVAL and seconds <= self._tried_seconds
+        if not is_tried and (not self.is_whole or now - self._listed_at >= _LISTING_LIFETIME):
             found = list_files(self._root, is_stopped=lambda: time.monotonic() - now >= seconds)
-            self._tried, self._tried_seconds = now, seconds
+            self._tried_at, self._tried_seconds = now, seconds
             self.is_whole = time.monotonic() - now < seconds
-            if self.is_whole or len(found) > len(self._found):
-                self._found, self._listed = found, now
-        return [path for path in self._found[:MAX_FILES] if not hides(path)]
+            if self.is_whole or len(found) > len(self._found_paths):
+                self._found_paths, self._listed_at = found, now
+        return [path for path in self._found_paths[:MAX_FILES] if not hides(path)]
 
     @property
     def is_cut(self) -> bool:
-        return len(self._found) > MAX_FILES
+        return len(self._found_paths) > MAX_FILES

@@ -21,7 +21,7 @@ _COMMIT_HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
 def learn_history(store: IndexStore, root: Path, home: Path) -> None:
-    """Updates the stored history to the current head. Does nothing without git or a history."""
+    """Updates the history that the index stores to the current commit. Does nothing without git or a history."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         return
@@ -79,7 +79,7 @@ def _git_output(top: Path, words: tuple[str, ...], configuration: Configuration,
 
 
 def _parse_revision(entry: bytes, prefix: bytes) -> Revision | None:
-    """Parses a commit; one with too many files, or none below the folder, keeps no files."""
+    """Parses one commit of git's output; a commit with too many files, or none below the folder, keeps no files."""
     head, separator, names = entry.partition(b"\x02")
     hash, _, message = head.partition(b"\n")
     if not separator or not _COMMIT_HASH.fullmatch(hash):

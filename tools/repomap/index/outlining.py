@@ -1,24 +1,27 @@
 """Prepares a file for the index: its symbols from the mapper, its text split into words."""
 
-import errno
 import hashlib
 import os
 import stat
 import time
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import msgspec
 
+from tools.filemap.deadline import Deadline, TimeLimitReached
 from tools.filemap.detection import detect_language
-from tools.filemap.map import map_text
-from tools.filemap.reading import CannotMap, read_text
+from tools.filemap.map import language_title, map_source
+from tools.filemap.reading import count_lines, text_of_bytes
 from tools.filemap.symbols import Symbol
-from tools.filemap.watch import Deadline, TimeLimitReached
+from tools.protected.key_names import is_key_name
+from tools.repomap.index.declarations import declared_names
 from tools.repomap.index.kinds import FileKind, kind_of
+from tools.repomap.index.parts import word_runs
 from tools.repomap.index.store import PATH_ONLY_MTIME, FileRecord, file_words
 
 MAX_BYTES = 1_000_000
 """Of larger files only path and size are indexed."""
+_READ_TIMEOUT = 2.0
 _MAP_TIMEOUT = 2.0
 _HEAD_BYTES = 16 * 1024
 _MAX_KEY_DEPTH = 1
@@ -26,59 +29,121 @@ _MAX_DOC = 80
 """Doc lines could contain instructions to the model; this length is enough to find them."""
 _MAX_SIGNATURE = 160
 _MAX_SYMBOLS = 20_000
-_SECRET_NAMES = (
-    ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".my.cnf", ".htpasswd",
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "logins.json", "key4.db", "cookies.sqlite", ".vault-token",
-)  # fmt: skip
-_SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".ppk")
 _RECENT_WRITE_NS = 2_000_000_000
 
 
+class _ReadFile(msgspec.Struct, frozen=True):
+    """A file as read for the index."""
+
+    record: FileRecord
+    """Without words and outline."""
+    source: bytes
+    language: str | None
+    kind: FileKind
+
+
 def index_file(root: Path, path: str) -> FileRecord | None:
-    """Returns the record of a file; None if it is missing or not a regular file."""
-    place, nothing = root / path, stat_file(root, path)
-    if nothing is None or nothing.reason:
-        return nothing
-    blob = blob_id(root, path)
+    """Returns the complete record of a file; None if it is missing or not a regular file."""
+    read = _read_file(root, path)
+    return _add_outline(_add_words(read), read) if isinstance(read, _ReadFile) else read
+
+
+def index_words(root: Path, path: str) -> FileRecord | None:
+    """Returns the index record of a file with its words only; its outline is made later, which takes three times as
+    long."""
+    read = _read_file(root, path)
+    return _add_words(read) if isinstance(read, _ReadFile) else read
+
+
+def outline_file(root: Path, path: str) -> FileRecord | None:
+    """Returns the index record of a file with its outline only; its words are indexed already."""
+    read = _read_file(root, path)
+    return _add_outline(read.record, read) if isinstance(read, _ReadFile) else read
+
+
+def _read_file(root: Path, path: str) -> _ReadFile | FileRecord | None:
+    """Reads a file for the index; returns a record of the path alone if nothing else may be indexed."""
+    state = file_state(root, path)
+    if state is None or state.reason:
+        return path_only(path, state) if state is not None else None
     try:
-        text = read_text(place, Deadline(_MAP_TIMEOUT, None))
-    except CannotMap as problem:
-        why = "binary" if problem.errno == errno.EINVAL else f"unreadable: {problem.strerror}"
-        return msgspec.structs.replace(nothing, reason=why)
+        data = _file_bytes(root, path)
+        source = text_of_bytes(data, Deadline(_READ_TIMEOUT, None))
+    except OSError as problem:
+        why = f"unreadable: {problem.strerror}"
+        return path_only(path, msgspec.structs.replace(state, reason=why))
     except TimeLimitReached:
-        return msgspec.structs.replace(nothing, reason="slow to read")
-    source = text.source
-    language = detect_language(place, source)
+        return path_only(path, msgspec.structs.replace(state, reason="slow to read"))
+    if source is None:
+        return path_only(path, msgspec.structs.replace(state, reason="binary"))
+    language = detect_language(PurePath(path), source)
     kind = kind_of(path, language, source[:_HEAD_BYTES])
-    try:
-        made = map_text(source, place.name, deadline_seconds=_MAP_TIMEOUT)
-    except (OSError, TimeLimitReached):
-        return msgspec.structs.replace(nothing, kind=kind, reason="slow to map")
-    symbols = _indexed_symbols(made.symbols, kind)
-    body = source.decode("utf-8", "replace") if kind != "generated" else ""
-    return msgspec.structs.replace(
-        nothing,
-        size=text.total_bytes,
-        blob=blob,
-        language=made.language,
+    record = FileRecord(
+        path=os.fsencode(path),
+        mtime=state.mtime,
+        size=len(data),
+        inode=state.inode,
+        blob=_blob_id_of(data),
+        language=language_title(language),
         kind=kind,
-        lines=made.total_lines,
-        symbols=symbols,
-        words=file_words(path, symbols, body),
+        words=None,
+        lines=count_lines(source),
+        symbols=None,
     )
+    return _ReadFile(record, source, language, kind)
+
+
+def _add_words(read: _ReadFile) -> FileRecord:
+    text = read.source.decode("utf-8", "replace")
+    runs = word_runs(text)
+    names = declared_names(read.language, text, runs)
+    body = runs if read.kind != "generated" else ()
+    words = file_words(os.fsdecode(read.record.path), names, body)
+    return msgspec.structs.replace(read.record, words=words)
+
+
+def _add_outline(record: FileRecord, read: _ReadFile) -> FileRecord:
+    """Adds the symbols that the mapper finds in a file to its index record; none if it takes too long."""
+    try:
+        made = map_source(read.source, read.language, deadline_seconds=_MAP_TIMEOUT)
+    except (OSError, TimeLimitReached):
+        return msgspec.structs.replace(record, symbols=())
+    symbols = _indexed_symbols(made.symbols, read.kind)
+    return msgspec.structs.replace(record, lines=made.total_lines, symbols=symbols)
 
 
 def blob_id(root: Path, path: str) -> bytes:
     """Returns git's blob id for the file's content; empty if it is unreadable."""
     try:
-        data = (root / path).read_bytes()
+        return _blob_id_of(_file_bytes(root, path))
     except (OSError, ValueError):
         return b""
-    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).digest()
 
 
-def stat_file(root: Path, path: str) -> FileRecord | None:
-    """Returns path and state, and why nothing else may be indexed. None like `index_file`."""
+def _blob_id_of(data: bytes) -> bytes:
+    found = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    found.update(data)
+    return found.digest()
+
+
+def _file_bytes(root: Path, path: str) -> bytes:
+    """Reads a whole file; waits for no pipe and follows no link that has taken its place."""
+    descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123  (for thousands of files, a path object takes longer)
+        return file.readall() or b""
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """The time, size and inode of a file, and why only its path may be indexed."""
+
+    mtime: int
+    size: int
+    inode: int
+    reason: str = ""
+
+
+def file_state(root: Path, path: str) -> FileState | None:
+    """Returns the present time, size and inode of a file; None if it is missing or not a regular file."""
     try:
         state = os.lstat(f"{root}/{path}")
     except (OSError, ValueError):
@@ -88,35 +153,44 @@ def stat_file(root: Path, path: str) -> FileRecord | None:
     # What is written at this very moment may be written again within the same tick of the clock.
     is_young = time.time_ns() - state.st_mtime_ns < _RECENT_WRITE_NS
     mtime = -1 if is_young else state.st_mtime_ns
-    reason = "named like a secret" if is_secret(path) else "over 1 MB" if state.st_size > MAX_BYTES else ""
-    made = msgspec.structs.replace(path_only(path), mtime=mtime, size=state.st_size, inode=state.st_ino)
-    return msgspec.structs.replace(made, reason=reason)
+    reason = _why_hidden(path, state) or ("over 1 MB" if state.st_size > MAX_BYTES else "")
+    return FileState(mtime, state.st_size, state.st_ino, reason)
 
 
-def path_only(path: str) -> FileRecord:
-    """Returns a record of a file with nothing but its path; it counts as changed."""
+def path_only(path: str, state: FileState | None = None) -> FileRecord:
+    """Returns an index record of a file with nothing but its path; without a state, it counts as changed."""
+    state = state or FileState(PATH_ONLY_MTIME, 0, 0)
     return FileRecord(
         path=os.fsencode(path),
-        mtime=PATH_ONLY_MTIME,
-        size=0,
-        inode=0,
+        mtime=state.mtime,
+        size=state.size,
+        inode=state.inode,
         blob=b"",
         language="",
         kind="data",
-        lines=0,
-        symbols=(),
-        words=file_words(path, (), ""),
+        words=file_words(path, (), ()),
+        reason=state.reason,
     )
 
 
-def is_secret(path: str) -> bool:
-    """Returns whether the file name suggests secrets: its text is neither stored nor shown."""
-    name = path.rpartition("/")[2].lower()
-    return name.startswith(_SECRET_NAMES) or name.endswith(_SECRET_ENDINGS)
+def is_text_hidden(root: Path, path: str) -> bool:
+    """Returns whether the text of a file is neither indexed nor shown, because it may have secrets."""
+    try:
+        return bool(_why_hidden(path, os.lstat(f"{root}/{path}")))
+    except (OSError, ValueError):
+        return True
+
+
+def _why_hidden(path: str, state: os.stat_result) -> str:
+    """Returns why the text of a file may be secret; another name (hard link) of it may be one of a secret file."""
+    if is_key_name(path.rpartition("/")[2]):
+        return "named like a secret"
+    return "has other names (hard links)" if state.st_nlink > 1 else ""
 
 
 def _indexed_symbols(symbols: tuple[Symbol, ...], kind: FileKind) -> tuple[Symbol, ...]:
-    """Keeps only the outer keys of data files, and drops what a list of places does not need."""
+    """Returns the symbols that the index stores: only the outer keys of data files, without what a list of places does
+    not need."""
     depth: dict[int, int] = {}
     places: dict[int, int] = {}
     kept: list[Symbol] = []

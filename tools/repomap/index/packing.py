@@ -20,7 +20,7 @@ _COMPRESSION_LEVEL = 6
 
 
 class StoredOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The stored part of a map."""
+    """The part of a file's map that the index stores: the number of lines and the symbols."""
 
     lines: int
     symbols: tuple[Symbol, ...]
@@ -35,7 +35,7 @@ def pack_outline(lines: int, symbols: Sequence[Symbol]) -> bytes:
 
 
 def unpack_outline(packed: bytes) -> StoredOutline:
-    """Decompresses an outline. Raises `zlib.error`, also for truncated data."""
+    """Decompresses a file's outline from the index. Raises `zlib.error`, also for truncated data."""
     unpacking = zlib.decompressobj(zdict=_COMPRESSION_DICTIONARY)
     made = unpacking.decompress(packed)
     if not unpacking.eof:

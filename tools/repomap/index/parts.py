@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 _WORD_RUN = re.compile(r"\w+")
+_ASCII_WORDS_ONLY = {code: " " for code in range(128) if not re.match(r"\w", chr(code))}
 _WORD_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts without spaces between words: two characters are as meaningful as a word."""
@@ -33,9 +34,11 @@ _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 """Common words of questions and commits that identify no place."""
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=131_072)
 def _split_run(run: str) -> tuple[str, ...]:
-    """Returns the stemmed parts of a run of letters, digits and `_`; if there are several, also the whole."""
+    """Splits a run of letters, digits and `_` into stemmed parts; if there are several, the whole is one of them."""
+    if run.isascii() and run.isalpha() and run.islower():
+        return (stem(run),) if _MIN_PART <= len(run) <= _MAX_PART else ()
     parts = (_WORD_PART if run.isascii() else _UNSPACED_PART).findall(run)
     found: list[str] = []
     for part in parts:
@@ -49,21 +52,34 @@ def _split_run(run: str) -> tuple[str, ...]:
 
 
 def split_words(text: str) -> list[str]:
-    """Returns each part as often as it occurs."""
+    """Splits a text into word parts for the search, each as often as it occurs."""
     return [part for run in _WORD_RUN.findall(text) for part in _split_run(run)]
 
 
+def word_runs(text: str) -> list[str]:
+    """Returns the runs of letters, digits and `_` in a text, in order."""
+    if text.isascii():  # five times as fast
+        return text.translate(_ASCII_WORDS_ONLY).split()
+    return _WORD_RUN.findall(text)
+
+
 def count_words(text: str) -> dict[str, int]:
-    """Counts the parts, up to the limit. Each distinct run is split once."""
+    """Counts the word parts of a text, each up to the limit."""
+    return count_parts(word_runs(text))
+
+
+def count_parts(runs: Iterable[str]) -> dict[str, int]:
+    """Counts the word parts of runs, each up to the limit. Each distinct run is split once."""
     found: dict[str, int] = {}
-    for run, count in Counter(_WORD_RUN.findall(text)).items():
-        for part in _split_run(run):
-            found[part] = found.get(part, 0) + count
-    return {part: min(count, MAX_COUNT) for part, count in found.items()}
+    get, split = found.get, _split_run
+    for run, count in Counter(runs).items():
+        for part in split(run):
+            found[part] = get(part, 0) + count
+    return {part: count if count < MAX_COUNT else MAX_COUNT for part, count in found.items()}
 
 
 def question_words(text: str) -> dict[str, str]:
-    """Returns meaningful parts, each once, in the order of the question; with the original word."""
+    """Returns the meaningful word parts of a question, each once and in order, with the original word."""
     found: dict[str, str] = {}
     for run in _WORD_RUN.findall(text):
         if run.lower() not in _STOP_WORDS:
@@ -74,8 +90,8 @@ def question_words(text: str) -> dict[str, str]:
 
 
 def word_emphasis(text: str) -> Counter[str]:
-    """Counts each part of a question, at most three times, and once more if it is in the first of several lines,
-    which states the subject."""
+    """Counts how often a question has each word part, at most three times, and once more if it is in the first of
+    several lines, which states the subject."""
     first, feed, _ = text.strip().partition("\n")
     said = Counter({part: min(count, 3) for part, count in count_words(text).items()})
     if feed:
@@ -85,9 +101,11 @@ def word_emphasis(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Removes the ending of a plural or a verb form. Words of other scripts stay unchanged."""
+    """Returns a word without the ending of a plural or a verb form. Words of other scripts stay unchanged."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
+    if word[-1] not in "sgdrn":  # no ending has another last letter
+        return _undouble(word)
     for ending, instead, shortest in _SUFFIXES:
         if word.endswith(ending) and len(word) - len(ending) >= shortest:
             return _undouble(word[: -len(ending)] + instead)
@@ -116,7 +134,7 @@ _SUFFIXES = (
 
 
 def _undouble(word: str) -> str:
-    """Normalises the stem: `runn` of `running`, `cache` of `caching` and `cached`."""
+    """Normalises the stem of a word: `runn` of `running` to `run`, `cache` of `caching` and `cached`."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
     return word.removesuffix("e") if len(word) > 4 else word
@@ -130,8 +148,8 @@ _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
 
 def code_names_in(text: str) -> list[str]:
-    """Returns text that looks like a code name: quoted, with `_` or inner capitals, or dotted; the whole and its
-    last part."""
+    """Returns the words of a question that look like code names: quoted, with `_` or inner capitals, or dotted; the
+    whole and its last part."""
     found: dict[str, None] = {}
     quoted = (name for part in _QUOTED.findall(text) for name in _NAME.findall(part))
     for name in (*quoted, *filter(_looks_like_identifier, _NAME.findall(text))):
@@ -143,7 +161,7 @@ def code_names_in(text: str) -> list[str]:
 
 
 def capitalised_words(text: str) -> Iterator[str]:
-    """Yields words that may be type names: not only the first word of a sentence."""
+    """Yields the capitalised words of a question that may be type names: not only the first word of a sentence."""
     return (match[0] for match in re.finditer(r"\b[A-Z][a-zA-Z0-9]{2,}\b", text))
 
 
@@ -153,5 +171,5 @@ def _looks_like_identifier(name: str) -> bool:
 
 
 def repeat_words(counts: Iterable[tuple[str, int]]) -> str:
-    """Returns a text that repeats each part as often as counted, for the full-text index."""
+    """Returns a text for the full-text index that repeats each word part as often as counted."""
     return " ".join(part if count == 1 else " ".join([part] * count) for part, count in counts)

@@ -22,9 +22,9 @@ from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
 from tools.repomap.index.kinds import FileKind
 from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outline
-from tools.repomap.index.parts import count_words, repeat_words
+from tools.repomap.index.parts import count_parts, count_words, repeat_words, split_words
 
-VERSION = f"5.{MAPPER_VERSION}"
+VERSION = f"6.{MAPPER_VERSION}"
 """Changed whenever an index would have other content."""
 COLUMN_WEIGHTS = (1.0, 6.0, 5.0)
 """Weights of a word in the text, in the path, in symbol names. The text comes first, because the first column saves
@@ -34,6 +34,8 @@ PATH_ONLY_MTIME = -2
 MAX_RETIRED = 2.0
 """Unused versions per used one, plus `_MIN_RETIRED`: beyond that the index is rebuilt."""
 _MIN_RETIRED = 5000
+_MAX_GUESSED_DEFINERS = 30
+"""Files without an outline that are looked at for a definition."""
 _SCHEMA = f"""
 create table meta (key text primary key, value text) without rowid;
 create table file (
@@ -76,11 +78,12 @@ class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
     symbols: str
 
 
-def file_words(path: str, symbols: Sequence[Symbol], body: str) -> FileWords:
+def file_words(path: str, names: Sequence[str], body: Sequence[str]) -> FileWords:
+    """Returns the searchable words of a file. `body` are all words of the text, `names` those that it declares."""
     return FileWords(
-        body=repeat_words(count_words(body).items()),
+        body=repeat_words(count_parts(body).items()),
         path=repeat_words(count_words(path).items()),
-        symbols=repeat_words(count_words(" ".join(symbol.name for symbol in symbols)).items()),
+        symbols=repeat_words(count_words(" ".join(names)).items()),
     )
 
 
@@ -95,9 +98,11 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Git's blob id of the content; empty if the content is not indexed."""
     language: str
     kind: str
-    lines: int
-    symbols: tuple[Symbol, ...]
-    words: FileWords
+    words: FileWords | None
+    """None if only the outline was made."""
+    lines: int = 0
+    symbols: tuple[Symbol, ...] | None = ()
+    """The outline; None if it is made later."""
     reason: str = ""
     """Why only the path is indexed."""
 
@@ -116,7 +121,7 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """A stored commit."""
+    """A commit as the index stores it: message and touched files."""
 
     hash: bytes
     message: str
@@ -124,18 +129,18 @@ class Revision(msgspec.Struct, frozen=True):
 
 
 class IndexDamaged(Exception):
-    """The file is not an index, or of another version."""
+    """Raised if a file is not an index of a repository, or of another version."""
 
 
 class IndexInconsistent(Exception):
-    """The index contradicts itself."""
+    """Raised if the index of a repository contradicts itself."""
 
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def is_damage(problem: Exception) -> bool:
-    """Returns whether the error means that the file is damaged, although it could be opened."""
+    """Returns whether an error of SQLite means that the index is damaged, although it could be opened."""
     if isinstance(problem, sqlite3.Error):
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
         return code in _DAMAGED or "Could not decode" in str(problem)
@@ -143,7 +148,7 @@ def is_damage(problem: Exception) -> bool:
 
 
 class IndexStore:
-    """One connection, for one thread at a time."""
+    """One connection to the index of a repository, for one thread at a time."""
 
     def __init__(self, path: Path, *, is_writing: bool = False) -> None:
         self.path = path
@@ -189,23 +194,28 @@ class IndexStore:
     # Changes
 
     def put(self, files: Iterable[FileRecord]) -> None:
-        """Stores all files or none."""
+        """Stores the records of files, all or none. An outline alone is added to the version that it belongs to; if
+        there is none, the file has changed, and the next survey finds it."""
         with self._db:
             for file in files:
                 row = self._db.execute(
                     "select id from version where path=? and blob=?", (file.path, file.blob)
                 ).fetchone()
-                version = row[0] if row else _insert(self._db, file)
+                if row is None and file.words is None:
+                    continue
+                version = row[0] if row else _insert_words(self._db, file)
+                if file.symbols is not None:
+                    _insert_outline(self._db, version, file.lines, file.symbols)
                 stamp = (file.mtime, file.size, file.inode)
                 self._set(file.path, version, stamp, file.language, file.kind, file.reason)
 
-    def versions_of(self, paths: Sequence[str]) -> set[str]:
-        """Returns the paths for which any version is stored."""
+    def paths_with_version(self, paths: Sequence[str]) -> set[str]:
+        """Returns those of the paths of which the index has read any content."""
         asked = "select 1 from version where path=? and blob<>x'' limit 1"
         return {path for path in paths if self._db.execute(asked, (os.fsencode(path),)).fetchone()}
 
     def restore_versions(self, found: Iterable[tuple[str, bytes, FileStamp]]) -> set[str]:
-        """Takes files with their blob ids: assigns a stored version to those that have one, and returns them."""
+        """Assigns stored versions to files, given with their blob ids, and returns the files that have one."""
         recalled: set[str] = set()
         with self._db:
             for path, blob, stamp in found:
@@ -215,6 +225,8 @@ class IndexStore:
                 if row is not None:
                     self._set(name, row[0], stamp, row[1], row[2], "")
                     recalled.add(path)
+        if recalled and self.without_outline():
+            self.set_meta("outlined", "")
         return recalled
 
     def _set(
@@ -223,13 +235,21 @@ class IndexStore:
         row = (path, version, *stamp, language, kind, reason)
         self._db.execute("insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
+    def without_outline(self) -> list[str]:
+        """Returns the files whose words are indexed, and whose outline is made later; code first."""
+        asked = (
+            "select file.path from file left join outline on outline.id=version where outline.id is null "
+            "order by kind <> 'code', file.path"
+        )
+        return [os.fsdecode(row[0]) for row in self._db.execute(asked)]
+
     def remove(self, paths: Iterable[bytes]) -> None:
         with self._db:
             self._db.executemany("delete from file where path=?", ((path,) for path in paths))
 
-    def tidy(self, least: int = _MIN_RETIRED) -> bool:
-        """Returns False if there were far too many unused versions, so that everything was dropped and must be
-        rebuilt."""
+    def remove_unused(self, least: int = _MIN_RETIRED) -> bool:
+        """Removes versions of files that were unused for long. Returns False if there were far too many, so that
+        everything was dropped and must be rebuilt."""
         kept = int(self._db.execute("select count(*) from version").fetchone()[0])
         used = self.count()
         if kept - used <= MAX_RETIRED * used + least:
@@ -238,13 +258,13 @@ class IndexStore:
             for table in ("file", "version", "outline", "sym"):
                 self._db.execute(f"delete from {table}")
             self._db.execute("insert into text (text) values ('delete-all')")
-            self._db.execute("delete from meta where key='finished'")
+            self._db.execute("delete from meta where key in ('finished', 'outlined')")
         with contextlib.suppress(sqlite3.OperationalError):  # no room for a copy: it stays as large as it is
             self._db.execute("vacuum")
         return False
 
     def remember(self, revisions: Iterable[Revision]) -> None:
-        """Stores each commit once: it does not change."""
+        """Stores commits in the index, each once, because it does not change."""
         with self._db:
             for one in revisions:
                 added = self._db.execute("insert or ignore into revision (hash) values (?)", (one.hash,))
@@ -265,7 +285,8 @@ class IndexStore:
         return {row[0] for row in self._db.execute("select hash from revision")}
 
     def set_ages(self, hashes: Sequence[bytes]) -> None:
-        """Sets the history of the current head, newest first; other commits are ignored in searches."""
+        """Sets which commits are the history of the current head, newest first; other commits are ignored in
+        searches."""
         with self._db:
             self._db.execute("update revision set age=null where age is not null")
             self._db.executemany("update revision set age=? where hash=?", enumerate(hashes))
@@ -273,7 +294,7 @@ class IndexStore:
     # Queries
 
     def files(self, *, called: str = "") -> Iterator[IndexedFile]:
-        """Returns all files, or those of that name in any folder."""
+        """Returns all indexed files, or those of that name in any folder."""
         if not called:
             return _select_files(self._db, "")
         plain, below = os.fsencode(called), os.fsencode(f"/{called}")
@@ -295,7 +316,7 @@ class IndexStore:
         return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
 
     def count(self, *, below: str = "", is_unseen: bool = False) -> int:
-        """Counts all files, those of a folder, or those of which only the path is indexed."""
+        """Counts the indexed files: all, those of a folder, or those of which only the path is indexed."""
         where, asked = "", ()
         if below:
             where, asked = (
@@ -311,13 +332,31 @@ class IndexStore:
         asked = "select reason, count(*) as n from file where reason<>'' group by reason order by n desc"
         return self._db.execute(asked).fetchall()
 
-    def outline(self, id: int) -> StoredOutline:
+    def outline(self, id: int) -> StoredOutline | None:
+        """Returns the stored outline of a file; None if it was not made yet."""
         row = self._db.execute("select map from outline where id=?", (id,)).fetchone()
-        if row is None:  # each version has one, but damage is not always seen by SQLite
+        if row is None and self.meta("outlined"):  # damage is not always seen by SQLite
             raise IndexInconsistent(f"{self.path} has lost an outline")
-        return unpack_outline(row[0])
+        return unpack_outline(row[0]) if row else None
 
-    def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
+    def defining(self, name: str, most: int = 400) -> set[int]:
+        """Returns the files that define a name; those without an outline probably do."""
+        found = {id for id, _ in self.find_symbols(name, most)}
+        return found | set(self.declaring(name, min(most, _MAX_GUESSED_DEFINERS)))
+
+    def declaring(self, name: str, most: int, *, is_beginning: bool = False) -> list[int]:
+        """Returns files without an outline that probably declare the name, or names that begin so."""
+        parts = split_words(name)
+        if self.meta("outlined") or not parts:
+            return []
+        asked = (
+            "select text.rowid from text join file on version=text.rowid left join outline "
+            "on outline.id=text.rowid where outline.id is null and text match ? order by rank limit ?"
+        )
+        expression = f'symbols : "{parts[-1]}"' + "*" * is_beginning
+        return [row[0] for row in self._db.execute(asked, (expression, most))]
+
+    def find_symbols(self, name: str, most: int = 400) -> list[tuple[int, int]]:
         """Returns files and positions of symbols with that name, in any case."""
         return self._db.execute(
             "select version, place from sym join file using (version) where name=? limit ?",
@@ -325,7 +364,7 @@ class IndexStore:
         ).fetchall()
 
     def symbols_matching(self, text: str, most: int) -> list[tuple[str, int, int]]:
-        """Returns names that begin with the text, then those that contain it: (name, file, position)."""
+        """Returns symbol names that begin with the text, then those that contain it: (name, file, position)."""
         wanted = _without_surrogates(text).lower()
         asked = "select name, version, place from sym join file using (version) where"
         found: list[tuple[str, int, int]] = self._db.execute(
@@ -340,7 +379,7 @@ class IndexStore:
         return list(dict.fromkeys(found))
 
     def search(self, expression: str, most: int) -> list[tuple[int, float]]:
-        """Returns the best full-text matches with their BM25 scores (higher is better)."""
+        """Returns the files that best match a full-text search, with their BM25 scores (higher is better)."""
         if not expression:
             return []
         rows = self._db.execute(
@@ -351,7 +390,7 @@ class IndexStore:
         return rows.fetchall()
 
     def has(self, id: int, part: str) -> bool:
-        """Returns whether a file contains the word."""
+        """Returns whether an indexed file contains the word."""
         asked = "select 1 from text where text match ? and rowid=?"
         return self._db.execute(asked, (f'"{part}"', id)).fetchone() is not None
 
@@ -360,19 +399,19 @@ class IndexStore:
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
         return int(row[0]) if row else 0
 
-    def remembered(self, expression: str, most: int) -> list[tuple[list[int], float]]:
-        """Returns the files of earlier changes whose messages match best, with BM25 scores."""
+    def find_earlier_changes(self, expression: str, most: int) -> list[tuple[int, list[int], float]]:
+        """Returns the commits whose messages match a search best: the age, files and BM25 score of each."""
         if not expression:
             return []
         rows = self._db.execute(
-            "select revision.id, -bm25(message) as score from message join revision on id=message.rowid "
+            "select revision.id, age, -bm25(message) as score from message join revision on id=message.rowid "
             "where message match ? and age is not null order by score desc limit ?",
             (expression, most),
         )
-        return [(self._current_files_of(id), score) for id, score in rows.fetchall()]
+        return [(age, self._current_files_of(id), score) for id, age, score in rows.fetchall()]
 
     def changed_with(self, path: str, most: int) -> list[tuple[int, list[int]]]:
-        """Returns the newest changes of a file: the age of each, and the files that it touched."""
+        """Returns the newest commits that changed a file: the age of each, and the files that it touched."""
         changes = self._db.execute(
             "select revision.id, age from place join touch on place=place.id "
             "join revision on revision.id=revision where path=? and age is not null order by age limit ?",
@@ -381,7 +420,7 @@ class IndexStore:
         return [(age, self._current_files_of(id)) for id, age in changes.fetchall()]
 
     def _current_files_of(self, revision: int) -> list[int]:
-        """Returns the touched files that still exist."""
+        """Returns the files touched by a commit that still exist."""
         asked = (
             "select version from touch join place on place=place.id join file using (path) where revision=?"
         )
@@ -396,13 +435,13 @@ _SEPARATOR = re.compile(r"::|[.#]")
 
 
 def last_part(name: str) -> str:
-    """Returns `Start` for `Server.Start` and `Server::Start`: the name without its owner."""
+    """Returns the last part of a symbol's name, without its owner: `Start` of `Server.Start` and `Server::Start`."""
     parts = _SEPARATOR.split(name)
     return parts[-1] if len(parts) > 1 and all(part.isidentifier() for part in parts) else name
 
 
 def owner_names(name: str) -> list[str]:
-    """Returns `Server` for `Server.Start`."""
+    """Returns the owners in a symbol's name: `Server` of `Server.Start`."""
     return _SEPARATOR.split(name)[:-1] if last_part(name) != name else []
 
 
@@ -423,19 +462,24 @@ def _prepare(store: IndexStore, db: sqlite3.Connection) -> None:
     store.set_meta("version", VERSION)
 
 
-def _insert(db: sqlite3.Connection, file: FileRecord) -> int:
+def _insert_words(db: sqlite3.Connection, file: FileRecord) -> int:
+    assert file.words is not None
     row = (file.path, file.blob, file.language, file.kind)
     id = db.execute("insert into version (path, blob, language, kind) values (?, ?, ?, ?)", row).lastrowid
     assert id is not None
-    db.execute("insert into outline values (?, ?)", (id, pack_outline(file.lines, file.symbols)))
-    db.executemany("insert into sym values (?, ?, ?)", _symbol_rows(id, file.symbols))
     words = (id, file.words.body, file.words.path, file.words.symbols)
     db.execute("insert into text (rowid, body, path, symbols) values (?, ?, ?, ?)", words)
     return id
 
 
+def _insert_outline(db: sqlite3.Connection, id: int, lines: int, symbols: Sequence[Symbol]) -> None:
+    if db.execute("select 1 from outline where id=?", (id,)).fetchone() is None:
+        db.execute("insert into outline values (?, ?)", (id, pack_outline(lines, symbols)))
+        db.executemany("insert into sym values (?, ?, ?)", _symbol_rows(id, symbols))
+
+
 def _symbol_rows(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int]]:
-    """Returns the rows of the table `sym`."""
+    """Returns the rows of the index table `sym` for the symbols of a file."""
     return sorted(
         {
             (_without_surrogates(name).lower(), id, place)
@@ -468,5 +512,5 @@ def delete_index(path: Path) -> None:
 
 
 def _without_surrogates(text: str) -> str:
-    """Removes lone surrogates, which SQLite rejects."""
+    """Returns a text without lone surrogates, which SQLite rejects."""
     return text.encode("utf-8", "replace").decode("utf-8")

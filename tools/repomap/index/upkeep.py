@@ -14,6 +14,7 @@ from pathlib import Path
 from tools.repomap.index.builder import IndexBuilder
 from tools.repomap.index.building import (
     CannotIndex,
+    FolderSurvey,
     IndexBusy,
     IndexedFolder,
     SurveyStopped,
@@ -69,24 +70,26 @@ class IndexUpkeep:
         self._on_progress = heard
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
-        self._left = _LONG_BUILD
+        self._files_left_to_builder = _LONG_BUILD
         """The number of files that were left to the builder."""
-        self.looked = self._listed = self._was_slow = float("-inf")
+        self.last_look_at = self._listed_at = self._was_slow_at = float("-inf")
         self._git_state: tuple[int, ...] = ()
+        self._survey: FolderSurvey | None = None
+        """What the next builder has to do."""
         self._problem = ""
 
     @property
     def has_looked(self) -> bool:
-        return self.looked != float("-inf")
+        return self.last_look_at != float("-inf")
 
     @property
-    def trouble(self) -> str:
+    def problem_text(self) -> str:
         """Why answers may be incomplete; usually empty."""
-        is_slow = time.monotonic() - self._was_slow < _SLOW_DRIVE_INTERVAL
+        is_slow = time.monotonic() - self._was_slow_at < _SLOW_DRIVE_INTERVAL
         slowness = "its files take long to look at, so what others change is seen late." if is_slow else ""
         return self._problem or slowness
 
-    def look(self, patience: float) -> None:
+    def index_changes(self, patience: float) -> None:
         with self._lock:
             began = time.monotonic()
             if self.is_building:
@@ -95,18 +98,21 @@ class IndexUpkeep:
             if self._builder is not None:
                 self._problem = self._builder.report.problem
                 self._builder = None
-            if began - self.looked < _LOOK_LIFETIME or began - self._was_slow < _SLOW_DRIVE_INTERVAL:
+            if began - self.last_look_at < _LOOK_LIFETIME or began - self._was_slow_at < _SLOW_DRIVE_INTERVAL:
                 return
-            self.looked = began
+            self.last_look_at = began
             left = self._files_left(patience)
             if left is not None:
-                self._left = left
-                self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._on_progress)
+                self._files_left_to_builder = left
+                found, self._survey = self._survey, None
+                self._builder = IndexBuilder(
+                    self._folder(), self._index, self._home(), self._on_progress, found=found
+                )
                 self._wait_for_short_build(patience - (time.monotonic() - began))
 
     def rebuild(self, why: str) -> None:
         self._problem = why
-        self.looked = float("-inf")
+        self.last_look_at = float("-inf")
 
     def close(self) -> None:
         if self._builder is not None:
@@ -129,7 +135,7 @@ class IndexUpkeep:
         if builder is None or patience <= 0:
             return
         report = builder.report
-        left = report.total - report.done if report.total else self._left
+        left = report.total - report.done if report.total else self._files_left_to_builder
         # Histories follow the last file, and no answer needs them.
         if 0 < left <= _SHORT_BUILD_FILES or (patience > PATIENCE and left):
             builder.wait(patience)
@@ -181,21 +187,28 @@ class IndexUpkeep:
         git = git_state(folder.root)
         try:
             with open_for_writing(self._index) as store:
-                if not build_index(store, folder, workers=0, is_stopped=is_over):
+                if not build_index(store, folder, is_stopped=is_over):
                     return len(paths)
         except IndexBusy:
             return None
         except CannotIndex as problem:
             self._problem = str(problem)
             return None
-        self._listed, self._git_state = began, git
+        self._listed_at, self._git_state = began, git
         return None if self._home() is None else _LONG_BUILD
+
+    def _lacks_outlines(self) -> bool:
+        try:
+            with IndexStore(self._index) as store:
+                return not store.meta("outlined")
+        except (IndexDamaged, sqlite3.Error):
+            return False
 
     def _remaining_files(self) -> int | None:
         """Checks known files each time, and searches for new ones seldom."""
         folder = self._folder()
         git, now = git_state(folder.root), time.monotonic()
-        is_listing = now - self._listed >= _LISTING_INTERVAL or git != self._git_state
+        is_listing = now - self._listed_at >= _LISTING_INTERVAL or git != self._git_state
 
         def is_slow() -> bool:
             return time.monotonic() - now >= _SWEEP_TIMEOUT
@@ -207,19 +220,21 @@ class IndexUpkeep:
                 found = (survey_folder if is_listing else survey_known_files)(store, folder, is_slow)
                 found = recall_known_contents(store, folder.root, found, is_slow)
                 if not _is_quick_to_map(folder.root, found.waiting):
+                    if is_listing:
+                        self._survey, self._listed_at, self._git_state = found, now, git
                     return len(found.waiting)
-                is_done = build_index(store, folder, found=found, workers=0)
+                is_done = build_index(store, folder, found=found)
         except SurveyStopped:  # after the answers, and seldom
-            self._was_slow = now
+            self._was_slow_at = now
             return _LONG_BUILD
         except (IndexBusy, CannotIndex):
             return None
         # Another head has another history of files that change together.
         is_other = bool(self._git_state) and git != self._git_state and self._home() is not None
         if is_listing:
-            self._listed, self._git_state = now, git
+            self._listed_at, self._git_state = now, git
 
-        if not is_done or is_other:
+        if not is_done or is_other or self._lacks_outlines():
             return _LONG_BUILD
         self._problem = ""
         return None

@@ -1,4 +1,4 @@
-"""Interfaces for showing an interactive command in a terminal overlay."""
+"""Defines the interfaces by which an interactive command is shown in a terminal overlay."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -20,7 +20,7 @@ class PtyProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PtyView(Protocol):
-    """The view that draws the command's screen."""
+    """The interface of the view that draws an interactive command's screen."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -33,11 +33,11 @@ class PtyView(Protocol):
         ...
 
     def close(self) -> str:
-        """Called when the command has ended. Returns the text on the terminal, with its scrollback."""
+        """Closes the view when the command has ended. Returns the text on the terminal, with its scrollback."""
         ...
 
 
 class PtyHost(Protocol):
-    """Provided by an interface that can show an overlay; absent in print, JSON and RPC modes."""
+    """The interface of a user interface that can show a terminal overlay; absent in print, JSON and RPC modes."""
 
     def open(self, program: PtyProgram) -> PtyView: ...

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from tools.files.replacing import write_all
+from tools.files.atomic_replacement import write_all
 from tools.limits import truncate_tail
 from tools.running.commands import (
     CommandOutcome,
@@ -24,7 +24,7 @@ from tools.running.commands import (
     with_box,
 )
 from tools.running.pty.pty_host import PtyHost, PtyProgram
-from tools.running.rolling import OutputSnapshot, RollingOutput
+from tools.running.rolling_output import OutputSnapshot, RollingOutput
 from tools.running.shell import SpawnPlan
 from tools.text import escape_controls
 from tools.workspace import Workspace
@@ -42,9 +42,8 @@ async def run_in_terminal(
     call_id: str | None = None,
     is_own: bool = False,
 ) -> CommandOutcome:
-    """Shows the command in an overlay until it ends; the final screen is its output.
-
-    The caller holds `workspace.terminal_turn`, because there is only one overlay."""
+    """Runs a command in a terminal overlay until it ends; the final screen is its output. The caller holds
+    `workspace.terminal_turn`, because there is only one overlay."""
     command = await apply_shell_settings(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     command = await with_box(workspace, command, call_id)
@@ -52,7 +51,7 @@ async def run_in_terminal(
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
     watched = await watch_files(workspace, call_id, "bash", command)
-    seen = await asyncio.to_thread(workspace.guard.before, command.box)
+    seen = await asyncio.to_thread(workspace.guard.snapshot_before, command.box)
     master, slave = os.openpty()
     hands = _TerminalInput(os.dup(master))
     aborted = asyncio.Event()
@@ -72,10 +71,10 @@ async def run_in_terminal(
         os.close(slave)
     output = RollingOutput(workspace.artifacts, "pty", workspace.mask_output)
     running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
-    running.drain(master, on_data=view.feed)
-    killing = asyncio.ensure_future(_kill_when(aborted, running))
+    running.read_output(master, on_data=view.feed)
+    killing = asyncio.ensure_future(_kill_when_set(aborted, running))
     try:
-        outcome = await _finish(running, timeout)
+        outcome = await _finish_or_abort(running, timeout)
     finally:
         killing.cancel()
         hands.close()
@@ -83,12 +82,12 @@ async def run_in_terminal(
     return msgspec.structs.replace(outcome, output=_final_screen(outcome.output, text))
 
 
-async def _kill_when(asked: asyncio.Event, running: RunningCommand) -> None:
+async def _kill_when_set(asked: asyncio.Event, running: RunningCommand) -> None:
     await asked.wait()
     running.kill()
 
 
-async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutcome:
+async def _finish_or_abort(running: RunningCommand, timeout: float | None) -> CommandOutcome:
     finishing = asyncio.ensure_future(running.finish(timeout))
     try:
         return await asyncio.shield(finishing)

@@ -84,12 +84,13 @@ _NON_INTERACTIVE_FLAGS = frozenset(
     ("-c", "-e", "-m", "-f", "-V", "--version", "--help", "-h", "-l", "--list")
 )
 _WRAPPERS = frozenset(("env", "command", "exec", "nice", "time", "nohup", "stdbuf"))
-_ASSIGNMENT = late(r"[A-Za-z_]\w*=.*")
+_ASSIGNMENT_PATTERN = late(r"[A-Za-z_]\w*=.*")
 _COMMAND_SEPARATORS = frozenset((";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"))
 
 
 def wants_terminal(command: str) -> bool:
-    """Returns False also if the command cannot be parsed, or its output is redirected."""
+    """Returns whether a command needs a terminal. False also if the command cannot be parsed, or its output is
+    redirected."""
     if "<<" in command or "`" in command:
         return False
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
@@ -111,8 +112,9 @@ def wants_terminal(command: str) -> bool:
 
 
 def _is_interactive(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
-    """Checks one command. `is_fed`: its input is piped; `leads_on`: its output is piped."""
-    while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0])):
+    """Returns whether one command of a pipeline is interactive. `is_fed`: its input is piped; `leads_on`: its output is
+    piped."""
+    while words and (words[0] in _WRAPPERS or _ASSIGNMENT_PATTERN.fullmatch(words[0])):
         words = words[1:]
     if not words or any(word in (">", ">>", "<") for word in words):
         return False
@@ -141,7 +143,7 @@ _MESSAGE_FLAGS = frozenset(
 
 
 def _is_interactive_git(rest: Sequence[str]) -> bool:
-    """Returns whether git opens an editor, or asks about each hunk."""
+    """Returns whether a git command opens an editor, or asks about each hunk."""
     words = list(rest)
     while words and words[0].startswith("-"):
         takes_value = words[0] in ("-C", "-c", "--git-dir", "--work-tree")

@@ -18,9 +18,9 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
-from tools.files.replacing import swap_in_file
+from tools.files.atomic_replacement import swap_in_file
+from tools.masking.long_words import LongWords
 from tools.masking.mask import find_shapes
-from tools.masking.runs import LongWords
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
 from tools.running.shell import ShellSettings, shell_argv
@@ -31,7 +31,7 @@ from tools.running.user_shell.start_up import (
     shell_argv_reading,
     shell_variables_reading,
 )
-from tools.running.withheld import child_variables, looks_secret
+from tools.running.withheld_variables import child_variables, is_secret_variable
 from tools.workspace import Workspace
 
 MAX_SECONDS: Final = 5.0
@@ -39,10 +39,10 @@ MAX_BYTES: Final = 512 * 1024
 _INTERRUPT_GRACE: Final = 1.0
 """Seconds to write down what there is after the timeout."""
 _MAX_AGE_DAYS: Final = 30
-_ANSWER_FILE: Final = "said"
-_ASSIGNMENT: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
-_ALIAS: Final = late(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
-_OPTION: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
+_REPORT_FILE: Final = "said"
+_ASSIGNMENT_PATTERN: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
+_ALIAS_PATTERN: Final = late(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
+_OPTION_PATTERN: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
 
 
 class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +61,8 @@ class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserShell:
-    """Takes the snapshot at the first command that needs it; it lasts as long as the session, or until it is taken
-    again."""
+    """Takes the snapshot of the user's shell at the first command that needs it; it lasts as long as the session, or
+    until it is taken again."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         """`folder` stores snapshots by their content, so that sessions with the same one share a file."""
@@ -80,7 +80,7 @@ class UserShell:
         return known
 
     async def retake(self, shell: str, workspace: Workspace) -> ShellSnapshot:
-        """Takes a new snapshot; commands that start meanwhile wait for it."""
+        """Takes a new snapshot of the user's shell; commands that start meanwhile wait for it."""
         making = self._tasks.get(shell)
         if making is None or making.done():
             self._tasks.pop(shell, None)
@@ -91,7 +91,9 @@ class UserShell:
         private = ""
         try:
             if name not in STARTUP_FILES:
-                raise ToolError(f"{name or shell} cannot say what it has; bash and zsh can")
+                raise ToolError(
+                    f"{name or shell} cannot list its aliases and functions; only bash and zsh can"
+                )
             private = await asyncio.to_thread(_startup_folder, workspace.private_folder, name)
             late = await self._run(shell, private, workspace)
             snapshot = await asyncio.to_thread(self._store, name, private, late)
@@ -103,14 +105,14 @@ class UserShell:
         return msgspec.structs.replace(snapshot, shell=shell, taken=time.time())
 
     def _store(self, name: str, private: str, late: str) -> ShellSnapshot:
-        """`late` is the problem after a timeout."""
-        with Path(private, _ANSWER_FILE).open("rb") as file:
+        """Stores what the shell reported as a snapshot file. `late` is the problem after a timeout."""
+        with Path(private, _REPORT_FILE).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if not data:
             return ShellSnapshot(problem=late or "its start-up files ended it before it could say anything")
         if len(data) > MAX_BYTES:
             return ShellSnapshot(problem=f"it is more than {MAX_BYTES >> 10} KB")
-        text, snapshot = _parse_answer(data.decode("utf-8", "replace"), name)
+        text, snapshot = _parse_report(data.decode("utf-8", "replace"), name)
         whole = text.encode()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self._folder / f"own-{name}-{hashlib.sha256(whole).hexdigest()[:16]}.sh"
@@ -130,7 +132,7 @@ class UserShell:
         home = str(self._home)
         box = workspace.box_of_start_up(private)
         variables = shell_variables_reading(
-            private, f"{private}/{_ANSWER_FILE}", home, os.environ.get("ZDOTDIR", "")
+            private, f"{private}/{_REPORT_FILE}", home, os.environ.get("ZDOTDIR", "")
         )
         command = CommandLine(
             argv=shell_argv_reading(shell, Path(shell).name, private),
@@ -155,11 +157,11 @@ class UserShell:
 
 
 def _startup_folder(private_folder: Callable[[str], Path], name: str) -> str:
-    """Creates a folder with the replacements of that shell's start-up files."""
+    """Creates a folder with files that replace a shell's start-up files and make it report what it has."""
     folder = str(private_folder("shell"))
     for file, text in STARTUP_FILES[name].items():
         Path(folder, file).write_text(text, encoding="utf-8")
-    Path(folder, _ANSWER_FILE).touch(mode=0o600)
+    Path(folder, _REPORT_FILE).touch(mode=0o600)
     return folder
 
 
@@ -171,8 +173,8 @@ async def _wait_for_end(running: RunningProcess, seconds: float) -> bool:
     return True
 
 
-def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
-    """Returns the text that commands will read, and the snapshot's data."""
+def _parse_report(text: str, shell: str) -> tuple[str, ShellSnapshot]:
+    """Parses a shell's report: returns the text that commands will read first, and the snapshot's data."""
     is_whole = text.endswith(END_MARK)
     options, *pieces = text.removesuffix(END_MARK).split(SECTION_MARK)
     if not is_whole and pieces:
@@ -183,7 +185,7 @@ def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     left_out = 0
     for piece in pieces:
         kind, _, body = piece.partition("\n")
-        matched = _ALIAS.match(body.strip())
+        matched = _ALIAS_PATTERN.match(body.strip())
         if _looks_like_secret(body) or (matched and _looks_like_secret(_unquoted(matched[2]))):
             left_out += 1
         elif kind.startswith("function "):
@@ -205,20 +207,22 @@ def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     return whole, ShellSnapshot(
         aliases=aliases,
         functions=bodies,
-        options=tuple(found[1] for found in _OPTION.finditer(options)),
+        options=tuple(found[1] for found in _OPTION_PATTERN.finditer(options)),
         problem="; ".join(problems),
     )
 
 
 def _looks_like_secret(text: str) -> bool:
-    """Judges by the value's shape, or by its name."""
+    """Returns whether a shell definition has a secret, judged by its value's shape, or by its name."""
     if next(find_shapes(text, LongWords(text)), None) is not None:
         return True
-    return any(looks_secret(found[1], found[2].strip("'\"")) for found in _ASSIGNMENT.finditer(text))
+    return any(
+        is_secret_variable(found[1], found[2].strip("'\"")) for found in _ASSIGNMENT_PATTERN.finditer(text)
+    )
 
 
 def _unquoted(text: str) -> str:
-    r"""Reverses the quoting of bash and zsh: single quotes, a quote within as `'\''`."""
+    r"""Removes the quoting of bash and zsh from a word: single quotes, a quote within as `'\''`."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("'\\''", "'")
@@ -228,7 +232,7 @@ def _unquoted(text: str) -> str:
 async def user_shell_snapshot(
     workspace: Workspace, settings: ShellSettings, *, is_anew: bool = False
 ) -> ShellSnapshot | None:
-    """Returns the snapshot for these settings, if commands use the user's shell."""
+    """Returns the snapshot of the user's shell for these settings, if commands use that shell."""
     if settings.own is None or not workspace.has_local_processes:
         return None
     shell = shell_argv(settings, workspace.processes.find_program)[0]

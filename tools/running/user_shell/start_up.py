@@ -10,7 +10,7 @@ from typing import Final
 SECTION_MARK: Final = "\x01bayou "
 END_MARK: Final = f"{SECTION_MARK}end\n"
 
-_BASH: Final = r"""
+_BASH_SCRIPT: Final = r"""
 __bayou_says() {
   builtin trap - EXIT USR1 DEBUG ERR RETURN
   builtin set +eufx
@@ -47,13 +47,13 @@ builtin trap '__bayou_says; builtin exit 0' USR1
 __bayou_says
 builtin exit 0
 """
-_ZSH_ENVIRONMENT: Final = r"""
+_ZSHENV_SCRIPT: Final = r"""
 ZDOTDIR=$BAYOU_ZDOTDIR
 [[ -r $ZDOTDIR/.zshenv ]] && . "$ZDOTDIR/.zshenv"
 BAYOU_ZDOTDIR=$ZDOTDIR
 ZDOTDIR=$BAYOU_START_UP
 """
-_ZSH: Final = r"""
+_ZSH_SCRIPT: Final = r"""
 ZDOTDIR=$BAYOU_ZDOTDIR
 __bayou_says() {
   local o said=''
@@ -85,19 +85,20 @@ __bayou_says
 builtin exit 0
 """
 STARTUP_FILES: Final[Mapping[str, Mapping[str, str]]] = {
-    "bash": {"start-up": _BASH},
-    "zsh": {".zshenv": _ZSH_ENVIRONMENT, ".zshrc": _ZSH},
+    "bash": {"start-up": _BASH_SCRIPT},
+    "zsh": {".zshenv": _ZSHENV_SCRIPT, ".zshrc": _ZSH_SCRIPT},
 }
 """Files to write into a separate folder, for each supported shell."""
 
 
 def shell_argv_reading(shell: str, name: str, folder: str) -> tuple[str, ...]:
-    """Returns arguments of an interactive shell that reads the files in `folder` first."""
+    """Returns the arguments that start an interactive shell which reads the start-up files in `folder` first."""
     return (shell, *(("--rcfile", f"{folder}/start-up") if name == "bash" else ()), "-i", "-c", ":")
 
 
 def shell_variables_reading(folder: str, said: str, home: str, zdotdir: str) -> dict[str, str]:
-    """`said` is the file for the report."""
+    """Returns the environment variables of the shell that reports its start-up files; `said` is the file for the
+    report."""
     return {
         "BAYOU_OWN_SHELL": said,
         "BAYOU_START_UP": folder,

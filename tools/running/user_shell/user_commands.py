@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.running.pace import PollInterval
+from tools.running.poll_interval import PollInterval
 from tools.running.shell import SpawnPlan, child_environment
-from tools.running.withheld import missing_note, missing_variables, withheld_names
+from tools.running.withheld_variables import missing_variables, missing_variables_note, withheld_names
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The data that a bash message of the session records."""
+    """The outcome of a user's `!` command, as a message of the session records it."""
 
     output: str
     exit_code: int | None = None
@@ -30,13 +30,12 @@ class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
 async def run_user_command(
     command: str, workspace: Workspace, on_output: Callable[[str], Awaitable[None] | None] = lambda text: None
 ) -> UserCommandResult:
-    """Runs `command` in the working directory. Cancelling ends it and returns the output so far.
-
-    `on_output` gets new output at most ten times a second, and may take its time."""
+    """Runs a user's `!` command in the working directory. Cancelling ends it and returns the output so far. `on_output`
+    gets new output at most ten times a second, and may take its time."""
     # Loaded with the first command.
     from tools.running.commands import start_command  # noqa: PLC0415
     from tools.running.pty.terminal_wanted import wants_terminal  # noqa: PLC0415
-    from tools.running.rolling import NewOutput  # noqa: PLC0415
+    from tools.running.rolling_output import NewOutputReader  # noqa: PLC0415
 
     if workspace.pty_host is not None and wants_terminal(command):
         return await _in_terminal(command, workspace)
@@ -47,11 +46,11 @@ async def run_user_command(
     )
     running = await start_command(workspace, plan, tool="user")
     finishing = asyncio.ensure_future(running.finish(None))
-    shown, pace = NewOutput(running.output), PollInterval()
+    shown, pace = NewOutputReader(running.output), PollInterval()
     while not finishing.done():
         try:
             await asyncio.wait({finishing}, timeout=pace.seconds)
-            news = shown.take()
+            news = shown.take_new()
             pace.update(bool(news))
             told = on_output(news) if news else None
             if told is not None:
@@ -62,7 +61,7 @@ async def run_user_command(
 
 
 async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
-    """Runs the command in a terminal overlay with the user's keys; the final screen is its output."""
+    """Runs a user's `!` command in a terminal overlay with the user's keys; the final screen is its output."""
     from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (exists on POSIX only)
 
     assert workspace.pty_host is not None, "looked at above"
@@ -93,4 +92,4 @@ def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> Us
 def _with_missing_variables_note(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
     hidden = withheld_names(os.environ, workspace.shell().passed_names)
     found = missing_variables(command, output, has_failed=has_failed, names=hidden)
-    return f"{output.rstrip()}\n\n[{missing_note(found)}]".lstrip() if found else output
+    return f"{output.rstrip()}\n\n[{missing_variables_note(found)}]".lstrip() if found else output

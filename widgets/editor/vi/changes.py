@@ -3,43 +3,43 @@
 import re
 
 from widgets.editor.graphemes import boundary_after
-from widgets.editor.model import EditorModel, Position, end_of, text_between
-from widgets.editor.register import Register
-from widgets.editor.vi.motion_targets import first_word, last_column
+from widgets.editor.model import EditorModel, Position, position_after_text, text_between
+from widgets.editor.vi.motion_targets import first_nonblank_column, last_cursor_column
 from widgets.editor.vi.objects import TextRange
+from widgets.editor.vi_register import ViRegister
 
 INDENT = "    "
 _MAX_COUNT = 1_000_000
 """The maximum number of characters that a put with a count may insert."""
 
 
-def operate(model: EditorModel, verb: str, on: TextRange) -> None:
+def run_operator(model: EditorModel, verb: str, on: TextRange) -> None:
     """Runs an operator on a range; the cursor moves where vi leaves it."""
     match verb:
         case "y":
-            _store_text(model, on)
+            _copy_to_register(model, on)
         case "d":
-            _store_text(model, on)
-            _delete(model, on)
+            _copy_to_register(model, on)
+            _delete_range(model, on)
         case "c":
-            _store_text(model, on)
+            _copy_to_register(model, on)
             model.replace(on.start, on.end, "")
             model.move_to(on.start)
         case ">" | "<":
-            _indent(model, on.start[0], on.end[0], is_out=verb == "<")
+            _shift_lines(model, on.start[0], on.end[0], is_out=verb == "<")
         case _:
             _change_case(model, on, verb)
 
 
-def _store_text(model: EditorModel, on: TextRange) -> None:
+def _copy_to_register(model: EditorModel, on: TextRange) -> None:
     text = text_between(model.lines, on.start, on.end)
     if not text and not on.is_linewise:
         return
-    model.register = Register(text, on.is_linewise)
+    model.register = ViRegister(text, on.is_linewise)
     model.kills.kill(text, is_forward=True, joins=False)
 
 
-def _delete(model: EditorModel, on: TextRange) -> None:
+def _delete_range(model: EditorModel, on: TextRange) -> None:
     if not on.is_linewise:
         model.replace(on.start, on.end, "")
         model.move_to(on.start)
@@ -52,17 +52,17 @@ def _delete(model: EditorModel, on: TextRange) -> None:
     else:
         model.replace((0, 0), on.end, "")
     row = min(first, len(model.lines) - 1)
-    model.move_to((row, first_word(model.lines[row])))
+    model.move_to((row, first_nonblank_column(model.lines[row])))
 
 
-def _indent(model: EditorModel, first: int, last: int, *, is_out: bool) -> None:
+def _shift_lines(model: EditorModel, first: int, last: int, *, is_out: bool) -> None:
     lines = model.lines[first : last + 1]
-    changed = [_moved_out(line) if is_out else (INDENT + line if line else line) for line in lines]
+    changed = [_dedent(line) if is_out else (INDENT + line if line else line) for line in lines]
     model.replace((first, 0), (last, len(model.lines[last])), "\n".join(changed))
-    model.move_to((first, first_word(model.lines[first])))
+    model.move_to((first, first_nonblank_column(model.lines[first])))
 
 
-def _moved_out(line: str) -> str:
+def _dedent(line: str) -> str:
     return line[1:] if line.startswith("\t") else re.sub("^ {1,4}", "", line)
 
 
@@ -72,25 +72,25 @@ def _change_case(model: EditorModel, on: TextRange, verb: str) -> None:
     changed = {"gu": str.lower, "gU": str.upper, "g~": str.swapcase}[verb](text)
     model.replace(on.start, on.end, changed)
     row = on.start[0]
-    model.move_to((row, min(column, first_word(model.lines[row]))) if on.is_linewise else on.start)
+    model.move_to((row, min(column, first_nonblank_column(model.lines[row]))) if on.is_linewise else on.start)
 
 
 # -- putting -----------------------------------------------------------------------------------------------
 
 
-def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> None:
-    if not kept.text and not kept.is_lines:
+def put_register(model: EditorModel, kept: ViRegister, count: int, *, is_after: bool) -> None:
+    if not kept.text and not kept.is_linewise:
         return
     count = max(1, min(count, _MAX_COUNT // (len(kept.text) + 1)))
     row, column = model.cursor
-    if kept.is_lines:
+    if kept.is_linewise:
         block = "\n".join([kept.text] * count)
         if is_after:
             model.replace((row, len(model.lines[row])), (row, len(model.lines[row])), f"\n{block}")
             row += 1
         else:
             model.replace((row, 0), (row, 0), f"{block}\n")
-        model.move_to((row, first_word(model.lines[row])))
+        model.move_to((row, first_nonblank_column(model.lines[row])))
         return
     text = kept.text * count
     start = (row, boundary_after(model.lines[row], column) if is_after else column)
@@ -98,23 +98,23 @@ def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> No
     if "\n" in text:
         model.move_to(start)
     else:
-        end = end_of(start, text)
-        model.move_to((row, last_column(model.lines[row][: end[1]])))
+        end = position_after_text(start, text)
+        model.move_to((row, last_cursor_column(model.lines[row][: end[1]])))
 
 
-def put_over_selection(model: EditorModel, kept: Register, on: TextRange, count: int) -> None:
+def put_over_selection(model: EditorModel, kept: ViRegister, on: TextRange, count: int) -> None:
     """Replaces the selection, which goes into the register as if deleted."""
-    _store_text(model, on)
-    text = "\n".join([kept.text] * count) if kept.is_lines else kept.text * count
-    if kept.is_lines and not on.is_linewise:
+    _copy_to_register(model, on)
+    text = "\n".join([kept.text] * count) if kept.is_linewise else kept.text * count
+    if kept.is_linewise and not on.is_linewise:
         text = f"\n{text}\n"
     model.replace(on.start, on.end, text)
-    end = end_of(on.start, text)
+    end = position_after_text(on.start, text)
     if on.is_linewise or "\n" in text:
         row = on.start[0]
-        model.move_to((row, first_word(model.lines[row]) if on.is_linewise else on.start[1]))
+        model.move_to((row, first_nonblank_column(model.lines[row]) if on.is_linewise else on.start[1]))
     else:
-        model.move_to((end[0], last_column(model.lines[end[0]][: end[1]])))
+        model.move_to((end[0], last_cursor_column(model.lines[end[0]][: end[1]])))
 
 
 # -- single commands ---------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def replace_chars(model: EditorModel, char: str, count: int) -> bool:
     return True
 
 
-def replace_all(model: EditorModel, on: TextRange, char: str) -> None:
+def replace_selected_chars(model: EditorModel, on: TextRange, char: str) -> None:
     """Replaces every character but line breaks (`r` in visual mode)."""
     text = text_between(model.lines, on.start, on.end)
     pieces: list[str] = []
@@ -162,7 +162,7 @@ def swap_case(model: EditorModel, count: int) -> None:
     model.move_to((row, end))
 
 
-def join(model: EditorModel, first: int, last: int, *, has_blank: bool) -> bool:
+def join_lines(model: EditorModel, first: int, last: int, *, has_blank: bool) -> bool:
     """Joins lines (`J`, `gJ`); returns False if there is no line below."""
     last = min(last, len(model.lines) - 1)
     if last <= first:

@@ -4,15 +4,15 @@ from typing import Literal
 
 import msgspec
 
-from widgets.editor.vi.objects import NAMES
+from widgets.editor.vi.objects import OBJECT_NAMES
 
 OPERATORS = frozenset(("d", "c", "y", ">", "<", "g~", "gu", "gU"))
-_DOUBLED = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
+_DOUBLED_OPERATORS = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
 MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
 FIND_COMMANDS = frozenset("fFtT")
 SEARCH_COMMANDS = frozenset("/?")
 """Commands that are followed by a search text and Enter."""
-_WITH_CHAR = frozenset("r")
+_COMMANDS_WITH_CHAR = frozenset("r")
 """Commands that are followed by a character."""
 STANDALONE_COMMANDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that need no motion."""
@@ -33,11 +33,11 @@ class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
     """The count; 0 if none was given."""
 
     @property
-    def times(self) -> int:
+    def repetitions(self) -> int:
         return max(1, self.count)
 
     @property
-    def is_of_lines(self) -> bool:
+    def is_linewise(self) -> bool:
         return bool(self.verb) and self.motion == self.verb
 
 
@@ -46,21 +46,21 @@ ParseState = Literal["open", "literal", "wrong"]
 _MAX_COUNT = 9_999
 
 
-def parse(keys: str, *, is_visual: bool = False) -> ViCommand | ParseState:
+def parse_keys(keys: str, *, is_visual: bool = False) -> ViCommand | ParseState:
     """Parses keys. In visual mode an operator is complete by itself, and `i` and `a` begin a text
     object."""
-    count, rest = _count(keys)
+    count, rest = _parse_count(keys)
     if not rest:
         return "open"
-    word, behind = _word(rest)
+    word, behind = _next_command(rest)
     if word is None:
         return "open"
     if word in OPERATORS and not is_visual:
         return _parse_operator(word, behind, count)
-    if word in SEARCH_COMMANDS or word in FIND_COMMANDS or word in _WITH_CHAR:
-        return _with_char(word, behind, count)
+    if word in SEARCH_COMMANDS or word in FIND_COMMANDS or word in _COMMANDS_WITH_CHAR:
+        return _parse_with_char(word, behind, count)
     if is_visual and word in ("i", "a"):
-        return _object(word, behind, count)
+        return _parse_object(word, behind, count)
     if behind:
         return "wrong"
     if word in MOTIONS:
@@ -71,20 +71,20 @@ def parse(keys: str, *, is_visual: bool = False) -> ViCommand | ParseState:
 
 
 def _parse_operator(verb: str, rest: str, count: int) -> ViCommand | ParseState:
-    more, rest = _count(rest)
-    count = _multiplied(count, more)
+    more, rest = _parse_count(rest)
+    count = _multiply_counts(count, more)
     if not rest:
         return "open"
-    if rest == verb or rest in _DOUBLED.get(verb, ()):
+    if rest == verb or rest in _DOUBLED_OPERATORS.get(verb, ()):
         return ViCommand(verb=verb, motion=verb, count=count)
-    word, behind = _word(rest)
+    word, behind = _next_command(rest)
     if word is None:
         return "open"
     found: ViCommand | ParseState
     if word in ("i", "a"):
-        found = _object(word, behind, count)
+        found = _parse_object(word, behind, count)
     elif word in SEARCH_COMMANDS or word in FIND_COMMANDS:
-        found = _with_char(word, behind, count)
+        found = _parse_with_char(word, behind, count)
     else:
         found = ViCommand(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
     if isinstance(found, ViCommand):
@@ -92,34 +92,34 @@ def _parse_operator(verb: str, rest: str, count: int) -> ViCommand | ParseState:
     return found
 
 
-def _with_char(word: str, behind: str, count: int) -> ViCommand | ParseState:
+def _parse_with_char(word: str, behind: str, count: int) -> ViCommand | ParseState:
     if not behind or (word in SEARCH_COMMANDS and not behind.endswith("\n")):
         return "literal"
     if word in SEARCH_COMMANDS:
         behind = behind[:-1]
-    if word in _WITH_CHAR:
+    if word in _COMMANDS_WITH_CHAR:
         return ViCommand(verb=word, char=behind, count=count)
     return ViCommand(motion=word, char=behind, count=count)
 
 
-def _object(word: str, behind: str, count: int) -> ViCommand | ParseState:
+def _parse_object(word: str, behind: str, count: int) -> ViCommand | ParseState:
     if not behind:
         return "literal"
-    return ViCommand(motion=word + behind, count=count) if behind in NAMES else "wrong"
+    return ViCommand(motion=word + behind, count=count) if behind in OBJECT_NAMES else "wrong"
 
 
-def _count(keys: str) -> tuple[int, str]:
+def _parse_count(keys: str) -> tuple[int, str]:
     digits = 0
     while digits < len(keys) and keys[digits] in "0123456789" and (digits or keys[digits] != "0"):
         digits += 1
     return (min(_MAX_COUNT, int(keys[:digits][:6])) if digits else 0), keys[digits:]
 
 
-def _multiplied(one: int, other: int) -> int:
+def _multiply_counts(one: int, other: int) -> int:
     return min(_MAX_COUNT, one * other) if one and other else one or other
 
 
-def _word(keys: str) -> tuple[str | None, str]:
+def _next_command(keys: str) -> tuple[str | None, str]:
     """Returns the first command of the keys and the rest; None while a `g` needs another key."""
     if keys[0] != "g":
         return keys[0], keys[1:]

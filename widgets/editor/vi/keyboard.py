@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from widgets.editor.vi.keys import token_of
+from widgets.editor.vi.keys import grammar_token
 from widgets.textual_internals import keymap_of
 
 if TYPE_CHECKING:
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 
 class ViKeyboard:
-    """Handles no keys while vi mode is off."""
+    """Handles the prompt editor's keys in vi mode; ignores all keys while vi mode is off."""
 
     def __init__(self, editor: PromptEditor) -> None:
         self._editor = editor
         self._mode: ViMode | None = None
 
-    def use(self, is_wanted: bool) -> None:
+    def set_enabled(self, is_wanted: bool) -> None:
         if is_wanted == (self._mode is not None):
             return
         model = self._editor.model
-        model.group(False)
+        model.set_undo_group(False)
         model.mark = None
         self._mode = None
         if is_wanted:
             from widgets.editor.vi.mode import ViMode  # noqa: PLC0415  (most users do not use vi mode)
 
             self._mode = ViMode(model)
-        self.begin()
+        self.start_new_prompt()
 
     @property
-    def is_commanding(self) -> bool:
+    def has_letter_commands(self) -> bool:
         """Whether letters are commands, as in normal and visual mode."""
         return self._mode is not None and self._mode.mode != "insert"
 
@@ -49,48 +49,48 @@ class ViKeyboard:
         """The mode and the pending command, for display."""
         return "" if self._mode is None else self._mode.status
 
-    def begin(self) -> None:
+    def start_new_prompt(self) -> None:
         """Switches to insert mode for a new prompt."""
         if self._mode is not None:
-            self._mode.begin()
-        self.show()
+            self._mode.start_new_prompt()
+        self.update_display()
 
-    def show(self) -> None:
+    def update_display(self) -> None:
         """Updates the display after each key: mode, shape of the caret, and caret position."""
         surface, mode = self._editor.surface, self._mode
         surface.hint = self.status
-        surface.set_bar(mode is not None and mode.mode == "insert")
+        surface.set_bar_caret(mode is not None and mode.mode == "insert")
         if mode is not None:
             mode.clamp_cursor()
         self._editor.refresh()
 
-    def hears(self, event: events.Key) -> bool:
+    def handle_key(self, event: events.Key) -> bool:
         """Handles the key; returns False if it is not a vi key."""
         mode = self._mode
         if mode is None:
             return False
         if event.key == "escape":
-            return self._escape(mode)
+            return self._handle_escape(mode)
         if mode.mode == "insert":
             return False
         if mode.wants_literal and event.key in ("backspace", "ctrl+h"):
-            mode.erase()
-            self.show()
+            mode.erase_search_character()
+            self.update_display()
             return True
         if mode.wants_literal:
-            return self._handle_token(mode, "\n" if event.key == "enter" else event.character or "")
+            return self._feed_token(mode, "\n" if event.key == "enter" else event.character or "")
         digit = event.character if event.character and event.character in "0123456789" else ""
-        token = token_of(event.key, keymap_of(self._editor.app)) or digit
-        return (bool(token) or event.is_printable) and self._handle_token(mode, token)
+        token = grammar_token(event.key, keymap_of(self._editor.app)) or digit
+        return (bool(token) or event.is_printable) and self._feed_token(mode, token)
 
-    def _handle_token(self, mode: ViMode, token: str) -> bool:
+    def _feed_token(self, mode: ViMode, token: str) -> bool:
         version = self._editor.model.version
         if token:
-            self._move_outside_text(mode.feed(token))
+            self._move_outside_text(mode.handle_key(token))
         if self._editor.model.version != version:
-            self._editor.history.leave()
-        self.show()
-        self._editor.changed()
+            self._editor.history.end_browsing()
+        self.update_display()
+        self._editor.update_after_command()
         return True
 
     def _move_outside_text(self, fed: KeyOutcome) -> None:
@@ -107,13 +107,13 @@ class ViKeyboard:
             elif self._editor.history.is_browsing:
                 keyboard.show_newer()
 
-    def _escape(self, mode: ViMode) -> bool:
+    def _handle_escape(self, mode: ViMode) -> bool:
         """Handles Escape; returns False if the page should handle it too, as in an empty editor,
         where it stops the agent."""
         stops = self._editor.follows_up() and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()
         is_done = mode.escape() and not stops
-        self.show()
-        self._editor.changed()
+        self.update_display()
+        self._editor.update_after_command()
         return is_done

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from widgets.key_labels import NO_KEY
 
-_ROWS = (
+_KEY_ROWS = (
     ("left", "h", "h", "Left"),
     ("down", "j", "j", "Down; from the last row the newer prompt"),
     ("up", "k", "k", "Up; from the first row the older prompt"),
@@ -76,29 +76,29 @@ _ROWS = (
     ("visual", "v", "v", "Select characters"),
     ("visualLine", "V", "V", "Select lines"),
 )
-_USUAL = {f"tui.vi.{name}": (key, token) for name, key, token, _ in _ROWS}
+_DEFAULT_KEYS = {f"tui.vi.{name}": (key, token) for name, key, token, _ in _KEY_ROWS}
 BINDINGS: list[BindingType] = [
-    Binding(key, f"vi('{name}')", words, show=False, id=f"tui.vi.{name}") for name, key, _, words in _ROWS
+    Binding(key, f"vi('{name}')", words, show=False, id=f"tui.vi.{name}") for name, key, _, words in _KEY_ROWS
 ]
 """Bindings for the list of keys only."""
 
 
-def token_of(key: str, own: Mapping[str, str]) -> str:
+def grammar_token(key: str, own: Mapping[str, str]) -> str:
     """Returns the grammar's token for a key, with the user's key bindings applied; empty if it has
     none."""
-    mine = tuple((id, keys) for id, keys in own.items() if id in _USUAL)
-    return _tokens(mine).get(key, "")
+    mine = tuple((id, keys) for id, keys in own.items() if id in _DEFAULT_KEYS)
+    return _token_by_key(mine).get(key, "")
 
 
 @lru_cache(2)
-def _tokens(own: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+def _token_by_key(own: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     chosen = dict(own)
     found: dict[str, str] = {}
-    for id, (usual, token) in _USUAL.items():
+    for id, (usual, token) in _DEFAULT_KEYS.items():
         if id not in chosen:
             found.setdefault(usual, token)
     for id, keys in chosen.items():
         for key in keys.split(","):
             if key.strip() != NO_KEY:
-                found[key.strip()] = _USUAL[id][1]
+                found[key.strip()] = _DEFAULT_KEYS[id][1]
     return found

@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 
 from widgets.editor.graphemes import boundary_before
-from widgets.editor.model import EditorModel, Position, selected, text_between
+from widgets.editor.model import EditorModel, Position, selection_range, text_between
 from widgets.editor.vi import changes
-from widgets.editor.vi.grammar import SHORTHANDS, ViCommand, parse
-from widgets.editor.vi.motion_targets import first_word, last_column
+from widgets.editor.vi.grammar import SHORTHANDS, ViCommand, parse_keys
+from widgets.editor.vi.motion_targets import first_nonblank_column, last_cursor_column
 from widgets.editor.vi.motions import Motions
 from widgets.editor.vi.objects import TextRange
 
@@ -18,17 +18,22 @@ Mode = Literal["insert", "normal", "visual", "visual line"]
 KeyOutcome = Literal["done", "open", "older", "newer"]
 """The result of a key; `older` and `newer` select another prompt, after moving beyond the first
 or last line."""
-_SEARCHES = frozenset("/?nN*#")
-_INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
-_ON_SELECTION = {**{short: long[0] for short, long in SHORTHANDS.items()}, "u": "gu", "U": "gU", "~": "g~"}
+_SEARCH_MOTIONS = frozenset("/?nN*#")
+_INSERTING_COMMANDS = frozenset("iaIAoOCSs") | {"gi"}
+_SELECTION_COMMANDS = {
+    **{short: long[0] for short, long in SHORTHANDS.items()},
+    "u": "gu",
+    "U": "gU",
+    "~": "g~",
+}
 """The operator that a command becomes if text is selected."""
 
 
-class _Change(msgspec.Struct, frozen=True, kw_only=True):
+class _RepeatableChange(msgspec.Struct, frozen=True, kw_only=True):
     """The last change, for repeating it with `.`."""
 
     command: ViCommand
-    written: str | None = None
+    typed_text: str | None = None
     """The text that was typed after it, if the change entered insert mode."""
     rows: int = 0
     """The size of the selection: lines after the first, and characters in the last line."""
@@ -41,7 +46,7 @@ class ViMode:
 
     def __init__(self, model: EditorModel) -> None:
         self._model = model
-        self._walker = Motions(model)
+        self._motions = Motions(model)
         self.mode: Mode = "insert"
         self.keys = ""
         """The keys of an incomplete command."""
@@ -51,25 +56,25 @@ class ViMode:
         """The last command."""
         self.has_failed = False
         """Whether the last command had no effect."""
-        self._last: _Change | None = None
-        self._now: _Change | None = None
+        self._last_change: _RepeatableChange | None = None
+        self._current_change: _RepeatableChange | None = None
         """The change whose text is being typed in insert mode."""
-        self._written_from: Position = (0, 0)
-        self._begun_visual: tuple[Position, Position, Mode] | None = None
+        self._insert_start: Position = (0, 0)
+        self._visual_start: tuple[Position, Position, Mode] | None = None
 
-    def begin(self) -> None:
+    def start_new_prompt(self) -> None:
         """Switches to insert mode for a new prompt."""
-        self.mode, self.keys, self.wants_literal, self._now = "insert", "", False, None
+        self.mode, self.keys, self.wants_literal, self._current_change = "insert", "", False, None
         self._model.mark = None
-        self._model.group(True)
-        self._written_from = self._model.cursor
+        self._model.set_undo_group(True)
+        self._insert_start = self._model.cursor
 
     # -- keys ----------------------------------------------------------------------------------------------
 
-    def feed(self, key: str) -> KeyOutcome:
+    def handle_key(self, key: str) -> KeyOutcome:
         """Handles a key outside of insert mode."""
         self.keys += key
-        command = parse(self.keys, is_visual=self.is_visual)
+        command = parse_keys(self.keys, is_visual=self.is_visual)
         self.wants_literal = command == "literal"
         if command in ("open", "literal"):
             return "open"
@@ -78,21 +83,25 @@ class ViMode:
         if not isinstance(command, ViCommand):
             return "done"
         self.command = command
-        if not self.is_visual and not command.verb and (end := self._outside_text(command)) is not None:
+        if (
+            not self.is_visual
+            and not command.verb
+            and (end := self._motion_outside_text(command)) is not None
+        ):
             return end
         if self.is_visual:
-            self._select(command)
+            self._run_visual_command(command)
         else:
-            self._carry_out(command)
+            self._execute(command)
         if command.verb:
-            self._walker.forget_goal()
+            self._motions.forget_goal_column()
         self.clamp_cursor()
         return "done"
 
-    def erase(self) -> None:
+    def erase_search_character(self) -> None:
         """Deletes the last character of the search text."""
         self.keys = self.keys[:-1]
-        self.wants_literal = bool(self.keys) and parse(self.keys, is_visual=self.is_visual) == "literal"
+        self.wants_literal = bool(self.keys) and parse_keys(self.keys, is_visual=self.is_visual) == "literal"
 
     def escape(self) -> bool:
         """Returns to normal mode; returns False if Escape has no meaning here."""
@@ -113,7 +122,7 @@ class ViMode:
         if self.mode == "normal":
             row, column = self._model.cursor
             if column >= len(self._model.lines[row]):
-                self._model.move_to((row, last_column(self._model.lines[row])))
+                self._model.move_to((row, last_cursor_column(self._model.lines[row])))
 
     @property
     def is_visual(self) -> bool:
@@ -123,10 +132,10 @@ class ViMode:
     def status(self) -> str:
         if self.keys:
             return f"{self.mode} · {self.keys}"
-        is_search = self.has_failed and self.command.motion in _SEARCHES
+        is_search = self.has_failed and self.command.motion in _SEARCH_MOTIONS
         return f"{self.mode} · nothing found" if is_search else self.mode
 
-    def _outside_text(self, command: ViCommand) -> KeyOutcome | None:
+    def _motion_outside_text(self, command: ViCommand) -> KeyOutcome | None:
         row, last = self._model.cursor[0], len(self._model.lines) - 1
         if command.motion in ("k", "gk") and row == 0 and not command.count:
             return "older"
@@ -136,39 +145,39 @@ class ViMode:
 
     # -- commands ------------------------------------------------------------------------------------------
 
-    def _carry_out(self, command: ViCommand) -> None:
+    def _execute(self, command: ViCommand) -> None:
         if not command.verb:
-            self.has_failed = not self._walker.move(command)
+            self.has_failed = not self._motions.move(command)
         elif command.verb == ".":
-            self._repeat(command.count)
+            self._repeat_last_change(command.count)
         elif command.verb == "u":
-            for _ in range(command.times):
+            for _ in range(command.repetitions):
                 self._model.undo()
         elif command.verb == "\x12":
-            for _ in range(command.times):
+            for _ in range(command.repetitions):
                 self._model.redo()
         elif command.verb in ("v", "V"):
             self._begin_visual("visual" if command.verb == "v" else "visual line")
         elif command.verb == "gv":
-            self._reselect()
+            self._restore_last_selection()
         elif command.verb == "y" or command.verb == "Y":
             self._operate(command)
         else:
-            self._change(command)
+            self._execute_change(command)
 
-    def _change(self, command: ViCommand) -> None:
+    def _execute_change(self, command: ViCommand) -> None:
         """Runs a command that `.` can repeat."""
-        self._model.group(True)
+        self._model.set_undo_group(True)
         if not self._run_command(command):
-            self._model.group(False)
+            self._model.set_undo_group(False)
             self.has_failed = True
             return
-        change = _Change(command=command)
+        change = _RepeatableChange(command=command)
         if self._enters_insert(command):
             self._start_insert(change)
         else:
-            self._model.group(False)
-            self._last = change
+            self._model.set_undo_group(False)
+            self._last_change = change
 
     def _run_command(self, command: ViCommand) -> bool:
         """Runs a changing command; returns False if nothing could be changed."""
@@ -176,24 +185,24 @@ class ViMode:
         row = model.cursor[0]
         match command.verb:
             case "p" | "P":
-                changes.put(model, model.register, command.times, is_after=command.verb == "p")
+                changes.put_register(model, model.register, command.repetitions, is_after=command.verb == "p")
             case "r":
-                return changes.replace_chars(model, command.char, command.times)
+                return changes.replace_chars(model, command.char, command.repetitions)
             case "~":
-                changes.swap_case(model, command.times)
+                changes.swap_case(model, command.repetitions)
             case "J" | "gJ":
-                return changes.join(
-                    model, row, row + max(1, command.times - 1), has_blank=command.verb == "J"
+                return changes.join_lines(
+                    model, row, row + max(1, command.repetitions - 1), has_blank=command.verb == "J"
                 )
             case "i":
                 pass
             case "gi":
-                model.move_to(self._written_from)
+                model.move_to(self._insert_start)
             case "a":
-                model.move_to(self._walker.right_of_cursor())
+                model.move_to(self._motions.right_of_cursor())
             case "I":
                 line = model.lines[row]
-                model.move_to((row, first_word(line) if line.strip() else len(line)))
+                model.move_to((row, first_nonblank_column(line) if line.strip() else len(line)))
             case "A":
                 model.move_to((row, len(model.lines[row])))
             case "o" | "O":
@@ -207,11 +216,11 @@ class ViMode:
         if command.verb in SHORTHANDS:
             verb, motion = SHORTHANDS[command.verb]
             command = msgspec.structs.replace(command, verb=verb, motion=motion)
-        on = self._walker.range_of(command)
+        on = self._motions.range_of(command)
         if on is None:
             return False
         at = self._model.cursor
-        changes.operate(self._model, command.verb, on)
+        changes.run_operator(self._model, command.verb, on)
         if (
             command.verb in ("gu", "gU", "g~")
             and on.is_linewise
@@ -226,25 +235,25 @@ class ViMode:
 
     @staticmethod
     def _enters_insert(command: ViCommand) -> bool:
-        return command.verb == "c" or command.verb in _INTO_INSERT
+        return command.verb == "c" or command.verb in _INSERTING_COMMANDS
 
     # -- writing -------------------------------------------------------------------------------------------
 
-    def _start_insert(self, change: _Change) -> None:
-        self.mode, self._now = "insert", change
-        self._written_from = self._model.cursor
+    def _start_insert(self, change: _RepeatableChange) -> None:
+        self.mode, self._current_change = "insert", change
+        self._insert_start = self._model.cursor
 
     def _finish_insert(self) -> None:
         model = self._model
-        start, end = self._written_from, model.cursor
+        start, end = self._insert_start, model.cursor
         written = text_between(model.lines, start, end) if start <= end else ""
-        now, self._now = self._now, None
+        now, self._current_change = self._current_change, None
         if now is not None:
             if now.command.verb in "iaIAoO" and now.command.count > 1 and written:
                 self._retype(now.command, written, now.command.count - 1)
-            self._last = msgspec.structs.replace(now, written=written)
-        self._written_from = model.cursor
-        model.group(False)
+            self._last_change = msgspec.structs.replace(now, typed_text=written)
+        self._insert_start = model.cursor
+        model.set_undo_group(False)
 
     def _retype(self, command: ViCommand, written: str, times: int) -> None:
         model = self._model
@@ -253,26 +262,26 @@ class ViMode:
                 changes.open_line(model, is_below=True)
             model.replace(model.cursor, model.cursor, written)
 
-    def _repeat(self, count: int) -> None:
+    def _repeat_last_change(self, count: int) -> None:
         """Repeats the last change, with another count if one is given."""
-        change = self._last
+        change = self._last_change
         if change is None:
             return
         command = msgspec.structs.replace(change.command, count=count) if count else change.command
         model = self._model
-        model.group(True)
+        model.set_undo_group(True)
         if change.was_visual is not None:
             is_done = self._run_on_range(command, self._range_of_same_size(change))
         else:
             is_done = self._run_command(command)
-        if is_done and change.written is not None:
-            model.replace(model.cursor, model.cursor, change.written)
-            if command.verb in "iaIAoO" and command.count > 1 and change.written:
-                self._retype(command, change.written, command.count - 1)
+        if is_done and change.typed_text is not None:
+            model.replace(model.cursor, model.cursor, change.typed_text)
+            if command.verb in "iaIAoO" and command.count > 1 and change.typed_text:
+                self._retype(command, change.typed_text, command.count - 1)
             row, column = model.cursor
             model.move_to((row, boundary_before(model.lines[row], column)))
-        model.group(False)
-        self._last = msgspec.structs.replace(change, command=command)
+        model.set_undo_group(False)
+        self._last_change = msgspec.structs.replace(change, command=command)
 
     # -- visual --------------------------------------------------------------------------------------------
 
@@ -283,13 +292,13 @@ class ViMode:
 
     def _leave_visual(self) -> None:
         if self.is_visual and self._model.mark is not None:
-            self._begun_visual = (self._model.mark, self._model.cursor, self.mode)
+            self._visual_start = (self._model.mark, self._model.cursor, self.mode)
         self.mode, self._model.mark = "normal", None
         self.clamp_cursor()
 
-    def _reselect(self) -> None:
+    def _restore_last_selection(self) -> None:
         """Restores the last selection (`gv`); an existing selection is exchanged with it."""
-        if (last := self._begun_visual) is not None:
+        if (last := self._visual_start) is not None:
             if self.is_visual:
                 self._leave_visual()
             mark, cursor, mode = last
@@ -297,10 +306,10 @@ class ViMode:
             self._begin_visual(mode)
             self._model.move_to(cursor)
 
-    def _select(self, command: ViCommand) -> None:
+    def _run_visual_command(self, command: ViCommand) -> None:
         model = self._model
         if not command.verb:
-            model.mark = self._walker.extend(command, model.mark)
+            model.mark = self._motions.extend_selection(command, model.mark)
         elif command.verb in ("v", "V"):
             mode: Mode = "visual" if command.verb == "v" else "visual line"
             if mode == self.mode:
@@ -309,64 +318,64 @@ class ViMode:
                 self.mode = mode
                 model.mark_kind = "line" if mode == "visual line" else "inclusive"
         elif command.verb == "gv":
-            self._reselect()
+            self._restore_last_selection()
         elif command.verb in ("o", "O") and model.mark is not None:
             mark, cursor = model.mark, model.cursor
             model.move_to(mark)
             model.mark = cursor
         else:
-            self._on_selection(command)
+            self._run_on_selection(command)
 
-    def _on_selection(self, command: ViCommand) -> None:
+    def _run_on_selection(self, command: ViCommand) -> None:
         model, mode = self._model, self.mode
         on = TextRange(
-            *(selected(model) or (model.cursor, model.cursor)),
+            *(selection_range(model) or (model.cursor, model.cursor)),
             is_linewise=mode == "visual line" or command.verb in tuple("SYXDC"),
         )
         goes_beyond = max(model.mark or model.cursor, model.cursor)[1] >= len(model.lines[on.end[0]])
-        takes_line_end = self._walker.goes_to_ends or goes_beyond
+        takes_line_end = self._motions.stays_at_line_ends or goes_beyond
         if takes_line_end and not on.is_linewise and on.end[0] + 1 < len(model.lines):
             on = TextRange(on.start, (on.end[0] + 1, 0))  # the character at the end is included
         if on.is_linewise:
             on = TextRange((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
-        command = msgspec.structs.replace(command, verb=_ON_SELECTION.get(command.verb, command.verb))
+        command = msgspec.structs.replace(command, verb=_SELECTION_COMMANDS.get(command.verb, command.verb))
         self._leave_visual()
-        change = _Change(
+        change = _RepeatableChange(
             command=command,
             was_visual=mode,
             rows=on.end[0] - on.start[0],
             columns=on.end[1] - (on.start[1] if on.start[0] == on.end[0] else 0),
         )
-        model.group(True)
+        model.set_undo_group(True)
         is_done = self._run_on_range(command, on)
         if is_done and command.verb == "c":
             self._start_insert(change)
             return
-        model.group(False)
+        model.set_undo_group(False)
         if is_done and command.verb != "y":
-            self._last = change
+            self._last_change = change
 
     def _run_on_range(self, command: ViCommand, on: TextRange) -> bool:
         model = self._model
         match command.verb:
             case "d" | "c" | "y" | ">" | "<" | "gu" | "gU" | "g~":
-                for _ in range(command.times if command.verb in "<>" else 1):
-                    changes.operate(model, command.verb, on)
+                for _ in range(command.repetitions if command.verb in "<>" else 1):
+                    changes.run_operator(model, command.verb, on)
                 if command.verb == "y":
                     model.move_to(on.start)
             case "r":
-                changes.replace_all(model, on, command.char)
+                changes.replace_selected_chars(model, on, command.char)
             case "J" | "gJ":
-                return changes.join(
+                return changes.join_lines(
                     model, on.start[0], max(on.end[0], on.start[0] + 1), has_blank=command.verb == "J"
                 )
             case "p" | "P":
-                changes.put_over_selection(model, model.register, on, command.times)
+                changes.put_over_selection(model, model.register, on, command.repetitions)
             case _:
                 return False
         return True
 
-    def _range_of_same_size(self, change: _Change) -> TextRange:
+    def _range_of_same_size(self, change: _RepeatableChange) -> TextRange:
         """Returns a range from the cursor with the size of the change's selection."""
         lines, (row, column) = self._model.lines, self._model.cursor
         last = min(row + change.rows, len(lines) - 1)

@@ -11,24 +11,24 @@ from widgets.editor.model import Position
 from widgets.editor.words import is_word
 
 Lines = Sequence[str]
-Step = Callable[[Lines, Position], Position | None]
-Kind = object
+StepPosition = Callable[[Lines, Position], Position | None]
+CharacterKind = object
 """The class of a character; consecutive characters of the same class form a word."""
 BLANK, EMPTY, WORD, OTHER = "blank", "empty", "word", "other"
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
-_BACK = {close: begin for begin, close in _PAIRS.items()}
+_CLOSING_BY_OPENING = {"(": ")", "[": "]", "{": "}"}
+_OPENING_BY_CLOSING = {close: begin for begin, close in _CLOSING_BY_OPENING.items()}
 
 
 class MotionTarget(NamedTuple):
     """The target of a motion, and whether an operator includes the target or whole lines."""
 
-    place: Position
+    position: Position
     is_inclusive: bool = False
     """Whether an operator includes the character at the later end."""
     is_linewise: bool = False
 
 
-def after(lines: Lines, at: Position) -> Position | None:
+def position_after(lines: Lines, at: Position) -> Position | None:
     """Returns the next position; None at the end."""
     row, column = at
     line = lines[row]
@@ -38,25 +38,25 @@ def after(lines: Lines, at: Position) -> Position | None:
     return (row + 1, 0) if row + 1 < len(lines) else None
 
 
-def before(lines: Lines, at: Position) -> Position | None:
+def position_before(lines: Lines, at: Position) -> Position | None:
     row, column = at
     if column > 0:
         return row, boundary_before(lines[row], column)
-    return (row - 1, last_column(lines[row - 1])) if row else None
+    return (row - 1, last_cursor_column(lines[row - 1])) if row else None
 
 
-def last_column(line: str) -> int:
+def last_cursor_column(line: str) -> int:
     """Returns the last index that the cursor can be on."""
     return boundary_before(line, len(line)) if line else 0
 
 
-def first_word(line: str) -> int:
+def first_nonblank_column(line: str) -> int:
     """Returns the first index that is not a space, else the last one."""
     rest = line.lstrip()
-    return len(line) - len(rest) if rest else last_column(line)
+    return len(line) - len(rest) if rest else last_cursor_column(line)
 
 
-def kind_at(lines: Lines, at: Position, *, is_big: bool) -> Kind:
+def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind:
     row, column = at
     line = lines[row]
     if not line:
@@ -74,68 +74,68 @@ def kind_at(lines: Lines, at: Position, *, is_big: bool) -> Kind:
 # -- words -------------------------------------------------------------------------------------------------
 
 
-def next_word(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def next_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the start of the next word or empty line; the end of the text if there is none."""
-    kind = kind_at(lines, at, is_big=is_big)
+    kind = character_kind(lines, at, is_big=is_big)
     if kind in (BLANK, EMPTY):
-        place = after(lines, at)
+        place = position_after(lines, at)
     else:
-        place = after(lines, run_end(lines, at, is_big=is_big))
-    place = _skip_kinds(lines, place, after, (BLANK,), is_big=is_big)
+        place = position_after(lines, run_end(lines, at, is_big=is_big))
+    place = _skip_kinds(lines, place, position_after, (BLANK,), is_big=is_big)
     return place if place is not None else (len(lines) - 1, len(lines[-1]))
 
 
-def word_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = _skip_kinds(lines, before(lines, at), before, (BLANK,), is_big=is_big)
+def previous_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
+    place = _skip_kinds(lines, position_before(lines, at), position_before, (BLANK,), is_big=is_big)
     return run_start(lines, place, is_big=is_big) if place is not None else (0, 0)
 
 
-def word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = _skip_kinds(lines, after(lines, at), after, (BLANK, EMPTY), is_big=is_big)
+def next_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
+    place = _skip_kinds(lines, position_after(lines, at), position_after, (BLANK, EMPTY), is_big=is_big)
     if place is None:
-        return len(lines) - 1, last_column(lines[-1])
+        return len(lines) - 1, last_cursor_column(lines[-1])
     return run_end(lines, place, is_big=is_big)
 
 
-def end_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def previous_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the end of the previous word."""
     place: Position | None = run_start(lines, at, is_big=is_big)
-    if kind_at(lines, at, is_big=is_big) not in (BLANK, EMPTY):
-        place = before(lines, place) if place is not None else None
-    elif kind_at(lines, at, is_big=is_big) == EMPTY:
-        place = before(lines, at)
-    return _skip_kinds(lines, place, before, (BLANK,), is_big=is_big) or (0, 0)
+    if character_kind(lines, at, is_big=is_big) not in (BLANK, EMPTY):
+        place = position_before(lines, place) if place is not None else None
+    elif character_kind(lines, at, is_big=is_big) == EMPTY:
+        place = position_before(lines, at)
+    return _skip_kinds(lines, place, position_before, (BLANK,), is_big=is_big) or (0, 0)
 
 
 def run_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the start of the characters of the same kind in the line."""
-    return _run(lines, at, before, is_big=is_big)
+    return _run_boundary(lines, at, position_before, is_big=is_big)
 
 
 def run_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
     """Returns the last of the characters of the same kind in the line."""
-    return _run(lines, at, after, is_big=is_big)
+    return _run_boundary(lines, at, position_after, is_big=is_big)
 
 
-def _run(lines: Lines, at: Position, step: Step, *, is_big: bool) -> Position:
-    kind = kind_at(lines, at, is_big=is_big)
+def _run_boundary(lines: Lines, at: Position, step: StepPosition, *, is_big: bool) -> Position:
+    kind = character_kind(lines, at, is_big=is_big)
     while (place := step(lines, at)) is not None and place[0] == at[0]:
-        if kind_at(lines, place, is_big=is_big) != kind:
+        if character_kind(lines, place, is_big=is_big) != kind:
             break
         at = place
     return at
 
 
 def _skip_kinds(
-    lines: Lines, place: Position | None, step: Step, kinds: Sequence[Kind], *, is_big: bool
+    lines: Lines, place: Position | None, step: StepPosition, kinds: Sequence[CharacterKind], *, is_big: bool
 ) -> Position | None:
     """Returns the first position whose kind is none of these."""
-    while place is not None and kind_at(lines, place, is_big=is_big) in kinds:
+    while place is not None and character_kind(lines, place, is_big=is_big) in kinds:
         place = step(lines, place)
     return place
 
 
-def times(step: Callable[[Position], Position], at: Position, count: int) -> Position:
+def repeat_step(step: Callable[[Position], Position], at: Position, count: int) -> Position:
     for _ in range(count):
         following = step(at)
         if following == at:
@@ -147,28 +147,28 @@ def times(step: Callable[[Position], Position], at: Position, count: int) -> Pos
 # -- within the line, and beyond -----------------------------------------------------------------------------
 
 
-def left(lines: Lines, at: Position, count: int) -> Position:
-    return times(lambda place: (place[0], boundary_before(lines[place[0]], place[1])), at, count)
+def step_left(lines: Lines, at: Position, count: int) -> Position:
+    return repeat_step(lambda place: (place[0], boundary_before(lines[place[0]], place[1])), at, count)
 
 
-def right(lines: Lines, at: Position, count: int) -> Position:
+def step_right(lines: Lines, at: Position, count: int) -> Position:
     """Moves right, up to the end of the line, which only changes can reach."""
-    return times(lambda place: (place[0], boundary_after(lines[place[0]], place[1])), at, count)
+    return repeat_step(lambda place: (place[0], boundary_after(lines[place[0]], place[1])), at, count)
 
 
-class Find(NamedTuple):
+class FindMotion(NamedTuple):
     """A find motion (`f`, `t`, `F`, `T`) with its character."""
 
     kind: str
     char: str
 
     @property
-    def reversed(self) -> "Find":
-        return Find(self.kind.swapcase(), self.char)
+    def reversed(self) -> "FindMotion":
+        return FindMotion(self.kind.swapcase(), self.char)
 
 
-def find(
-    lines: Lines, at: Position, wanted: Find, count: int, *, is_again: bool = False
+def find_character(
+    lines: Lines, at: Position, wanted: FindMotion, count: int, *, is_again: bool = False
 ) -> MotionTarget | None:
     """Returns the target of a find motion. `is_again`: for `t`, skips the character where it stopped
     last time."""
@@ -195,7 +195,7 @@ def find(
     return MotionTarget((row, found), is_inclusive=wanted.kind in "ft")
 
 
-def paragraph(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Position:
+def paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Position:
     """Returns the next or previous blank line around a paragraph; the end of the text if there is
     none."""
     row, step = at[0], 1 if is_forward else -1
@@ -209,7 +209,7 @@ def paragraph(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Po
     return (row, 0) if row < len(lines) else (len(lines) - 1, len(lines[-1]))
 
 
-def matching(lines: Lines, at: Position) -> Position | None:
+def matching_bracket(lines: Lines, at: Position) -> Position | None:
     """Returns the bracket that matches the one at the cursor, or the next one in the line."""
     row, column = at
     line = lines[row]
@@ -217,27 +217,29 @@ def matching(lines: Lines, at: Position) -> Position | None:
     if begin < 0:
         return None
     char = line[begin]
-    if char in _PAIRS:
-        return closing(lines, (row, begin + 1), char, _PAIRS[char])
-    return opening(lines, (row, begin), _BACK[char], char)
+    if char in _CLOSING_BY_OPENING:
+        return unmatched_closing(lines, (row, begin + 1), char, _CLOSING_BY_OPENING[char])
+    return unmatched_opening(lines, (row, begin), _OPENING_BY_CLOSING[char], char)
 
 
-def closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
+def unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
     """Returns the first unmatched closing bracket from a position on."""
     rows = range(at[0], len(lines))
-    return _unpaired(
+    return _first_unmatched(
         lines, ((row, range(at[1] if row == at[0] else 0, len(lines[row]))) for row in rows), begin, close
     )
 
 
-def opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
+def unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
     """Returns the first unmatched opening bracket before a position."""
     rows = range(at[0], -1, -1)
     ends = ((row, at[1] if row == at[0] else len(lines[row])) for row in rows)
-    return _unpaired(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
+    return _first_unmatched(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
 
 
-def _unpaired(lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str) -> Position | None:
+def _first_unmatched(
+    lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str
+) -> Position | None:
     """Returns the first unmatched bracket on the given path of rows and columns."""
     depth = 0
     for row, columns in ways:

@@ -7,32 +7,32 @@ from widgets.editor.vi.grammar import FIND_COMMANDS, SEARCH_COMMANDS, ViCommand
 from widgets.editor.vi.motion_targets import (
     BLANK,
     EMPTY,
-    Find,
+    FindMotion,
     MotionTarget,
-    first_word,
-    kind_at,
-    last_column,
+    character_kind,
+    first_nonblank_column,
+    last_cursor_column,
 )
 from widgets.editor.vi.objects import TextRange, text_object
-from widgets.editor.vi.searching import ViSearch, found, word_at
+from widgets.editor.vi.searching import ViSearch, find_match, word_at
 
 _END_OF_LINE_COLUMN = 1 << 30
 """A column after the end of every line."""
 
-_STEPS = frozenset("hlwWbBeE")
+_STEP_MOTIONS = frozenset("hlwWbBeE")
 """Motions that fail at the end of the text or the line."""
-_WORDS = {
+_WORD_STEPS = {
     **{
-        "w": motion_targets.next_word,
-        "W": motion_targets.next_word,
-        "b": motion_targets.word_before,
-        "B": motion_targets.word_before,
+        "w": motion_targets.next_word_start,
+        "W": motion_targets.next_word_start,
+        "b": motion_targets.previous_word_start,
+        "B": motion_targets.previous_word_start,
     },
     **{
-        "e": motion_targets.word_end,
-        "E": motion_targets.word_end,
-        "ge": motion_targets.end_before,
-        "gE": motion_targets.end_before,
+        "e": motion_targets.next_word_end,
+        "E": motion_targets.next_word_end,
+        "ge": motion_targets.previous_word_end,
+        "gE": motion_targets.previous_word_end,
     },
 }
 
@@ -42,17 +42,17 @@ class Motions:
 
     def __init__(self, model: EditorModel) -> None:
         self._model = model
-        self._found: Find | None = None
+        self._last_find: FindMotion | None = None
         self._last_search: ViSearch | None = None
-        self._goal: int | None = None
+        self._goal_column: int | None = None
         """The column to keep while moving up and down."""
-        self._from = 0
+        self._start_column = 0
         """The column where the last motion started."""
 
     @property
-    def goes_to_ends(self) -> bool:
+    def stays_at_line_ends(self) -> bool:
         """Whether up and down stay at line ends, as after `$`."""
-        return self._goal is not None and self._goal >= _END_OF_LINE_COLUMN
+        return self._goal_column is not None and self._goal_column >= _END_OF_LINE_COLUMN
 
     def right_of_cursor(self) -> Position:
         row, column = self._model.cursor
@@ -60,84 +60,86 @@ class Motions:
 
     def move(self, command: ViCommand) -> bool:
         """Moves the cursor; returns False if the motion leads nowhere."""
-        goal, at = self._goal, self._model.cursor
+        goal, at = self._goal_column, self._model.cursor
         target = self._target(command)
         if target is not None:
-            self._model.move_to(target.place)
-        self._goal = _END_OF_LINE_COLUMN if command.motion == "$" else None
+            self._model.move_to(target.position)
+        self._goal_column = _END_OF_LINE_COLUMN if command.motion == "$" else None
         if command.motion in ("j", "k", "gj", "gk"):
-            self._goal = self._from if goal is None else goal
+            self._goal_column = self._start_column if goal is None else goal
         row, column = self._model.cursor
-        came = (row, min(column, last_column(self._model.lines[row])))
-        return target is not None and (command.motion not in _STEPS or came != at)
+        came = (row, min(column, last_cursor_column(self._model.lines[row])))
+        return target is not None and (command.motion not in _STEP_MOTIONS or came != at)
 
-    def forget_goal(self) -> None:
+    def forget_goal_column(self) -> None:
         """Forgets the column for moving up and down, because the text changed."""
-        self._goal = None
+        self._goal_column = None
 
-    def extend(self, command: ViCommand, mark: Position | None) -> Position | None:
+    def extend_selection(self, command: ViCommand, mark: Position | None) -> Position | None:
         """In visual mode, moves the cursor and returns the other end of the selection."""
         if len(command.motion) == 2 and command.motion[0] in "ia":
-            on = self._object(command)
+            on = self._text_object_range(command)
             if on is None or (on.start == on.end and not on.is_linewise):
                 return mark
-            end = motion_targets.before(self._model.lines, on.end) if not on.is_linewise else on.end
+            end = motion_targets.position_before(self._model.lines, on.end) if not on.is_linewise else on.end
             self._model.move_to(end or on.end)
             return min(mark, on.start) if mark is not None and mark < self._model.cursor else on.start
         self.move(command)
         return mark
 
-    def _object(self, command: ViCommand) -> TextRange | None:
+    def _text_object_range(self, command: ViCommand) -> TextRange | None:
         lines, at, (how, name) = self._model.lines, self._model.cursor, command.motion
-        return text_object(lines, at, name, is_around=how == "a", count=command.times)
+        return text_object(lines, at, name, is_around=how == "a", count=command.repetitions)
 
     def range_of(self, command: ViCommand) -> TextRange | None:
         """Returns the range that an operator affects."""
         lines, at = self._model.lines, self._model.cursor
-        if command.is_of_lines:
-            last = at[0] + command.times - 1
+        if command.is_linewise:
+            last = at[0] + command.repetitions - 1
             if command.count > 1 and at[0] == len(lines) - 1:
                 return None
-            return _of_lines(lines, at[0], min(last, len(lines) - 1))
+            return _linewise_range(lines, at[0], min(last, len(lines) - 1))
         if len(command.motion) == 2 and command.motion[0] in "ia":
-            return self._object(command)
+            return self._text_object_range(command)
         if (
             command.verb == "c"
             and command.motion in ("w", "W")
-            and (on := self._changed_word(command)) is not None
+            and (on := self._changed_word_range(command)) is not None
         ):
             return on
         target = self._target(command)
         if target is None:
             return None
         if target.is_linewise:
-            first, last = sorted((at[0], target.place[0]))
+            first, last = sorted((at[0], target.position[0]))
             return (
-                _of_lines(lines, first, last) if first != last or command.motion not in ("j", "k") else None
+                _linewise_range(lines, first, last)
+                if first != last or command.motion not in ("j", "k")
+                else None
             )
         if command.motion in ("w", "W"):
-            target = MotionTarget(self._limited_to_line(target.place))
-        start, end = sorted((at, target.place))
+            target = MotionTarget(self._limited_to_line(target.position))
+        start, end = sorted((at, target.position))
         if target.is_inclusive:
             end = (end[0], boundary_after(lines[end[0]], end[1]))
         elif command.motion not in ("w", "W") and end[1] == 0 and end[0] > start[0]:
             end = (end[0] - 1, len(lines[end[0] - 1]))
             if not lines[start[0]][: start[1]].strip():
-                return _of_lines(lines, start[0], end[0])
+                return _linewise_range(lines, start[0], end[0])
         around = lines[start[0]][: start[1]] + lines[end[0]][end[1] :]
         if command.verb == "d" and end[0] > start[0] and not around.strip():  # nothing remains of these lines
-            return _of_lines(lines, start[0], end[0])
+            return _linewise_range(lines, start[0], end[0])
         return TextRange(start, end) if start != end or command.verb == "c" else None
 
-    def _changed_word(self, command: ViCommand) -> TextRange | None:
+    def _changed_word_range(self, command: ViCommand) -> TextRange | None:
         """Returns the range of `cw`, which keeps the space after the word."""
         lines, at = self._model.lines, self._model.cursor
         is_big = command.motion == "W"
-        if kind_at(lines, at, is_big=is_big) in (BLANK, EMPTY):
+        if character_kind(lines, at, is_big=is_big) in (BLANK, EMPTY):
             return None
         end = motion_targets.run_end(lines, at, is_big=is_big)
-        for _ in range(command.times - 1):
-            end = motion_targets.word_end(lines, end, is_big=is_big)
+        for _ in range(command.repetitions - 1):
+            end = motion_targets.next_word_end(lines, end, is_big=is_big)
         return TextRange(at, (end[0], boundary_after(lines[end[0]], end[1])))
 
     def _limited_to_line(self, place: Position) -> Position:
@@ -152,22 +154,22 @@ class Motions:
 
     def _target(self, command: ViCommand) -> MotionTarget | None:
         lines, at, motion = self._model.lines, self._model.cursor, command.motion
-        self._from = at[1]
+        self._start_column = at[1]
         if motion in FIND_COMMANDS:
-            self._found = Find(motion, command.char)
-            return motion_targets.find(lines, at, self._found, command.times)
+            self._last_find = FindMotion(motion, command.char)
+            return motion_targets.find_character(lines, at, self._last_find, command.repetitions)
         if motion in (";", ","):
-            if self._found is None:
+            if self._last_find is None:
                 return None
-            wanted = self._found if motion == ";" else self._found.reversed
-            return motion_targets.find(lines, at, wanted, command.times, is_again=True)
-        if motion in _WORDS:
-            return self._by_words(motion, command.times)
+            wanted = self._last_find if motion == ";" else self._last_find.reversed
+            return motion_targets.find_character(lines, at, wanted, command.repetitions, is_again=True)
+        if motion in _WORD_STEPS:
+            return self._word_target(motion, command.repetitions)
         if motion in SEARCH_COMMANDS or motion in ("n", "N", "*", "#"):
-            return self._by_search(command)
-        return self._in_line(motion, command.times) or self._line_motion(command)
+            return self._search_target(command)
+        return self._in_line_target(motion, command.repetitions) or self._line_target(command)
 
-    def _by_search(self, command: ViCommand) -> MotionTarget | None:
+    def _search_target(self, command: ViCommand) -> MotionTarget | None:
         lines, at, motion = self._model.lines, self._model.cursor, command.motion
         if motion in SEARCH_COMMANDS:
             known = self._last_search.pattern if self._last_search is not None else ""
@@ -183,70 +185,74 @@ class Motions:
             return None
         if motion == "N":
             wanted = wanted._replace(is_forward=not wanted.is_forward)
-        place = found(lines, at, wanted, command.times)
+        place = find_match(lines, at, wanted, command.repetitions)
         return MotionTarget(place) if place is not None else None
 
-    def _by_words(self, motion: str, count: int) -> MotionTarget:
+    def _word_target(self, motion: str, count: int) -> MotionTarget:
         lines, at = self._model.lines, self._model.cursor
-        step = _WORDS[motion]
+        step = _WORD_STEPS[motion]
         is_big = motion[-1].isupper()
-        place = motion_targets.times(lambda one: step(lines, one, is_big=is_big), at, count)
+        place = motion_targets.repeat_step(lambda one: step(lines, one, is_big=is_big), at, count)
         return MotionTarget(place, is_inclusive=motion[-1] in "eE")
 
-    def _in_line(self, motion: str, count: int) -> MotionTarget | None:
+    def _in_line_target(self, motion: str, count: int) -> MotionTarget | None:
         lines, at = self._model.lines, self._model.cursor
         row = at[0]
         match motion:
             case "h":
-                return MotionTarget(motion_targets.left(lines, at, count))
+                return MotionTarget(motion_targets.step_left(lines, at, count))
             case "l":
-                return MotionTarget(motion_targets.right(lines, at, count))
+                return MotionTarget(motion_targets.step_right(lines, at, count))
             case "0":
                 return MotionTarget((row, 0))
             case "^":
-                return MotionTarget((row, first_word(lines[row])))
+                return MotionTarget((row, first_nonblank_column(lines[row])))
             case "$" | "g_":
                 to = min(row + count - 1, len(lines) - 1)
                 line = lines[to] if motion == "$" else lines[to].rstrip()
-                return MotionTarget((to, last_column(line)), is_inclusive=True)
+                return MotionTarget((to, last_cursor_column(line)), is_inclusive=True)
             case "|":
                 return MotionTarget((row, min(count - 1, len(lines[row]))))
             case _:
                 return None
 
-    def _line_motion(self, command: ViCommand) -> MotionTarget | None:
-        lines, at, count, motion = self._model.lines, self._model.cursor, command.times, command.motion
+    def _line_target(self, command: ViCommand) -> MotionTarget | None:
+        lines, at, count, motion = self._model.lines, self._model.cursor, command.repetitions, command.motion
         match motion:
             case "j" | "gj" | "k" | "gk":
-                return self._rows(count if motion[-1] == "j" else -count)
+                return self._row_target(count if motion[-1] == "j" else -count)
             case "+" | "-" | "_":
                 down = {"+": count, "-": -count, "_": count - 1}[motion]
-                return self._first_of(at[0] + down)
+                return self._first_nonblank_target(at[0] + down)
             case "G" | "gg":
                 usual = len(lines) if motion == "G" else 1
-                return self._first_of(min(command.count or usual, len(lines)) - 1)
+                return self._first_nonblank_target(min(command.count or usual, len(lines)) - 1)
             case "{" | "}":
-                return MotionTarget(motion_targets.paragraph(lines, at, count, is_forward=motion == "}"))
+                return MotionTarget(
+                    motion_targets.paragraph_boundary(lines, at, count, is_forward=motion == "}")
+                )
             case "%":
-                place = motion_targets.matching(lines, at)
+                place = motion_targets.matching_bracket(lines, at)
                 return MotionTarget(place, is_inclusive=True) if place is not None else None
             case _:
                 return None
 
-    def _rows(self, delta: int) -> MotionTarget | None:
+    def _row_target(self, delta: int) -> MotionTarget | None:
         lines, (row, column) = self._model.lines, self._model.cursor
         to = row + delta
         if not 0 <= to < len(lines):
             return None
-        goal = column if self._goal is None else self._goal
-        return MotionTarget((to, min(goal, last_column(lines[to]))), is_linewise=True)
+        goal = column if self._goal_column is None else self._goal_column
+        return MotionTarget((to, min(goal, last_cursor_column(lines[to]))), is_linewise=True)
 
-    def _first_of(self, row: int) -> MotionTarget | None:
+    def _first_nonblank_target(self, row: int) -> MotionTarget | None:
         lines = self._model.lines
         return (
-            MotionTarget((row, first_word(lines[row])), is_linewise=True) if 0 <= row < len(lines) else None
+            MotionTarget((row, first_nonblank_column(lines[row])), is_linewise=True)
+            if 0 <= row < len(lines)
+            else None
         )
 
 
-def _of_lines(lines: motion_targets.Lines, first: int, last: int) -> TextRange:
+def _linewise_range(lines: motion_targets.Lines, first: int, last: int) -> TextRange:
     return TextRange((first, 0), (last, len(lines[last])), is_linewise=True)

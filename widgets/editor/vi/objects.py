@@ -4,14 +4,22 @@ from typing import NamedTuple
 
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import Position
-from widgets.editor.vi.motion_targets import BLANK, Lines, closing, kind_at, opening, run_end, run_start
+from widgets.editor.vi.motion_targets import (
+    BLANK,
+    Lines,
+    character_kind,
+    run_end,
+    run_start,
+    unmatched_closing,
+    unmatched_opening,
+)
 
 _BRACKETS = {
     **{"(": ("(", ")"), ")": ("(", ")"), "b": ("(", ")")},
     **{"{": ("{", "}"), "}": ("{", "}"), "B": ("{", "}")},
     **{"[": ("[", "]"), "]": ("[", "]"), "<": ("<", ">"), ">": ("<", ">")},
 }
-NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
+OBJECT_NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
 
 
 class TextRange(NamedTuple):
@@ -27,26 +35,26 @@ def text_object(
 ) -> TextRange | None:
     """Returns the range of a text object around a position; None if there is none."""
     if name in "wW":
-        return _word(lines, at, is_big=name == "W", is_around=is_around, count=count)
+        return _word_range(lines, at, is_big=name == "W", is_around=is_around, count=count)
     if name == "p":
-        return _paragraph(lines, at[0], is_around=is_around, count=count)
+        return _paragraph_range(lines, at[0], is_around=is_around, count=count)
     if name in _BRACKETS:
-        return _bracket(lines, at, *_BRACKETS[name], is_around=is_around, count=count)
-    return _quoted(lines[at[0]], at, name, is_around=is_around)
+        return _bracket_range(lines, at, *_BRACKETS[name], is_around=is_around, count=count)
+    return _quote_range(lines[at[0]], at, name, is_around=is_around)
 
 
 def _position_after(lines: Lines, at: Position) -> Position:
     return at[0], boundary_after(lines[at[0]], at[1])
 
 
-def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
+def _word_range(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
     """Returns the range of words and the spaces between them, within the line."""
     row, line = at[0], lines[at[0]]
     if not line:
         return TextRange(at, at)
 
     def kind(column: int) -> object:
-        return kind_at(lines, (row, column), is_big=is_big)
+        return character_kind(lines, (row, column), is_big=is_big)
 
     start = run_start(lines, at, is_big=is_big)
     end = at
@@ -63,7 +71,7 @@ def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: i
     return TextRange(start, end)
 
 
-def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRange:
+def _paragraph_range(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRange:
     def same(one: int) -> bool:
         return bool(lines[one].strip()) == is_text
 
@@ -86,17 +94,17 @@ def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRa
     return TextRange((first, 0), (last, len(lines[last])), is_linewise=True)
 
 
-def _bracket(
+def _bracket_range(
     lines: Lines, at: Position, begin: str, close: str, *, is_around: bool, count: int
 ) -> TextRange | None:
     row, column = at
     char = lines[row][column : column + 1]
-    start = at if char == begin else opening(lines, at, begin, close)
+    start = at if char == begin else unmatched_opening(lines, at, begin, close)
     for _ in range(count - 1):
-        start = opening(lines, start, begin, close) if start is not None else None
+        start = unmatched_opening(lines, start, begin, close) if start is not None else None
     if start is None:
         return None
-    end = closing(lines, (start[0], start[1] + 1), begin, close)
+    end = unmatched_closing(lines, (start[0], start[1] + 1), begin, close)
     if end is None:
         return None
     if is_around:
@@ -109,7 +117,7 @@ def _bracket(
     return TextRange(inner, end)
 
 
-def _quoted(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
+def _quote_range(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
     """Returns the quotes around the position, or else the next ones in the line."""
     row, column = at
     targets = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]

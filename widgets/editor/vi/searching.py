@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from widgets.editor.model import Position
-from widgets.editor.vi.motion_targets import Lines, last_column
+from widgets.editor.vi.motion_targets import Lines, last_cursor_column
 from widgets.editor.words import is_word
 
 
@@ -17,7 +17,7 @@ class ViSearch(NamedTuple):
 
 
 @lru_cache(64)
-def expression(pattern: str) -> re.Pattern[str] | None:
+def compile_vim_pattern(pattern: str) -> re.Pattern[str] | None:
     """Converts a vim pattern to a Python one; None if it is invalid. As in vim, `(`, `|`, `+` and `{`
     are literal unless escaped."""
     out: list[str] = []
@@ -32,7 +32,9 @@ def expression(pattern: str) -> re.Pattern[str] | None:
             if char in "cC":
                 ignores_case = char == "c"
             else:
-                out.append(_ESCAPED.get(char) or (f"\\{char}" if char in "dDsSwW" else re.escape(char)))
+                out.append(
+                    _PATTERN_ESCAPES.get(char) or (f"\\{char}" if char in "dDsSwW" else re.escape(char))
+                )
         elif char == "[" and (end := _end_of_set(pattern, at)):
             out.append("[" + pattern[at:end].replace("[", "\\[") + "]")
             at = end + 1
@@ -44,7 +46,7 @@ def expression(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-_ESCAPED = {
+_PATTERN_ESCAPES = {
     **{"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "(": "(", ")": ")", "|": "|", "+": "+", "=": "?", "?": "?"},
     **{"{": "{", "}": "}", "t": "\\t"},
 }
@@ -55,14 +57,14 @@ def _end_of_set(pattern: str, at: int) -> int:
     return max(0, pattern.find("]", begin + 1))
 
 
-def found(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
+def find_match(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
     """Returns the n-th match from a position on; the search wraps around at the end."""
-    pattern = expression(wanted.pattern)
+    pattern = compile_vim_pattern(wanted.pattern)
     if pattern is None or not wanted.pattern:
         return None
     targets = sorted(
         {
-            (row, min(match.start(), last_column(line)))
+            (row, min(match.start(), last_cursor_column(line)))
             for row, line in enumerate(lines)
             for match in pattern.finditer(line)
         }

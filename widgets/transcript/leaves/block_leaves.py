@@ -32,25 +32,37 @@ from widgets.transcript.blocks import (
     CustomKind,
     NoteBlock,
     NoteKind,
+    PageRow,
     Prose,
     ReplyBlock,
     ReplyState,
     ShownFailure,
     Thought,
+    TurnBlock,
     UserBlock,
 )
 from widgets.transcript.expansion import Extent
-from widgets.transcript.leaves import ansi
+from widgets.transcript.leaves import ansi_text
 from widgets.transcript.leaves import card_leaves as cards
-from widgets.transcript.leaves.headline import headline
-from widgets.transcript.leaves.leaf import Leaf, LongText, OneLine
-from widgets.transcript.leaves.picture_leaf import MAX_ROWS, PictureLeaf
-from widgets.transcript.leaves.safe_text import clean
+from widgets.transcript.leaves.headline import make_headline
+from widgets.transcript.leaves.leaf import (
+    ACTION_LINK_PREFIX,
+    MAX_PROSE_CELLS,
+    CentredLine,
+    CentredRow,
+    CentredText,
+    Leaf,
+    LongText,
+    OneLine,
+    StyleRun,
+)
+from widgets.transcript.leaves.picture_leaf import MAX_IMAGE_ROWS, PictureLeaf
+from widgets.transcript.leaves.safe_text import cells, clean
 from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 GUTTER = "  "
-LIMIT_MARK = "✂ "
-BAR = "│ "
+CUT_OFF_MARK = "✂ "
+SIDE_BAR = "│ "
 """The line before each row of an opened card."""
 STATE_GLYPHS = {
     CardState.PENDING: "○",
@@ -61,6 +73,11 @@ STATE_GLYPHS = {
     CardState.ABORTED: "⊘",
     CardState.SKIPPED: "–",
 }
+_PILL_STYLES = {
+    CardState.FAILED: "state-failed+b|pill-failed",
+    CardState.ABORTED: "state-aborted+b|pill-aborted",
+}
+"""The styles of the words for how a call ended."""
 CUSTOM_GLYPHS = {
     CustomKind.FILE_MAP: "≡",
     CustomKind.READ_RECOVERY: "↻",
@@ -74,7 +91,7 @@ CUSTOM_GLYPHS = {
     CustomKind.EXTENSION: "▪",
     CustomKind.HUNK: "±",
 }
-NOTE_GLYPHS = {NoteKind.INFO: "i", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "▲", NoteKind.ERROR: "✗"}
+NOTE_GLYPHS = {NoteKind.INFO: "·", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "▲", NoteKind.ERROR: "✗"}
 
 
 def can_expand(block: Block) -> bool:
@@ -84,8 +101,8 @@ def can_expand(block: Block) -> bool:
         case CardBlock() | CustomBlock():
             return bool(block.card.blocks)
         case UserBlock():
-            return _fold(block.text, Extent.CLOSED) is not None
-        case NoteBlock():
+            return _fold_long_prompt(block.text, Extent.CLOSED) is not None
+        case NoteBlock() | TurnBlock():
             return False
         case _:
             assert_never(block)
@@ -96,11 +113,11 @@ def shows_lines(block: Block, extent: Extent) -> bool:
     if not isinstance(block, CardBlock | CustomBlock) or not block.card.blocks:
         return False
     if isinstance(block, CustomBlock):
-        return bool(extent) or block.peek > 0
-    return bool(extent) or (block.state is CardState.FAILED and bool(cards.reason(block.card)))
+        return bool(extent) or block.preview_lines > 0
+    return bool(extent) or (block.state is CardState.FAILED and bool(cards.failure_reason(block.card)))
 
 
-def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
+def draw_block(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
     match block:
         case UserBlock():
             return draw_user(block, extent, is_whole=is_whole)
@@ -112,25 +129,27 @@ def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
             return draw_custom(block, extent, is_whole=is_whole)
         case NoteBlock():
             return draw_note(block)
+        case TurnBlock():
+            return [_draw_turn(block)]
         case _:
             assert_never(block)
 
 
-def barred(leaves: list[Leaf]) -> list[Leaf]:
+def with_side_bar(leaves: list[Leaf]) -> list[Leaf]:
     """Draws a line down the side of a card's body, including blank rows."""
     out: list[Leaf] = []
     for leaf in leaves:
         if leaf.blank:
-            out.append(Leaf("", first=BAR, rest=BAR, prefix_key="rule"))
+            out.append(Leaf("", first=SIDE_BAR, rest=SIDE_BAR, prefix_key="rule"))
             leaf.blank = 0
-        leaf.first = BAR + leaf.first
-        leaf.rest = BAR + leaf.rest
+        leaf.first = SIDE_BAR + leaf.first
+        leaf.rest = SIDE_BAR + leaf.rest
         leaf.prefix_key = "rule" if leaf.prefix_key == "dim" else leaf.prefix_key
         out.append(leaf)
     return out
 
 
-class _Fold(NamedTuple):
+class _FoldedPrompt(NamedTuple):
     """A long prompt without its middle: the end stays, where the question about a paste often is."""
 
     head: str
@@ -139,41 +158,41 @@ class _Fold(NamedTuple):
     tail: str
 
 
-_LONG_PROMPT = cards.Limit(40, 8_000)
+_MAX_PROMPT = cards.TextLimit(40, 8_000)
 """A longer prompt is folded: longer than what people write, so that it is mostly a paste."""
-_HEAD_OF_PROMPT = cards.Limit(8, 1_600)
-_TAIL_OF_PROMPT = cards.Limit(2, 400)
+_PROMPT_HEAD = cards.TextLimit(8, 1_600)
+_PROMPT_TAIL = cards.TextLimit(2, 400)
 
 
-def _fold(text: str, extent: Extent) -> _Fold | None:
+def _fold_long_prompt(text: str, extent: Extent) -> _FoldedPrompt | None:
     """Leaves out the middle of a long prompt; None if all of it is shown."""
     text = text.rstrip("\n")
-    most = head = cards.IN_PLACE
+    most = head = cards.OPEN_CARD_LIMIT
     if extent <= Extent.PREVIEW:
-        most, head = _LONG_PROMPT, _HEAD_OF_PROMPT
+        most, head = _MAX_PROMPT, _PROMPT_HEAD
     if extent is Extent.WHOLE or (len(text) <= most.characters and text.count("\n") < most.lines):
         return None
     shown = "\n".join(text[: head.characters].split("\n")[: head.lines])
     rest = text[len(shown) :].removeprefix("\n")
-    end = "\n".join(rest[-_TAIL_OF_PROMPT.characters :].split("\n")[-_TAIL_OF_PROMPT.lines :])
+    end = "\n".join(rest[-_PROMPT_TAIL.characters :].split("\n")[-_PROMPT_TAIL.lines :])
     middle = rest[: len(rest) - len(end)]
     if not middle:
         return None
     count, unit = middle.count("\n"), "line"
     if not count:
         count, unit = len(middle), "character"
-    return _Fold(shown, f"… {count:,} more {unit}{'' if count == 1 else 's'}", end)
+    return _FoldedPrompt(shown, f"… {count:,} more {unit}{'' if count == 1 else 's'}", end)
 
 
 def draw_user(block: UserBlock, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
     is_open = extent > Extent.PREVIEW and not is_whole and can_expand(block)
     head, below = block.text, list[Leaf]()
-    if not is_whole and (fold := _fold(block.text, extent)) is not None:
+    if not is_whole and (fold := _fold_long_prompt(block.text, extent)) is not None:
         link = "full" if is_open else "toggle"
         head = fold.head
-        below = [Leaf(fold.left_out, key="user-note", fill="user", link=link), *_prompt(fold.tail)]
+        below = [Leaf(fold.left_out, key="user-note", fill="user", link=link), *_prompt_leaves(fold.tail)]
     line, _, rest = head.partition("\n") if is_open else (head, "", "")
-    leaves = [*_prompt(line), *(_prompt(rest) if rest else []), *below]
+    leaves = [*_prompt_leaves(line), *(_prompt_leaves(rest) if rest else []), *below]
     leaves[0].link = "toggle" if is_open else ""
     leaves += [PictureLeaf(image, key="user-note", fill="user", is_large=is_whole) for image in block.images]
     for leaf in leaves:
@@ -183,28 +202,31 @@ def draw_user(block: UserBlock, extent: Extent, *, is_whole: bool = False) -> li
     return leaves
 
 
-def _prompt(text: str) -> list[Leaf]:
-    pieces = _pieces_of(clean(text).rstrip("\n"))
+def _prompt_leaves(text: str) -> list[Leaf]:
+    pieces = _split_long_text(clean(text).rstrip("\n"))
     kind = Leaf if len(pieces) == 1 else LongText
-    return [kind(piece, key="user", fill="user") for piece in pieces]
+    leaves = [kind(piece, key="user", fill="user") for piece in pieces]
+    for leaf in leaves:
+        leaf.measure = MAX_PROSE_CELLS
+    return leaves
 
 
-_PIECE_CHARS = 20_000
+_MAX_PIECE_CHARS = 20_000
 
 
-def _pieces_of(text: str) -> list[str]:
+def _split_long_text(text: str) -> list[str]:
     """Splits a long text into parts of bounded size, at line ends if possible."""
     parts: list[str] = []
     at = 0
-    while len(text) - at > _PIECE_CHARS:
-        cut = text.find("\n", at + _PIECE_CHARS, at + 3 * _PIECE_CHARS)
-        cut = cut if cut >= 0 else at + _PIECE_CHARS
+    while len(text) - at > _MAX_PIECE_CHARS:
+        cut = text.find("\n", at + _MAX_PIECE_CHARS, at + 3 * _MAX_PIECE_CHARS)
+        cut = cut if cut >= 0 else at + _MAX_PIECE_CHARS
         parts.append(text[at:cut])
         at = cut + 1 if text[cut] == "\n" else cut
     return [*parts, text[at:]]
 
 
-def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool, said: str = "") -> Leaf:
+def draw_thinking_label(seconds: float | None, *, is_live: bool, is_open: bool, said: str = "") -> Leaf:
     """Draws the label of a thought. `said`: the latest sentence of a running thought that is not shown."""
     if is_live:
         words = "Thinking…"
@@ -225,33 +247,36 @@ def draw_reply(block: ReplyBlock, *, is_open: bool) -> list[Leaf]:
         if isinstance(part, Prose):
             drawn = parse_bounded(clean(part.text), gutter=GUTTER)
         else:
-            drawn = [thinking_label(part.seconds, is_live=False, is_open=is_open)]
+            drawn = [draw_thinking_label(part.seconds, is_live=False, is_open=is_open)]
             if is_open:
                 drawn += parse_bounded(clean(part.text), "thinking", GUTTER)
         if leaves and drawn:
             drawn[0].blank = 1
         leaves.extend(drawn)
-    return leaves + reply_end(block.state, block.failure, has_text=bool(leaves))
+    return leaves + draw_reply_end(block.state, block.failure, has_text=bool(leaves))
 
 
-def reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool) -> list[Leaf]:
+def draw_reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool) -> list[Leaf]:
     """Draws the message below a reply that did not end well."""
     blank = int(has_text)
     match state:
         case ReplyState.ABORTED:
-            return [Leaf("⊘ aborted", key="state-aborted", blank=blank), *_failure(failure)]
+            return [Leaf("⊘ Stopped", key="state-aborted", blank=blank), *_failure_leaves(failure)]
+        case ReplyState.REPLACED:
+            leaves = _failure_leaves(failure, "state-skipped", f"{STATE_GLYPHS[CardState.SKIPPED]} ")
         case ReplyState.TRUNCATED:
             failure = failure or ShownFailure(message="The answer reached the model's output limit.")
-            leaves = _failure(failure, "note-warning", LIMIT_MARK)
+            leaves = _failure_leaves(failure, "note-warning", CUT_OFF_MARK)
         case ReplyState.ERROR:
-            leaves = _failure(failure or ShownFailure(message="The request failed."))
+            leaves = _failure_leaves(failure or ShownFailure(message="The request failed."))
         case _:
             return []
-    leaves[0].blank = blank
+    if leaves:
+        leaves[0].blank = blank
     return leaves
 
 
-def _next_step(text: str) -> list[Leaf]:
+def _next_step_leaves(text: str) -> list[Leaf]:
     return [_notice_leaf(text, "hint", "  → ", "    ")] if text else []
 
 
@@ -262,55 +287,73 @@ def _notice_leaf(text: str, key: str, first: str, rest: str, prefix_key: str = "
     runs = [(start, end, "accent") for start, end in key_spans(plain)]
     ends = list(accumulate(len(piece.text) for piece in pieces))
     runs += [(end - len(text), end, kind) for (text, kind), end in zip(pieces, ends, strict=True) if kind]
-    return Leaf(plain, sorted(runs), key=key, first=first, rest=rest, prefix_key=prefix_key)
+    leaf = Leaf(plain, sorted(runs), key=key, first=first, rest=rest, prefix_key=prefix_key)
+    leaf.measure = MAX_PROSE_CELLS
+    return leaf
 
 
-def _failure(failure: ShownFailure | None, key: str = "note-error", mark: str = "✗ ") -> list[Leaf]:
+def _failure_leaves(failure: ShownFailure | None, key: str = "note-error", mark: str = "✗ ") -> list[Leaf]:
     if failure is None:
         return []
     leaves = [Leaf(clean(failure.message), key=key, first=mark, rest=GUTTER, prefix_key=key)]
-    leaves += _next_step(failure.next_step)
+    leaves[0].measure = MAX_PROSE_CELLS
+    leaves += _next_step_leaves(failure.next_step)
     if failure.retry_key:
         pressed = f"↻ {failure.retry_key}"
         runs = [(0, len(pressed), "accent")]
-        leaves += [Leaf(f"{pressed} tries again.", runs, key="hint", first=GUTTER, rest=GUTTER, link="retry")]
+        leaves += [Leaf(f"{pressed} retry", runs, key="hint", first=GUTTER, rest=GUTTER, link="retry")]
     return leaves
+
+
+def draw_explored(card: Card) -> list[Leaf]:
+    """Draws the single row that represents a folded burst of calls."""
+    return [make_headline(("◇", "look"), card, [(card.summary, "summary")], Extent.CLOSED)]
 
 
 def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:
     state, card = block.state, block.card
     key = f"state-{state}"
-    reason = cards.reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
+    reason = cards.failure_reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
     word = "" if state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) else str(state)
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # the reason says that it failed
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
     doubt = card.doubt if state is CardState.DONE else ""
+    is_failed = state is CardState.FAILED
+    ending = ""
+    if is_failed and summary.startswith("exit "):
+        ending, _, summary = summary.partition(" · ")
     figures = [
-        (word, key),
+        (word, _PILL_STYLES.get(state, key)),
         (doubt, "note-warning"),
-        (summary, key if state is CardState.FAILED else "summary"),
+        (ending, _PILL_STYLES[CardState.FAILED]),
+        (summary, key if is_failed else "summary"),
         (block.timing, "summary"),
     ]
     is_at_work = state is CardState.RUNNING and bool(block.timing)
     mark = (NOTE_GLYPHS[NoteKind.WARNING], "note-warning") if doubt else (STATE_GLYPHS[state], key)
-    top = headline(mark, card, figures, extent, is_at_work=is_at_work)
+    top = make_headline(mark, card, figures, extent, is_at_work=is_at_work)
     if reason:
-        return [top, *barred([Leaf(clean(reason), key="output")])]
-    return [top, *_opened(card, extent, is_running=state is CardState.RUNNING, is_whole=is_whole)]
+        return [top, *with_side_bar([Leaf(clean(reason), key="output")])]
+    return [
+        top,
+        *_leaves_of_open_card(card, extent, is_running=state is CardState.RUNNING, is_whole=is_whole),
+    ]
 
 
-def _opened(card: Card, extent: Extent, *, is_running: bool, is_whole: bool) -> list[Leaf]:
+def _leaves_of_open_card(card: Card, extent: Extent, *, is_running: bool, is_whole: bool) -> list[Leaf]:
     match extent:
         case Extent.CLOSED:
             return []
         case Extent.RESULT:
-            return barred([OneLine([(clean(line), "output")], flexible=0) for line in card.last_lines])
+            return with_side_bar([OneLine([(clean(line), "output")], flexible=0) for line in card.last_lines])
         case Extent.PREVIEW:
-            return barred(cards.preview(card))
+            return with_side_bar(cards.draw_preview(card))
         case Extent.ALL | Extent.WHOLE:
             is_searched = extent is Extent.WHOLE
-            return barred(cards.body(card, is_running=is_running, is_whole=is_whole, is_searched=is_searched))
+            return with_side_bar(
+                cards.draw_body(card, is_running=is_running, is_whole=is_whole, is_searched=is_searched)
+            )
         case _:
             assert_never(extent)
 
@@ -322,77 +365,120 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
     card = block.card
     open_hint = block.open_hint if extent is Extent.CLOSED else ""
     figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (open_hint, "summary")]
-    top = headline((CUSTOM_GLYPHS[block.kind], key), card, figures, extent)
+    top = make_headline((CUSTOM_GLYPHS[block.kind], key), card, figures, extent)
     if extent is Extent.CLOSED:
-        return [top, *_first_lines(block)]
+        return [top, *_closed_preview(block)]
     is_running = block.state is CardState.RUNNING
-    return [top, *_opened(card, extent, is_running=is_running, is_whole=is_whole)]
+    return [top, *_leaves_of_open_card(card, extent, is_running=is_running, is_whole=is_whole)]
 
 
-def _first_lines(block: CustomBlock) -> list[Leaf]:
+def _closed_preview(block: CustomBlock) -> list[Leaf]:
     """Returns the first lines of an extension's block as plain text, or the last lines of a command's
     output."""
-    if not block.peek:
+    if not block.preview_lines:
         return []
     if block.kind is CustomKind.COMMAND:
-        return barred(_end_of_output(block))
+        return with_side_bar(_output_tail(block))
     if block.kind is CustomKind.CELL:
-        return barred(cards.without_code(block.card, block.peek))
+        return with_side_bar(cards.draw_without_code(block.card, block.preview_lines))
     lines = raw_text(block).rstrip("\n").split("\n")
-    shown = barred(cards.output("\n".join(lines[: block.peek])))
-    left_out = len(lines) - block.peek
+    shown = with_side_bar(cards.draw_output("\n".join(lines[: block.preview_lines])))
+    left_out = len(lines) - block.preview_lines
     if left_out > 0:
         words = f"… {left_out:,} more {'line' if left_out == 1 else 'lines'}"
         shown.append(Leaf(words, key="hint", first=GUTTER, rest=GUTTER, link="toggle"))
     return shown
 
 
-def _end_of_output(block: CustomBlock) -> list[Leaf]:
-    limit = cards.IN_PLACE._replace(lines=block.peek)
+def _output_tail(block: CustomBlock) -> list[Leaf]:
+    limit = cards.OPEN_CARD_LIMIT._replace(lines=block.preview_lines)
     parts = [part for part in block.card.blocks if isinstance(part, CommandBlock)]
     text = "\n".join(part.output for part in parts)
     is_cut = any(part.is_cut for part in parts)
-    return cards.opening(cards.output(text, tail=True, limit=limit, is_cut=is_cut))
+    return cards.link_omissions_to_card(cards.draw_output(text, tail=True, limit=limit, is_cut=is_cut))
 
 
 def draw_note(block: NoteBlock) -> list[Leaf]:
     key = f"note-{block.kind}"
-    glyph = f"{NOTE_GLYPHS[block.kind]} "
-    text = _notice_leaf(block.text, key, glyph, GUTTER, key)
-    if not block.title:
-        return [text, *_next_step(block.next_step)]
-    text.first = GUTTER
-    glyph = f"{block.mark} " if block.mark else glyph
-    title = Leaf(clean(block.title), key="accent+b", first=glyph, rest=GUTTER, prefix_key="accent")
-    told = [text] if block.text else []
-    return [title, *told, *_suggestion_rows(block, key), *_hints(block, key)]
+    if block.is_centred:
+        return _centred_note(block, key)
+    text = _notice_leaf(block.text, key, f"{NOTE_GLYPHS[block.kind]} ", GUTTER, key)
+    return [text, *_next_step_leaves(block.next_step)]
 
 
-def _suggestion_rows(block: NoteBlock, key: str) -> list[Leaf]:
-    """Returns the suggested requests in aligned columns: number, request, description."""
-    width = max((len(typed) for typed, _ in block.tries), default=0) + 3
-    return [
-        OneLine(
-            [(f"{number}  ", "accent"), (f"{clean(typed):<{width}}", "text"), (clean(shows), key)],
-            flexible=2,
-            first=GUTTER,
-            blank=int(number == 1),
-        )
-        for number, (typed, shows) in enumerate(block.tries, 1)
+def _centred_note(block: NoteBlock, key: str) -> list[Leaf]:
+    """Draws a note in the middle of the page: a drawing, a title, a text and rows."""
+    leaves: list[Leaf] = [
+        CentredLine([(line, "look" if "≈" in line else "accent")], is_alone=True) for line in block.art
     ]
+    if block.tagline:
+        leaves.append(CentredLine([(clean(block.tagline), key)], is_alone=True))
+    if block.title:
+        leaves.append(CentredLine([(clean(block.title), "text+b")]))
+    if block.text:
+        text = _notice_leaf(block.text, key, "", "")
+        leaves.append(CentredText(text.plain, text.runs, key=key, blank=int(bool(leaves))))
+    width = max((cells(row.label) for row in block.rows if row.kind != "choice"), default=0)
+    for number, row in enumerate(block.rows):
+        leaf = _page_row(row, block.label_cells or (3 if row.kind == "choice" else width), key)
+        leaf.link = f"row {number}" if row.sends or row.action else ""
+        is_first_tip = row.kind == "tip" and number > 0 and block.rows[number - 1].kind == "choice"
+        leaf.blank = int(is_first_tip or (not number and bool(block.art or block.text)))
+        leaves.append(leaf)
+    return leaves
 
 
-def _hints(block: NoteBlock, key: str) -> list[Leaf]:
-    width = max((len(pressed) for pressed, _ in block.hints), default=0) + 2
-    return [
-        OneLine(
-            [(f"{clean(pressed):<{width}}", "accent"), (clean(does), key)],
-            flexible=1,
-            first=GUTTER,
-            blank=int(number == 0),
-        )
-        for number, (pressed, does) in enumerate(block.hints)
-    ]
+def _page_row(row: PageRow, label_width: int, key: str) -> Leaf:
+    """Draws a row of the first page; its text is cut where there is little room."""
+    text, detail, label = clean(row.text), clean(row.detail), clean(row.label)
+    match row.kind:
+        case "tip":
+            return CentredLine([(label.ljust(label_width + 2), "accent"), (text, key)], flexible=1)
+        case "choice":
+            gap = " " * (label_width - cells(f" {label} ") + 2)
+            parts = [(f" {label} ", "accent+b|turn"), (gap, key), (text, "text"), (f"  {detail}", "summary")]
+        case "fact":
+            parts = [(label.ljust(label_width), key), ("  ", key), (text, "text"), (f"  {detail}", "accent")]
+        case _:
+            assert_never(row.kind)
+    return CentredRow(parts, flexible=2)
+
+
+_TURN_GROUNDS = {CardState.ABORTED: "pill-aborted", CardState.FAILED: "pill-failed"}
+
+
+def _turn_parts(block: TurnBlock) -> list[tuple[str, str]]:
+    """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
+    ground = _TURN_GROUNDS.get(block.state, "turn")
+    parts = [(block.words, f"state-{block.state}+b|{ground}")]
+    if block.files:
+        parts.append(("   ", ground))
+        parts += [(piece.text, f"{piece.kind or 'text'}|{ground}") for piece in split_diffstat(block.files)]
+    if block.warning:
+        parts += [("   ", ground), (clean(block.warning), f"note-warning|{ground}")]
+    for action in block.actions:
+        address = f"@{ACTION_LINK_PREFIX}{action.id}\0"
+        parts += [("   ", ground), (action.key, f"{address}accent|{ground}"), (" ", ground)]
+        parts.append((action.words, f"{address}text|{ground}"))
+    return parts
+
+
+def _draw_turn(block: TurnBlock) -> Leaf:
+    plain, runs = "", list[StyleRun]()
+    for text, key in _turn_parts(block):
+        runs.append((len(plain), len(plain) + len(text), key))
+        plain += text
+    ground = _TURN_GROUNDS.get(block.state, "turn")
+    key = f"state-{block.state}|{ground}"
+    return Leaf(
+        plain,
+        runs,
+        key=ground,
+        first=f"{STATE_GLYPHS[block.state]} ",
+        rest=GUTTER,
+        prefix_key=key,
+        fill=ground,
+    )
 
 
 def raw_text(block: Block) -> str:
@@ -401,11 +487,13 @@ def raw_text(block: Block) -> str:
         case UserBlock():
             return block.text
         case NoteBlock():
-            return _noted(block)
+            return _note_text(block)
+        case TurnBlock():
+            return "".join(text for text, _ in _turn_parts(block))
         case ReplyBlock():
             return "\n\n".join(part.text for part in block.parts if isinstance(part, Prose))
         case CardBlock() | CustomBlock():
-            return "\n".join(filter(None, map(_raw_part, block.card.blocks)))
+            return "\n".join(filter(None, map(_raw_part_text, block.card.blocks)))
         case _:
             assert_never(block)
 
@@ -422,25 +510,25 @@ def search_text(block: Block) -> str:
     return text
 
 
-def _noted(block: NoteBlock) -> str:
-    rows = (f"{typed}  {shows}" for typed, shows in (*block.tries, *block.hints))
+def _note_text(block: NoteBlock) -> str:
+    rows = ("  ".join(filter(None, (row.label, row.text, row.detail))) for row in block.rows)
     return "\n".join(filter(None, (block.title, block.text, *rows)))
 
 
-def _raw_part(part: CardPart) -> str:
+def _raw_part_text(part: CardPart) -> str:
     match part:
         case TextBlock():
-            return ansi.plain(part.text)
+            return ansi_text.strip_ansi(part.text)
         case MarkdownBlock() | FileBlock() | MapBlock():
             return part.text
         case DiffBlock():
             return part.diff
         case CommandBlock():
-            return f"$ {part.command}\n{ansi.plain(part.output)}"
+            return f"$ {part.command}\n{ansi_text.strip_ansi(part.output)}"
         case ListBlock():
             return "\n".join(part.items)
         case TreeBlock():
-            return "\n".join(line for root in part.roots for line in cards.tree_rows(root))
+            return "\n".join(line for root in part.roots for line in cards.tree_lines(root))
         case TableBlock():
             return "\n".join("\t".join(row) for row in (part.header, *part.rows))
         case ImageBlock():
@@ -449,56 +537,59 @@ def _raw_part(part: CardPart) -> str:
             assert_never(part)
 
 
-class Size(NamedTuple):
-    """The numbers that determine a block's height at any width."""
+class TextSize(NamedTuple):
+    """The number of lines and characters of a block, from which its height at any width is estimated."""
 
     lines: int
     characters: int
     """The number of characters in lines that may wrap; 0 if all lines are short."""
 
 
-def size(block: Block, extent: Extent) -> Size:
+def estimate_size(block: Block, extent: Extent) -> TextSize:
     """Estimates how much a block draws, without drawing it."""
     match block:
         case UserBlock():
-            fold = _fold(block.text, extent)
+            fold = _fold_long_prompt(block.text, extent)
             texts = [block.text] if fold is None else [*fold]
-            return _sum(sum(map(_image_rows, block.images)), texts)
+            return _sum_sizes(sum(map(_image_row_count, block.images)), texts)
+        case TurnBlock():
+            return _sum_sizes(1, [])
         case NoteBlock():
-            return _sum(bool(block.tries) + bool(block.hints), [_noted(block)])
+            return _sum_sizes(len(block.art) + 2 * block.is_centred, [_note_text(block)])
         case ReplyBlock():
             texts = [part.text for part in block.parts if extent or isinstance(part, Prose)]
-            return _sum(2 * len(block.parts) - 1 - len(texts), texts)
-        case CustomBlock(peek=peek) if peek and not extent:
-            return _sum(2, raw_text(block).split("\n", peek)[:peek])
+            return _sum_sizes(2 * len(block.parts) - 1 - len(texts), texts)
+        case CustomBlock(preview_lines=peek) if peek and not extent:
+            return _sum_sizes(2, raw_text(block).split("\n", peek)[:peek])
         case CardBlock(card=card) if extent is Extent.RESULT:
-            return _sum(1 + len(card.last_lines), [])
+            return _sum_sizes(1 + len(card.last_lines), [])
         case CardBlock() | CustomBlock():
             parts = block.card.blocks if extent else ()
-            images = sum(_image_rows(part) for part in parts if isinstance(part, ImageBlock))
-            most = None if extent > Extent.PREVIEW else cards.PREVIEW.lines
-            return _sum(
-                1 + images, ["\n".join(_sized_part(part).split("\n", most or -1)[:most]) for part in parts]
+            images = sum(_image_row_count(part) for part in parts if isinstance(part, ImageBlock))
+            most = None if extent > Extent.PREVIEW else cards.PREVIEW_LIMIT.lines
+            return _sum_sizes(
+                1 + images,
+                ["\n".join(_estimated_part_text(part).split("\n", most or -1)[:most]) for part in parts],
             )
         case _:
             assert_never(block)
 
 
-def _image_rows(image: ImageBlock) -> int:
-    return 1 + (MAX_ROWS if image.data else 0)
+def _image_row_count(image: ImageBlock) -> int:
+    return 1 + (MAX_IMAGE_ROWS if image.data else 0)
 
 
-def _sized_part(part: CardPart) -> str:
+def _estimated_part_text(part: CardPart) -> str:
     if isinstance(part, CommandBlock):
         return part.output
-    return part.text if isinstance(part, TextBlock) else _raw_part(part)
+    return part.text if isinstance(part, TextBlock) else _raw_part_text(part)
 
 
-def _sum(lines: int, texts: list[str]) -> Size:
+def _sum_sizes(lines: int, texts: list[str]) -> TextSize:
     characters = 0
     for text in texts:
         count = text.count("\n") + 1
         lines += count
         if count <= 4 or len(text) > 50 * count:
             characters += len(text)
-    return Size(max(1, lines), characters)
+    return TextSize(max(1, lines), characters)

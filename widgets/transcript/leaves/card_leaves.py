@@ -20,11 +20,11 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
-from widgets.transcript.leaves import ansi
+from widgets.transcript.leaves import ansi_text
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.leaves.diff_leaf import DiffLeaf
 from widgets.transcript.leaves.highlight import language_of
-from widgets.transcript.leaves.leaf import Leaf, OneLine, Piece, Run
+from widgets.transcript.leaves.leaf import Leaf, OneLine, Piece, StyleRun
 from widgets.transcript.leaves.picture_leaf import PictureLeaf
 from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
@@ -39,23 +39,24 @@ MAX_REASON_LINES, MAX_REASON_CHARS = 3, 400
 """The limits of a failed call's reason that is shown in a closed card."""
 
 
-class Limit(NamedTuple):
-    """How much of a result is drawn; a note says what is left out."""
+class TextLimit(NamedTuple):
+    """The maximum number of lines and characters of a tool result that are drawn; a note counts what is
+    left out."""
 
     lines: int
     characters: int
 
 
-PREVIEW = Limit(8, 20_000)
-PREVIEW_OF_CHANGES = Limit(12, 20_000)
-TAIL = Limit(5, 20_000)
+PREVIEW_LIMIT = TextLimit(8, 20_000)
+DIFF_PREVIEW_LIMIT = TextLimit(12, 20_000)
+OUTPUT_TAIL_LIMIT = TextLimit(5, 20_000)
 """The limit for a command's output, of which the last lines are shown."""
-IN_PLACE = Limit(200, 100_000)
-FOUND = Limit(3_000, 400_000)
+OPEN_CARD_LIMIT = TextLimit(200, 100_000)
+SEARCHED_CARD_LIMIT = TextLimit(3_000, 400_000)
 """The limit for a result in which a search found something."""
-LIVE = Limit(12, 100_000)
+RUNNING_OUTPUT_LIMIT = TextLimit(12, 100_000)
 """The limit for a running command's output when it is fully opened."""
-WHOLE = Limit(50_000, 2_000_000)
+FULL_SCREEN_LIMIT = TextLimit(50_000, 2_000_000)
 """The limit on a separate screen."""
 
 
@@ -87,7 +88,7 @@ class FileLeaf(CodeLeaf):
         return [*self._before(row), label, *text]
 
 
-def reason(card: Card) -> str:
+def failure_reason(card: Card) -> str:
     """Returns the start of a failed call's error, unless the card shows output."""
     if any(isinstance(block, CommandBlock) for block in card.blocks):
         return ""
@@ -95,15 +96,15 @@ def reason(card: Card) -> str:
     return "\n".join(text.strip().split("\n")[:MAX_REASON_LINES])[:MAX_REASON_CHARS]
 
 
-def preview(card: Card) -> list[Leaf]:
+def draw_preview(card: Card) -> list[Leaf]:
     """Returns the first lines of a card, or the last lines of output."""
-    leaves = _drawn(card, card.blocks[:MAX_PREVIEWED_PARTS], _previewed)
+    leaves = _draw_blocks(card, card.blocks[:MAX_PREVIEWED_PARTS], _draw_part_preview)
     if (others := len(card.blocks) - MAX_PREVIEWED_PARTS) > 0:
         leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
-    return opening(leaves)
+    return link_omissions_to_card(leaves)
 
 
-def opening(leaves: list[Leaf]) -> list[Leaf]:
+def link_omissions_to_card(leaves: list[Leaf]) -> list[Leaf]:
     """Changes the link for omitted lines, so that it opens the card in place instead of a separate
     screen."""
     for leaf in leaves:
@@ -112,7 +113,7 @@ def opening(leaves: list[Leaf]) -> list[Leaf]:
     return leaves
 
 
-def _drawn(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
+def _draw_blocks(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
     """Draws a card's blocks with gaps; changes of several files get the file's name above each."""
     names_files = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
     leaves: list[Leaf] = []
@@ -126,65 +127,76 @@ def _drawn(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list
     return leaves
 
 
-def _previewed(block: Block) -> list[Leaf]:
+def _draw_part_preview(block: Block) -> list[Leaf]:
     if isinstance(block, CommandBlock):
-        return output(ansi.painted(block.output, block.colours), tail=True, limit=TAIL, is_cut=block.is_cut)
+        return draw_output(
+            ansi_text.add_ansi_colours(block.output, block.colours),
+            tail=True,
+            limit=OUTPUT_TAIL_LIMIT,
+            is_cut=block.is_cut,
+        )
     if isinstance(block, DiffBlock):
-        return draw(block, PREVIEW_OF_CHANGES, TAIL)
+        return draw_part(block, DIFF_PREVIEW_LIMIT, OUTPUT_TAIL_LIMIT)
     if isinstance(block, MarkdownBlock):
-        text, left_out = _bounded(block.text.strip(), PREVIEW, tail=False)
-        return parse_bounded(clean(text)) + ([_left_out(left_out, "below")] if left_out else [])
+        text, left_out = _cut_to_limit(block.text.strip(), PREVIEW_LIMIT, tail=False)
+        return parse_bounded(clean(text)) + ([_omission_note(left_out, "below")] if left_out else [])
     if isinstance(block, TableBlock):
-        left_out = len(block.rows) - PREVIEW.lines
-        drawn = draw(msgspec.structs.replace(block, rows=block.rows[: PREVIEW.lines]), PREVIEW, TAIL)
-        return drawn + ([_left_out(left_out, "below")] if left_out > 0 else [])
-    return draw(block, PREVIEW, TAIL)
+        left_out = len(block.rows) - PREVIEW_LIMIT.lines
+        drawn = draw_part(
+            msgspec.structs.replace(block, rows=block.rows[: PREVIEW_LIMIT.lines]),
+            PREVIEW_LIMIT,
+            OUTPUT_TAIL_LIMIT,
+        )
+        return drawn + ([_omission_note(left_out, "below")] if left_out > 0 else [])
+    return draw_part(block, PREVIEW_LIMIT, OUTPUT_TAIL_LIMIT)
 
 
-def shows_less(card: Card) -> bool:
+def preview_omits_text(card: Card) -> bool:
     """Returns whether the preview leaves anything out."""
     return any(
         isinstance(block, CommandBlock) and "\n" in block.command.strip() for block in card.blocks
-    ) or any(leaf.link == "toggle" for leaf in preview(card))
+    ) or any(leaf.link == "toggle" for leaf in draw_preview(card))
 
 
-def body(
+def draw_body(
     card: Card, *, is_running: bool = False, is_whole: bool = False, is_searched: bool = False
 ) -> list[Leaf]:
     """Returns the leaves of an opened card, without its header."""
-    limit = WHOLE if is_whole else FOUND if is_searched else IN_PLACE
-    tail = LIVE if is_running and not is_whole else limit
-    return _drawn(card, card.blocks, lambda block: draw(block, limit, tail))
+    limit = FULL_SCREEN_LIMIT if is_whole else SEARCHED_CARD_LIMIT if is_searched else OPEN_CARD_LIMIT
+    tail = RUNNING_OUTPUT_LIMIT if is_running and not is_whole else limit
+    return _draw_blocks(card, card.blocks, lambda block: draw_part(block, limit, tail))
 
 
-def without_code(card: Card, lines: int) -> list[Leaf]:
+def draw_without_code(card: Card, lines: int) -> list[Leaf]:
     """Returns the leaves of a closed Python cell: its parts except the code, with shorter texts."""
-    limit = IN_PLACE._replace(lines=lines)
+    limit = OPEN_CARD_LIMIT._replace(lines=lines)
     parts = (part for part in card.blocks if not isinstance(part, FileBlock))
-    return opening([leaf for part in parts for leaf in draw(part, limit, limit)])
+    return link_omissions_to_card([leaf for part in parts for leaf in draw_part(part, limit, limit)])
 
 
-def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
+def draw_part(block: Block, limit: TextLimit, tail: TextLimit) -> list[Leaf]:
     """Draws one block of a card. `tail`: the limit for output that is shown from its end."""
     match block:
         case TextBlock():
-            return output(block.text, tail=block.tail, limit=tail if block.tail else limit)
+            return draw_output(block.text, tail=block.tail, limit=tail if block.tail else limit)
         case MarkdownBlock():
             return parse_bounded(clean(block.text))
         case FileBlock():
-            return _file(block, limit)
+            return _draw_file(block, limit)
         case DiffBlock():
-            return _diff(block, limit)
+            return _draw_diff(block, limit)
         case CommandBlock():
-            return _command(block, tail)
+            return _draw_command(block, tail)
         case ListBlock():
-            return _list(block, limit) + _note(block.note)
+            return _draw_list(block, limit) + _note_leaves(block.note)
         case TreeBlock():
-            return output("\n".join(line for root in block.roots for line in tree_rows(root)), limit=limit)
+            return draw_output(
+                "\n".join(line for root in block.roots for line in tree_lines(root)), limit=limit
+            )
         case MapBlock():
-            return _map(block, limit)
+            return _draw_map(block, limit)
         case ImageBlock():
-            return [PictureLeaf(block, is_large=limit is WHOLE)]
+            return [PictureLeaf(block, is_large=limit is FULL_SCREEN_LIMIT)]
         case TableBlock():
             rows = [[Cell(clean(cell)) for cell in row] for row in (block.header, *block.rows)]
             return [TableLeaf(rows, [])]
@@ -192,27 +204,31 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
             assert_never(block)
 
 
-def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE, is_cut: bool = False) -> list[Leaf]:
+def draw_output(
+    text: str, *, tail: bool = False, limit: TextLimit = OPEN_CARD_LIMIT, is_cut: bool = False
+) -> list[Leaf]:
     """Draws a program's output, cut to a readable size. `is_cut`: earlier output is already missing."""
-    text, left_out = _bounded(text.rstrip("\n"), limit, tail=tail)
+    text, left_out = _cut_to_limit(text.rstrip("\n"), limit, tail=tail)
     if not text:
         return []
-    plain, runs = ansi.read(text)
-    leaves: list[Leaf] = [*_chunks(plain, runs)]
+    plain, runs = ansi_text.parse_ansi(text)
+    leaves: list[Leaf] = [*_split_output(plain, runs)]
     if left_out:
-        leaves.insert(0 if tail else len(leaves), _left_out(left_out, "above" if tail else "below", is_cut))
+        leaves.insert(
+            0 if tail else len(leaves), _omission_note(left_out, "above" if tail else "below", is_cut)
+        )
     elif is_cut:
-        leaves.insert(0, Leaf("… the beginning is left out", key="hint"))
+        leaves.insert(0, Leaf("… beginning omitted", key="hint"))
     return leaves
 
 
-def _left_out(count: int, where: str, is_least: bool = False) -> Leaf:
+def _omission_note(count: int, where: str, is_least: bool = False) -> Leaf:
     over = "over " if is_least else ""
     lines = "line" if count == 1 else "lines"
     return Leaf(f"… {over}{count:,} more {lines} {where}", key="hint", link="full")
 
 
-def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
+def _cut_to_limit(text: str, limit: TextLimit, *, tail: bool) -> tuple[str, int]:
     if len(text) <= limit.characters and text.count("\n") < limit.lines:
         return text, 0
     kept = text[-limit.characters :] if tail else text[: limit.characters]
@@ -222,7 +238,7 @@ def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
     return kept, max(1, text.count("\n") - kept.count("\n"))
 
 
-def _chunks(plain: str, runs: list[Run]) -> list[Leaf]:
+def _split_output(plain: str, runs: list[StyleRun]) -> list[Leaf]:
     """Splits output into leaves of bounded size, so that a change at the end lays out only the last
     one."""
     if plain.count("\n") < _CHUNK_LINES:
@@ -239,47 +255,49 @@ def _chunks(plain: str, runs: list[Run]) -> list[Leaf]:
     return leaves
 
 
-def _note(note: str) -> list[Leaf]:
+def _note_leaves(note: str) -> list[Leaf]:
     return [Leaf(clean(note), key="hint")] if note else []
 
 
-def _list(block: ListBlock, limit: Limit) -> list[Leaf]:
+def _draw_list(block: ListBlock, limit: TextLimit) -> list[Leaf]:
     text = "\n".join(block.items)
     if not block.marks or clean(text) != text:
-        return output(text, limit=limit) if block.items else []
-    text, left_out = _bounded(text, limit, tail=False)
+        return draw_output(text, limit=limit) if block.items else []
+    text, left_out = _cut_to_limit(text, limit, tail=False)
     begins = [0]
     for item in block.items:
         begins.append(begins[-1] + len(item) + 1)
     runs = [(begins[at] + start, begins[at] + end, "text+b") for at, start, end in block.marks]
-    leaves = _chunks(text, [run for run in runs if run[1] <= len(text)])
-    return [*leaves, _left_out(left_out, "below")] if left_out else leaves
+    leaves = _split_output(text, [run for run in runs if run[1] <= len(text)])
+    return [*leaves, _omission_note(left_out, "below")] if left_out else leaves
 
 
-def _file(block: FileBlock, limit: Limit) -> list[Leaf]:
-    if block.folds and limit is not WHOLE and block.text.count("\n") > block.folds + 1:
-        limit = Limit(block.folds, limit.characters)
-    text, left_out = _bounded(block.text.removesuffix("\n"), limit, tail=False)
+def _draw_file(block: FileBlock, limit: TextLimit) -> list[Leaf]:
+    if block.folds and limit is not FULL_SCREEN_LIMIT and block.text.count("\n") > block.folds + 1:
+        limit = TextLimit(block.folds, limit.characters)
+    text, left_out = _cut_to_limit(block.text.removesuffix("\n"), limit, tail=False)
     left_out += block.more
     leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]
     if left_out:
-        leaves.append(_left_out(left_out, "below"))
-    return leaves + _note(block.note)
+        leaves.append(_omission_note(left_out, "below"))
+    return leaves + _note_leaves(block.note)
 
 
-def _diff(block: DiffBlock, limit: Limit) -> list[Leaf]:
+def _draw_diff(block: DiffBlock, limit: TextLimit) -> list[Leaf]:
     if not block.diff.strip():
         return []
     head, found, hunks = block.diff.partition("@@")
-    text, left_out = _bounded(found + hunks, Limit(limit.lines + 1, limit.characters), tail=False)
+    text, left_out = _cut_to_limit(found + hunks, TextLimit(limit.lines + 1, limit.characters), tail=False)
     left_out += block.more
     leaves: list[Leaf] = [DiffLeaf(clean(head + text), language_of(block.path))]
-    return [*leaves, _left_out(left_out, "below")] if left_out else leaves
+    return [*leaves, _omission_note(left_out, "below")] if left_out else leaves
 
 
-def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
+def _draw_command(block: CommandBlock, limit: TextLimit) -> list[Leaf]:
     leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
-    leaves += output(ansi.painted(block.output, block.colours), tail=True, limit=limit, is_cut=block.is_cut)
+    leaves += draw_output(
+        ansi_text.add_ansi_colours(block.output, block.colours), tail=True, limit=limit, is_cut=block.is_cut
+    )
     ending = []
     if block.exit_code is not None:
         ending.append(f"exit {block.exit_code}")
@@ -290,7 +308,7 @@ def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     return leaves
 
 
-def tree_rows(root: TreeNode) -> list[str]:
+def tree_lines(root: TreeNode) -> list[str]:
     lines = [clean(root.label)]
     open_nodes: list[tuple[TreeNode, str, bool]] = []
 
@@ -307,18 +325,18 @@ def tree_rows(root: TreeNode) -> list[str]:
     return lines
 
 
-def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
+def _draw_map(block: MapBlock, limit: TextLimit) -> list[Leaf]:
     """Draws a file map as the model got it, with symbols as links; if the text does not name them, as
     a list."""
     if not block.symbols:
-        return output(block.text, limit=limit)
+        return draw_output(block.text, limit=limit)
     named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}
     if not named:
-        return _symbols(block, limit)
+        return _draw_symbols(block, limit)
     leaves: list[Leaf] = []
     lines = clean(block.text).split("\n")
-    if limit is IN_PLACE:  # the model's part of a file has a separate limit
-        limit = FOUND
+    if limit is OPEN_CARD_LIMIT:  # the model's part of a file has a separate limit
+        limit = SEARCHED_CARD_LIMIT
     for row, line in enumerate(lines[: limit.lines]):
         if row in named:
             kind, _, rest = line.lstrip().partition(" ")
@@ -328,11 +346,11 @@ def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
         else:
             leaves.append(OneLine([(line, "dim")], flexible=0))
     if (left_out := len(lines) - limit.lines) > 0:
-        leaves.append(_left_out(left_out, "below"))
+        leaves.append(_omission_note(left_out, "below"))
     return leaves
 
 
-def _symbols(block: MapBlock, limit: Limit) -> list[Leaf]:
+def _draw_symbols(block: MapBlock, limit: TextLimit) -> list[Leaf]:
     digits = max(len(f"{symbol.first_line}-{symbol.last_line}") for symbol in block.symbols)
     leaves: list[Leaf] = []
     for index, symbol in enumerate(block.symbols[: limit.lines]):
@@ -346,5 +364,5 @@ def _symbols(block: MapBlock, limit: Limit) -> list[Leaf]:
         ]
         leaves.append(OneLine(parts, flexible=3, link=f"symbol {index}"))
     if (left_out := len(block.symbols) - limit.lines) > 0:
-        leaves.append(_left_out(left_out, "below"))
+        leaves.append(_omission_note(left_out, "below"))
     return leaves

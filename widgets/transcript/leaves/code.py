@@ -3,13 +3,13 @@
 import re
 from bisect import bisect_right
 
-from widgets.transcript.leaves.highlight import Checkpoint, highlight, resume
-from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+from widgets.transcript.leaves.highlight import LexerCheckpoint, highlight, resume_highlighting
+from widgets.transcript.leaves.leaf import Leaf, Piece, StyleRun
 
 CONTINUATION_MARK = "↳ "
 """Marks a wrapped row that continues the line above; copying gives the original line."""
-WINDOW_LINES = 200
-WINDOWED_FROM_CHARS = 12_000
+WINDOW_LINES = 100
+MIN_WINDOWED_CHARS = 12_000
 """The size from which a closed block is coloured window by window."""
 
 
@@ -35,8 +35,8 @@ class CodeLeaf(Leaf):
         self.is_open = is_open
         self._coloured = -1
         """The length of the text that `runs` covers."""
-        self._final: list[Run] = []
-        self._checkpoint = Checkpoint(0)
+        self._final: list[StyleRun] = []
+        self._checkpoint = LexerCheckpoint(0)
         self._windows: ColouredWindows | None = None
 
     def extend(self, text: str) -> None:
@@ -57,16 +57,16 @@ class CodeLeaf(Leaf):
         self.is_open = False
         self._coloured = -1
         self._final = []
-        self._checkpoint = Checkpoint(0)
+        self._checkpoint = LexerCheckpoint(0)
 
-    def runs_for(self, start: int, end: int) -> list[Run]:
+    def runs_for(self, start: int, end: int) -> list[StyleRun]:
         del end
-        if not self.is_open and len(self.plain) > WINDOWED_FROM_CHARS:
+        if not self.is_open and len(self.plain) > MIN_WINDOWED_CHARS:
             if self._windows is None or self._windows.plain is not self.plain:
                 self._windows = ColouredWindows(self.plain, self.language)
-            return self._windows.at(start)
+            return self._windows.runs_around(start)
         if self._coloured != len(self.plain):
-            self._colour()
+            self._colour_code()
         return self.runs
 
     def pieces(self, row: int) -> list[Piece]:
@@ -76,12 +76,12 @@ class CodeLeaf(Leaf):
             out[0] = Piece(out[0].text[:-2] + CONTINUATION_MARK, out[0].key)
         return out
 
-    def _colour(self) -> None:
+    def _colour_code(self) -> None:
         self._coloured = len(self.plain)
         if not self.is_open:
             self.runs = highlight(self.plain, self.language)
             return
-        live, final, self._checkpoint = resume(self.plain, self.language, self._checkpoint)
+        live, final, self._checkpoint = resume_highlighting(self.plain, self.language, self._checkpoint)
         self.runs = self._final + live
         self._final = self._final + live[:final] if final else self._final
 
@@ -94,9 +94,9 @@ class ColouredWindows:
         self._language = language
         line_ends = [match.end() for match in re.finditer("\n", plain)]
         self._starts = [0, *line_ends[WINDOW_LINES - 1 :: WINDOW_LINES], len(plain)]
-        self._runs: dict[int, list[Run]] = {}
+        self._runs: dict[int, list[StyleRun]] = {}
 
-    def at(self, start: int) -> list[Run]:
+    def runs_around(self, start: int) -> list[StyleRun]:
         """Returns the style runs of the window around a position."""
         index = min(len(self._starts) - 1, bisect_right(self._starts, start)) - 1
         if index not in self._runs:

@@ -1,4 +1,5 @@
-"""Draws a unified diff with line numbers: changed words are highlighted; wide views show old and new side by side.
+"""Draws a unified diff with line numbers: changed words are highlighted; wide views show old and new side by side,
+unless a line would be wrapped there.
 
 Word differences and syntax colours are computed when a line is painted."""
 
@@ -8,17 +9,18 @@ from operator import attrgetter
 
 from tools.diff_lines import changed_words, parse_diff
 from widgets.transcript.leaves.code import ColouredWindows
-from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+from widgets.transcript.leaves.leaf import Leaf, Piece, StyleRun
 from widgets.transcript.leaves.safe_text import cells, wrap
 
 SIDE_BY_SIDE_MIN_WIDTH = 116
 
 
 class DiffLeaf(Leaf):
-    """Shows a unified diff, in wide views side by side."""
+    """Shows a unified diff; side by side in wide views where no line is too wide for that."""
 
     __slots__ = (
         "_drawn",
+        "_is_simple",
         "_is_split",
         "_numbers",
         "_windows",
@@ -32,8 +34,10 @@ class DiffLeaf(Leaf):
         plain, self.lines = parse_diff(diff)
         super().__init__(plain, key="output")
         self.language = language
-        self._numbers = len(str(max((max(line.old, line.new) for line in self.lines), default=1)))
+        self._numbers = len(str(max(self.lines[-1].old_line, self.lines[-1].new_line))) if self.lines else 1
         self._is_split = False
+        self._is_simple = plain.isascii() and "\t" not in plain
+        """Whether each character takes one cell, so that a line's length tells whether it fits."""
         self._drawn: list[tuple[int, int, int, int]] = []
         """For each row: line on the left (or the only one), its wrapped row, line on the right, its wrapped row."""
         self._wraps: dict[int, list[tuple[int, int]]] = {}
@@ -42,19 +46,32 @@ class DiffLeaf(Leaf):
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
         self._is_split = width >= SIDE_BY_SIDE_MIN_WIDTH and any(line.kind == "-" for line in self.lines)
+        self._is_split = self._is_split and self._widest_line <= self._text_room(width)
         self._drawn = []
         self._wraps = {}
-        room = self._text_room(width)
-        for left, right in self._pairs():
-            count = max(len(self._wrapped(index, room)) for index in (left, right) if index >= 0)
-            self._drawn.extend((left, row, right, row) for row in range(count))
-        rows = []
-        for left, row, right, _ in self._drawn:
-            index = left if left >= 0 else right
-            spans = self._wrapped(index, room)
-            start, end = spans[min(row, len(spans) - 1)]
-            rows.append((self.lines[index].start + start, self.lines[index].start + end))
+        rows: list[tuple[int, int]] = []
+        room, lines = self._text_room(width), self.lines
+        for left, right in self._row_pairs():
+            line = lines[left if left >= 0 else right]
+            other = lines[right] if right >= 0 else line
+            if self._is_simple and max(line.end - line.start, other.end - other.start) <= room:
+                self._drawn.append((left, 0, right, 0))
+                rows.append((line.start, line.end))
+                continue
+            count = max(len(self._wrapped_line(index, room)) for index in (left, right) if index >= 0)
+            spans = self._wrapped_line(left if left >= 0 else right, room)
+            for row in range(count):
+                start, end = spans[min(row, len(spans) - 1)]
+                self._drawn.append((left, row, right, row))
+                rows.append((line.start + start, line.start + end))
         return rows
+
+    @property
+    def _widest_line(self) -> int:
+        """The cells of the widest line, for which both sides need room."""
+        if self._is_simple:
+            return max(line.end - line.start for line in self.lines)
+        return max(cells(self.plain[line.start : line.end]) for line in self.lines)
 
     def _text_room(self, width: int) -> int:
         room = self._room(width)
@@ -62,15 +79,15 @@ class DiffLeaf(Leaf):
             return max(1, (room - 3) // 2 - self._numbers - 3)
         return max(1, room - self._numbers - 3)
 
-    def _pairs(self) -> list[tuple[int, int]]:
+    def _row_pairs(self) -> list[tuple[int, int]]:
         if not self._is_split:
             return [(index, -1) for index in range(len(self.lines))]
         pairs = []
         for index, line in enumerate(self.lines):
             match line.kind:
                 case "-":
-                    pairs.append((index, line.partner))
-                case "+" if line.partner < 0:
+                    pairs.append((index, line.paired_line))
+                case "+" if line.paired_line < 0:
                     pairs.append((-1, index))
                 case "+":
                     pass
@@ -78,7 +95,7 @@ class DiffLeaf(Leaf):
                     pairs.append((index, index))
         return pairs
 
-    def _wrapped(self, index: int, room: int) -> list[tuple[int, int]]:
+    def _wrapped_line(self, index: int, room: int) -> list[tuple[int, int]]:
         spans = self._wraps.get(index)
         if spans is None:
             line = self.lines[index]
@@ -88,56 +105,56 @@ class DiffLeaf(Leaf):
     def fill_key(self, row: int) -> str:
         if self._is_split:
             return ""
-        return _background("text", self.lines[self._drawn[row][0]].kind)
+        return _with_background("text", self.lines[self._drawn[row][0]].kind)
 
     def pieces(self, row: int) -> list[Piece]:
         left, left_row, right, right_row = self._drawn[row]
         out = self._before(row)
         room = self._text_room(self._width)
         if not self._is_split:
-            out.extend(self._side(left, left_row, room, is_old=self.lines[left].kind == "-"))
+            out.extend(self._side_pieces(left, left_row, room, is_old=self.lines[left].kind == "-"))
             return out
         side = room + self._numbers + 3
         for index, line_row, is_old in ((left, left_row, True), (right, right_row, False)):
-            pieces = self._side(index, line_row, room, is_old=is_old) if index >= 0 else []
+            pieces = self._side_pieces(index, line_row, room, is_old=is_old) if index >= 0 else []
             pad = side - sum(cells(piece.text) for piece in pieces)
             kind = self.lines[index].kind if index >= 0 else " "
             out.extend(pieces)
             if pad > 0:
-                out.append(Piece(" " * pad, _background("text", kind)))
+                out.append(Piece(" " * pad, _with_background("text", kind)))
             if is_old:
                 out.append(Piece(" │ ", "rule"))
         return out
 
-    def _side(self, index: int, row: int, room: int, *, is_old: bool) -> list[Piece]:
+    def _side_pieces(self, index: int, row: int, room: int, *, is_old: bool) -> list[Piece]:
         line = self.lines[index]
-        spans = self._wrapped(index, room)
+        spans = self._wrapped_line(index, room)
         if row >= len(spans):
             return []
-        number = "" if row or line.kind == "@" else str(line.old if is_old else line.new)
+        number = "" if row or line.kind == "@" else str(line.old_line if is_old else line.new_line)
         sign = line.kind if line.kind in "+-" and not row else " "
-        text = Piece(f"{number:>{self._numbers}} {sign} ", _background("dim", line.kind))
+        text = Piece(f"{number:>{self._numbers}} {sign} ", _with_background("dim", line.kind))
         start, end = line.start + spans[row][0], line.start + spans[row][1]
         return [text, *self._text_pieces(start, end)]
 
-    def runs_for(self, start: int, end: int) -> list[Run]:
+    def runs_for(self, start: int, end: int) -> list[StyleRun]:
         line = max(0, bisect_right(self.lines, start, key=attrgetter("start")) - 1)
         kind = self.lines[line].kind
         if kind == "@":
             return [(start, end, "dim")]
         runs = [
             (max(a, start), min(b, end), key)
-            for a, b, key in self._windows.at(start)
+            for a, b, key in self._windows.runs_around(start)
             if b > start and a < end
         ]
-        return _coloured(start, end, runs, self._words(line), kind)
+        return _combine_styles(start, end, runs, self._changed_words(line), kind)
 
-    def _words(self, index: int) -> list[tuple[int, int]]:
+    def _changed_words(self, index: int) -> list[tuple[int, int]]:
         line = self.lines[index]
-        if line.partner < 0:
+        if line.paired_line < 0:
             return []
         if index not in self._word_spans:
-            old, new = (index, line.partner) if line.kind == "-" else (line.partner, index)
+            old, new = (index, line.paired_line) if line.kind == "-" else (line.paired_line, index)
             texts = [self.plain[self.lines[at].start : self.lines[at].end] for at in (old, new)]
             for at, spans in zip((old, new), changed_words(*texts), strict=True):
                 base = self.lines[at].start
@@ -145,17 +162,19 @@ class DiffLeaf(Leaf):
         return self._word_spans[index]
 
 
-def line_at(leaf: DiffLeaf, row: int) -> int:
+def line_number_at(leaf: DiffLeaf, row: int) -> int:
     """Returns the line number in the new file for a row; for a removed line, where it was."""
     left, _, right, _ = leaf._drawn[row]
-    return max(1, leaf.lines[right if right >= 0 else left].new)
+    return max(1, leaf.lines[right if right >= 0 else left].new_line)
 
 
-def _background(key: str, kind: str) -> str:
+def _with_background(key: str, kind: str) -> str:
     return key + {"+": "|add", "-": "|remove"}.get(kind, "|page")
 
 
-def _coloured(start: int, end: int, runs: list[Run], words: list[tuple[int, int]], kind: str) -> list[Run]:
+def _combine_styles(
+    start: int, end: int, runs: list[StyleRun], words: list[tuple[int, int]], kind: str
+) -> list[StyleRun]:
     """Combines syntax colours with the background of the line and a stronger one for changed words."""
     edges = {
         start,
@@ -163,14 +182,14 @@ def _coloured(start: int, end: int, runs: list[Run], words: list[tuple[int, int]
         *(edge for run in runs for edge in run[:2]),
         *(edge for word in words for edge in word),
     }
-    out: list[Run] = []
+    out: list[StyleRun] = []
     marks = sorted(edge for edge in edges if start <= edge <= end)
     at = 0
     for first, last in pairwise(marks):
         while at < len(runs) and runs[at][1] <= first:
             at += 1
         key = runs[at][2] if at < len(runs) and runs[at][0] <= first else "text"
-        key = _background(key, kind)
+        key = _with_background(key, kind)
         if any(a <= first and last <= b for a, b in words):
             key += "-word"
         out.append((first, last, key))

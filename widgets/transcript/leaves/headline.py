@@ -8,33 +8,40 @@ from widgets.diffstat import split_diffstat
 from widgets.key_labels import key_spans
 from widgets.transcript.expansion import Extent
 from widgets.transcript.leaves.leaf import Leaf, Piece
-from widgets.transcript.leaves.safe_text import cells, clean, crop, crop_start, wrap
+from widgets.transcript.leaves.safe_text import cells, clean, cut_end_to_fit, cut_start_to_fit, wrap
 
 MAX_FIGURE_CELLS = 16
 """The maximum cells of figures next to a subject that is longer than the row."""
 MIN_WRAP_CELLS = 16
 """The minimum width for wrapping a subject."""
-MAX_WIDTH = 119
-"""The width at which figures are aligned on wider pages, that of a page of 120 columns."""
-_EXPRESSION = late(r"/.*/(?: in | \(|\Z)")
+MAX_HEADLINE_CELLS = 134
+"""The width at which figures are aligned on wider pages: that of a page of 200 columns with its side panel."""
+_REGEX_SUBJECT = late(r"/.*/(?: in | \(|\Z)")
 _MORE_SUFFIX = late(r" and \d+ more\Z")
-_OF_COMMANDS = late(r" [-/~.\"']|[|&;<>$=]")
+_COMMAND_CHARACTERS = late(r" [-/~.\"']|[|&;<>$=]")
 _SEPARATOR = " · "
+_VERB_STYLES = {
+    **dict.fromkeys(("read", "search", "fetch"), "look"),
+    "execute": "run",
+    **dict.fromkeys(("edit", "delete", "move"), "change"),
+}
+"""The style of a title by what the call does."""
 
 
 class Headline(Leaf):
     """A card's header: one or two rows, or as many as its subject needs if the card is open."""
 
     __slots__ = (
-        "_at",
         "_figures",
+        "_figures_start",
         "_glyph",
         "_is_at_work",
         "_is_below",
         "_is_open",
-        "_left",
         "_shown",
         "_subject",
+        "_title_text",
+        "_verb",
         "_wrapped",
     )
 
@@ -45,17 +52,20 @@ class Headline(Leaf):
         subject: str,
         figures: list[tuple[str, str]],
         *,
+        verb: str,
         is_open: bool,
         is_at_work: bool,
     ) -> None:
+        """`verb`: the style of the title."""
         super().__init__("", link="toggle")
+        self._verb = verb
         self._glyph = glyph
-        self._left = f"{title} " if title and subject else title
+        self._title_text = f"{title} " if title and subject else title
         self._subject = subject
-        self._figures = [piece for text, key in figures for piece in _coloured(text, key)]
+        self._figures = [piece for text, key in figures for piece in _style_figures(text, key)]
         told = "".join(text for text, _ in self._figures)
-        self.plain = f"{glyph[0]}{self._left}{subject}{_SEPARATOR if told else ''}{told}"
-        self._at = len(self.plain) - len(told)
+        self.plain = f"{glyph[0]}{self._title_text}{subject}{_SEPARATOR if told else ''}{told}"
+        self._figures_start = len(self.plain) - len(told)
         self._shown = self._figures
         self._is_at_work = is_at_work and bool(told)
         """Whether the call runs: its time, the last figure, is also shown above the editor and pushes nothing
@@ -67,16 +77,16 @@ class Headline(Leaf):
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
         end = len(self.plain)
-        lead = cells(self._glyph[0]) + cells(self._left)
+        lead = cells(self._glyph[0]) + cells(self._title_text)
         takes = lead + cells(self._subject)
         fits_alone = takes <= width
         self._wrapped = []
         self._shown = self._figures
-        if self._is_at_work and takes + 2 + self._size(self._figures) > width:
+        if self._is_at_work and takes + 2 + self._cell_count(self._figures) > width:
             self._shown = self._figures[:-1]
-        right = self._size(self._shown)
+        right = self._cell_count(self._shown)
         self._is_below = right > 0 and takes + 2 + right > width and (fits_alone or right > MAX_FIGURE_CELLS)
-        start = len(self._glyph[0]) + len(self._left)
+        start = len(self._glyph[0]) + len(self._title_text)
         rows = [(0, start + len(self._subject))]
         if self._is_open and not fits_alone and width - lead >= MIN_WRAP_CELLS:
             self._is_below = right > 0
@@ -90,25 +100,25 @@ class Headline(Leaf):
         return rows
 
     @staticmethod
-    def _size(pieces: list[tuple[str, str]]) -> int:
+    def _cell_count(pieces: list[tuple[str, str]]) -> int:
         return sum(cells(text) for text, _ in pieces)
 
     def pieces(self, row: int) -> list[Piece]:
         width = self._width
         if row and row < len(self._wrapped):
-            return self._further(row)
+            return self._continuation_row(row)
         if row:
-            return [Piece("│ ", "rule"), *self._cut(self._shown, width - 2, self._at)]
+            return [Piece("│ ", "rule"), *self._cut_pieces(self._shown, width - 2, self._figures_start)]
         right = [] if self._is_below else self._shown
-        size = self._size(right)
+        size = self._cell_count(right)
         lead = cells(self._glyph[0])
-        takes = lead + cells(self._left) + cells(self._subject) + 2 + size
-        edge = max(min(width, MAX_WIDTH), takes if takes <= width else 0) if size else width
+        takes = lead + cells(self._title_text) + cells(self._subject) + 2 + size
+        edge = max(min(width, MAX_HEADLINE_CELLS), takes if takes <= width else 0) if size else width
         at = len(self._glyph[0])
-        title = crop(self._left, max(1, width - lead))
-        out = [Piece(*self._glyph, 0, at), Piece(title, "title", at, at + len(title))]
+        title = cut_end_to_fit(self._title_text, max(1, width - lead))
+        out = [Piece(*self._glyph, 0, at), Piece(title, self._verb, at, at + len(title))]
         room = edge - lead - cells(title) - (size + 2 if size else 0)
-        at += len(self._left)
+        at += len(self._title_text)
         subject = (
             self._subject[: self._wrapped[0][1]] if self._wrapped else self._fitted_subject(max(8, room))
         )
@@ -119,13 +129,13 @@ class Headline(Leaf):
         used = sum(cells(piece.text) for piece in out)
         if size and used + 2 + size <= width:
             out.append(Piece(" " * (max(edge, used + 2 + size) - size - used), "text"))
-            out += self._cut(right, size, self._at)
-        return self._within(out, width)
+            out += self._cut_pieces(right, size, self._figures_start)
+        return self._fit_pieces(out, width)
 
-    def _further(self, row: int) -> list[Piece]:
+    def _continuation_row(self, row: int) -> list[Piece]:
         first, last = self._wrapped[row]
-        lead = cells(self._glyph[0]) + cells(self._left)
-        start = len(self._glyph[0]) + len(self._left)
+        lead = cells(self._glyph[0]) + cells(self._title_text)
+        start = len(self._glyph[0]) + len(self._title_text)
         indent = Piece("│" + " " * (lead - 1), "rule")
         return [indent, Piece(self._subject[first:last], "subject", start + first, start + last)]
 
@@ -134,13 +144,13 @@ class Headline(Leaf):
         subject = self._subject
         if cells(subject) <= room:
             return subject
-        return crop_start(subject, room) if _is_path(subject) else crop(subject, room)
+        return cut_start_to_fit(subject, room) if _is_path(subject) else cut_end_to_fit(subject, room)
 
     @staticmethod
-    def _cut(parts: list[tuple[str, str]], room: int, at: int) -> list[Piece]:
+    def _cut_pieces(parts: list[tuple[str, str]], room: int, at: int) -> list[Piece]:
         out = []
         for text, key in parts:
-            shown = crop(text, room)
+            shown = cut_end_to_fit(text, room)
             room -= cells(shown)
             if shown:
                 out.append(Piece(shown, key, at, at + len(shown)))
@@ -150,12 +160,12 @@ class Headline(Leaf):
         return out
 
     @staticmethod
-    def _within(pieces: list[Piece], width: int) -> list[Piece]:
+    def _fit_pieces(pieces: list[Piece], width: int) -> list[Piece]:
         out, room = [], width
         for piece in pieces:
             if room <= 0:
                 break
-            shown = crop(piece.text, room)
+            shown = cut_end_to_fit(piece.text, room)
             out.append(piece if shown == piece.text else piece._replace(text=shown))
             room -= cells(shown)
         return out
@@ -165,27 +175,29 @@ def _is_path(subject: str) -> bool:
     """Returns whether a subject is a path. `/…/` is a regular expression, and text with blanks counts
     only if it begins like a path."""
     subject = _MORE_SUFFIX.sub("", subject)
-    if "/" not in subject or _EXPRESSION.match(subject):
+    if "/" not in subject or _REGEX_SUBJECT.match(subject):
         return False
-    return " " not in subject or (subject.startswith(("/", "~/", "./")) and not _OF_COMMANDS.search(subject))
+    return " " not in subject or (
+        subject.startswith(("/", "~/", "./")) and not _COMMAND_CHARACTERS.search(subject)
+    )
 
 
-def _coloured(text: str, key: str) -> list[tuple[str, str]]:
+def _style_figures(text: str, key: str) -> list[tuple[str, str]]:
     """Splits text into diff counts such as `+12 −4`, keys and other text, with their colours."""
     out: list[tuple[str, str]] = []
     at = 0
     for start, end in key_spans(text):
         if text[start] != "/":
-            out += [*_figures(text[at:start], key), (text[start:end], "accent")]
+            out += [*_diffstat_figures(text[at:start], key), (text[start:end], "accent")]
             at = end
-    return [*out, *_figures(text[at:], key)]
+    return [*out, *_diffstat_figures(text[at:], key)]
 
 
-def _figures(text: str, key: str) -> list[tuple[str, str]]:
+def _diffstat_figures(text: str, key: str) -> list[tuple[str, str]]:
     return [(piece.text, piece.kind or key) for piece in split_diffstat(text)]
 
 
-def headline(
+def make_headline(
     glyph: tuple[str, str],
     card: Card,
     figures: list[tuple[str, str]],
@@ -196,15 +208,21 @@ def headline(
     """Creates a card's header with its figures. An open card shows its whole subject, as do commands
     and code."""
     joined: list[tuple[str, str]] = []
+    is_behind_pill = False
     for said, key in figures:
         if text := _one_line(said):
-            joined.append((f"{_SEPARATOR}{text}" if joined else text, key))
+            is_pill = "|pill-" in key
+            if joined:
+                joined.append((" " if is_pill or is_behind_pill else _SEPARATOR, "summary"))
+            joined.append((f" {text} " if is_pill else text, key))
+            is_behind_pill = is_pill
     shows_it = any(isinstance(block, CommandBlock | FileBlock) for block in card.blocks)
     return Headline(
         (f"{glyph[0]} ", glyph[1]),
         _one_line(card.title),
-        _subject(card.subject),
+        _subject_line(card.subject),
         joined,
+        verb=_VERB_STYLES.get(card.kind, "title"),
         is_open=extent >= Extent.ALL and not shows_it,
         is_at_work=is_at_work,
     )
@@ -214,6 +232,6 @@ def _one_line(text: str) -> str:
     return clean(" ".join(text[:2_000].split()))
 
 
-def _subject(text: str) -> str:
+def _subject_line(text: str) -> str:
     """Returns the subject in one line; blanks are kept, because it may be a pattern."""
     return clean(" ".join(text[:2_000].replace("\t", " ").splitlines()))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from widgets.transcript.leaves.leaf import Run
+from widgets.transcript.leaves.leaf import StyleRun
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 MAX_LINE_LENGTH = 5_000
 """Longer lines are not coloured: some lexers take quadratic time on them."""
 MAX_CODE_LENGTH = 2_000_000
-TAIL = 1_400
+MIN_RELEXED_CHARS = 1_400
 """Characters lexed again at a time for lexers that cannot resume."""
 
-_NAMES = (
+_STYLE_BY_TOKEN = (
     ("Comment.Preproc", "syntax-preprocessor"),
     ("Comment", "syntax-comment"),
     ("Keyword.Type", "syntax-type"),
@@ -48,20 +48,20 @@ _NAMES = (
 )
 
 
-class Checkpoint(NamedTuple):
-    """A position where lexing can resume: a line start, and the lexer's state stack there."""
+class LexerCheckpoint(NamedTuple):
+    """A position where syntax highlighting can resume: a line start, and the lexer's state stack there."""
 
     position: int
     stack: tuple[str, ...] = ("root",)
 
 
-def _token_key(token: Any) -> str:
-    return _key_of_name(str(token)[len("Token.") :])
+def _token_style(token: Any) -> str:
+    return _style_of_token_name(str(token)[len("Token.") :])
 
 
 @lru_cache(1024)
-def _key_of_name(name: str) -> str:
-    for prefix, key in _NAMES:
+def _style_of_token_name(name: str) -> str:
+    for prefix, key in _STYLE_BY_TOKEN:
         if name == prefix or name.startswith(prefix + "."):
             return key
     return ""
@@ -80,10 +80,10 @@ def lexer_for(language: str) -> Lexer | None:
     return None if lexer is None or lexer.name == "Text only" else lexer
 
 
-def warm_up() -> None:
+def load_pygments() -> None:
     """Loads the highlighter before the first code is shown."""
     highlight("x = 1", "python")
-    resume("x = 1", "python", Checkpoint(0))
+    resume_highlighting("x = 1", "python", LexerCheckpoint(0))
 
 
 @lru_cache(512)
@@ -96,21 +96,21 @@ def language_of(path: str) -> str:
     return aliases[0] if aliases else ""
 
 
-def highlight(code: str, language: str, base: int = 0) -> list[Run]:
+def highlight(code: str, language: str, base: int = 0) -> list[StyleRun]:
     """Returns the style runs of a piece of code, with positions counted from `base`."""
     lexer = lexer_for(language)
     if lexer is None or len(code) > MAX_CODE_LENGTH or _has_long_line(code):
         return []
-    return _joined(_plain_runs(lexer, code, base))
+    return _join_runs(_plain_runs(lexer, code, base))
 
 
-def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[Run]:
+def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[StyleRun]:
     at, end = base, base + len(code)
     for token, value in lexer.get_tokens(
         code if code.endswith("\n") else f"{code}\n"
     ):  # some lexers need whole lines
         size = len(value)
-        key = _token_key(token)
+        key = _token_style(token)
         if key and not value.isspace() and at < end:
             yield at, min(at + size, end), key
         at += size
@@ -120,8 +120,8 @@ def _has_long_line(code: str) -> bool:
     return len(code) > MAX_LINE_LENGTH and max(map(len, code.split("\n"))) > MAX_LINE_LENGTH
 
 
-def _joined(runs: Iterator[Run]) -> list[Run]:
-    out: list[Run] = []
+def _join_runs(runs: Iterator[StyleRun]) -> list[StyleRun]:
+    out: list[StyleRun] = []
     for run in runs:
         if out and out[-1][1] == run[0] and out[-1][2] == run[2]:
             out[-1] = (out[-1][0], run[1], run[2])
@@ -130,7 +130,9 @@ def _joined(runs: Iterator[Run]) -> list[Run]:
     return out
 
 
-def resume(code: str, language: str, checkpoint: Checkpoint) -> tuple[list[Run], int, Checkpoint]:
+def resume_highlighting(
+    code: str, language: str, checkpoint: LexerCheckpoint
+) -> tuple[list[StyleRun], int, LexerCheckpoint]:
     """Returns the runs from a checkpoint to the end, how many of them are final, and the next
     checkpoint.
 
@@ -141,7 +143,7 @@ def resume(code: str, language: str, checkpoint: Checkpoint) -> tuple[list[Run],
         return [], 0, checkpoint
     if not _is_resumable(lexer):
         return _resume_without_state(lexer, code, checkpoint)
-    return _Machine(lexer, code, checkpoint).run()
+    return _LexerMachine(lexer, code, checkpoint).run()
 
 
 def _is_resumable(lexer: Lexer) -> bool:
@@ -151,7 +153,7 @@ def _is_resumable(lexer: Lexer) -> bool:
 
 
 @cache
-def _states(lexer: Any) -> Any:
+def _lexer_states(lexer: Any) -> Any:
     """Returns the states of a lexer's class: pattern, action and next state of each rule.
 
     Pygments prepares the same; its compiled patterns are found in the cache of `re`."""
@@ -159,37 +161,37 @@ def _states(lexer: Any) -> Any:
 
 
 def _resume_without_state(
-    lexer: Lexer, code: str, checkpoint: Checkpoint
-) -> tuple[list[Run], int, Checkpoint]:
+    lexer: Lexer, code: str, checkpoint: LexerCheckpoint
+) -> tuple[list[StyleRun], int, LexerCheckpoint]:
     start = checkpoint.position
     runs = list(_plain_runs(lexer, code[start:], start))
-    if len(code) - start <= 2 * TAIL:
+    if len(code) - start <= 2 * MIN_RELEXED_CHARS:
         return runs, 0, checkpoint
-    cut = code.rfind("\n", start, len(code) - TAIL) + 1
+    cut = code.rfind("\n", start, len(code) - MIN_RELEXED_CHARS) + 1
     if cut <= start:
         return runs, 0, checkpoint
     final = sum(1 for run in runs if run[1] <= cut)
-    return runs, final, Checkpoint(cut)
+    return runs, final, LexerCheckpoint(cut)
 
 
-class _Machine:
+class _LexerMachine:
     """Pygments' state machine with a stack that can be saved and resumed."""
 
-    def __init__(self, lexer: Any, code: str, checkpoint: Checkpoint) -> None:
+    def __init__(self, lexer: Any, code: str, checkpoint: LexerCheckpoint) -> None:
         self.lexer = lexer
         self.code = code
         self.start = checkpoint
         self.stack = list(checkpoint.stack)
-        self.runs: list[Run] = []
+        self.runs: list[StyleRun] = []
         self.marks: list[tuple[int, int, tuple[str, ...]]] = []
 
-    def run(self) -> tuple[list[Run], int, Checkpoint]:
-        code, states = self.code, _states(type(self.lexer))
+    def run(self) -> tuple[list[StyleRun], int, LexerCheckpoint]:
+        code, states = self.code, _lexer_states(type(self.lexer))
         at, size = self.start.position, len(code)
         while at < size:
             for match_at, action, new_state in states[self.stack[-1]]:
                 if match := match_at(code, at):
-                    self._emit(action, match)
+                    self._run_action(action, match)
                     at = match.end()
                     self._change_state(new_state)
                     break
@@ -201,17 +203,17 @@ class _Machine:
                 self.marks.append((at, len(self.runs), tuple(self.stack)))
         return self._result()
 
-    def _emit(self, action: Any, match: Any) -> None:
+    def _run_action(self, action: Any, match: Any) -> None:
         if action is None:
             return
         if isinstance(action, tuple):  # a token
-            self._add(match.start(), action, match.group())
+            self._add_run(match.start(), action, match.group())
         else:
             for at, token, value in action(self.lexer, match):
-                self._add(at, token, value)
+                self._add_run(at, token, value)
 
-    def _add(self, at: int, token: Any, value: str) -> None:
-        key = _token_key(token)
+    def _add_run(self, at: int, token: Any, value: str) -> None:
+        key = _token_style(token)
         if key and value and not value.isspace():
             self.runs.append((at, at + len(value), key))
 
@@ -230,10 +232,10 @@ class _Machine:
             else:
                 stack.append(state)
 
-    def _result(self) -> tuple[list[Run], int, Checkpoint]:
+    def _result(self) -> tuple[list[StyleRun], int, LexerCheckpoint]:
         last_line = self.code.rfind("\n") + 1
         safe = self.code.rfind("\n", 0, max(0, last_line - 1)) + 1
         for at, count, stack in reversed(self.marks):
             if at <= safe:
-                return self.runs, count, Checkpoint(at, stack)
+                return self.runs, count, LexerCheckpoint(at, stack)
         return self.runs, 0, self.start

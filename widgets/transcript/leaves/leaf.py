@@ -7,14 +7,25 @@ leaf's text are there. `painting` turns rows into strips."""
 from bisect import bisect_right
 from typing import NamedTuple
 
-from widgets.transcript.leaves.safe_text import TAB, cells, crop, is_sticky, safe_cut, wrap
+from widgets.transcript.leaves.safe_text import (
+    TAB_CELLS,
+    cells,
+    cut_end_to_fit,
+    has_joining_characters,
+    safe_cut_position,
+    wrap,
+)
 
-Run = tuple[int, int, str]
+MAX_PROSE_CELLS = 100
+"""The longest line of prose, in cells: longer ones are hard to follow from the end of one to the next."""
+ACTION_LINK_PREFIX = "do:"
+"""The beginning of a link's address that names an action of the page."""
+StyleRun = tuple[int, int, str]
 """A style run: start, end, style key."""
 
 
 class Piece(NamedTuple):
-    """Some cells of a row: text of the leaf (with start and end), or decoration (start is -1)."""
+    """Some cells of a drawn row in one style: a range of the block's text, or decoration (start is -1)."""
 
     text: str
     key: str
@@ -23,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class Leaf:
-    """Text with an indent, wrapped to a width."""
+    """A leaf of the transcript's layout: text with style runs and an indent, wrapped to a width."""
 
     __slots__ = (
         "_rows",
@@ -35,6 +46,7 @@ class Leaf:
         "hang",
         "key",
         "link",
+        "measure",
         "plain",
         "prefix_key",
         "rest",
@@ -46,7 +58,7 @@ class Leaf:
     def __init__(
         self,
         plain: str,
-        runs: list[Run] | None = None,
+        runs: list[StyleRun] | None = None,
         *,
         key: str = "text",
         first: str = "",
@@ -70,6 +82,8 @@ class Leaf:
         """Style key for the rest of the row; empty for the page."""
         self.link = link
         """The action of a click anywhere on the leaf: the name of a view action with its arguments."""
+        self.measure = 0
+        """The longest line in cells; 0 for the whole width."""
         self.copied_indent = ""
         """The indent before the text in a copy, for content below a list item."""
         self.shift = 0
@@ -79,7 +93,7 @@ class Leaf:
         self._width = -1
 
     def layout(self, width: int) -> list[tuple[int, int]]:
-        """Returns the rows at a width, as ranges of the plain text."""
+        """Wraps the leaf's text to a width; returns its rows as ranges of the text."""
         if self._width != width:
             self._width = width
             self.strips = {}
@@ -87,7 +101,8 @@ class Leaf:
         return self._rows
 
     def _room(self, width: int) -> int:
-        return max(1, width - cells(self._prefix(0, width)))
+        room = max(1, width - cells(self._prefix(0, width)))
+        return min(room, self.measure) if self.measure else room
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
         return self._break_lines(0, self._room(width))
@@ -112,14 +127,14 @@ class Leaf:
 
     @property
     def width(self) -> int:
-        """The width of the current layout."""
+        """The width in cells of the leaf's current layout."""
         return self._width
 
-    def height(self, width: int) -> int:
+    def layout_height(self, width: int) -> int:
         return self.blank + len(self.layout(width))
 
-    def forget(self) -> None:
-        """Drops painted rows after the colours changed."""
+    def discard_painted_rows(self) -> None:
+        """Drops the leaf's painted rows after the colours changed."""
         self.strips = {}
 
     def scroll_sideways(self, cells_right: int) -> None:
@@ -133,11 +148,11 @@ class Leaf:
         """Returns the width of the widest row; 0 for leaves that wrap."""
         return 0
 
-    def relayout(self) -> None:
+    def discard_layout(self) -> None:
         self._width = -1
         self.strips = {}
 
-    def runs_for(self, start: int, end: int) -> list[Run]:
+    def runs_for(self, start: int, end: int) -> list[StyleRun]:
         """Returns style runs that cover at least the range; sorted, not overlapping."""
         del start, end
         return self.runs
@@ -153,12 +168,12 @@ class Leaf:
         return prefix if len(prefix) <= limit else prefix[: limit - 1] + " "
 
     def _before(self, row: int) -> list[Piece]:
-        """Returns the prefix of a row, if it has one."""
+        """Returns the prefix of a leaf's row (indent, bullet or bar) as pieces; empty if it has none."""
         prefix = self._prefix(row, self._width)
         return [Piece(prefix, self.prefix_key)] if prefix else []
 
     def pieces(self, row: int) -> list[Piece]:
-        """Returns the content of a row, from the left."""
+        """Returns the pieces of text that a row of the leaf shows, from the left."""
         start, end = self._rows[row]
         out = self._before(row)
         if row and self.hang and start:
@@ -168,7 +183,7 @@ class Leaf:
 
     def _text_pieces(self, start: int, end: int) -> list[Piece]:
         plain = self.plain
-        sticky = is_sticky(plain[start:end])
+        sticky = has_joining_characters(plain[start:end])
         out: list[Piece] = []
         at = start
         runs = self.runs_for(start, end)
@@ -180,7 +195,7 @@ class Leaf:
                 if last <= at:
                     continue
                 if sticky:
-                    first, last = safe_cut(plain, first), safe_cut(plain, last)
+                    first, last = safe_cut_position(plain, first), safe_cut_position(plain, last)
                 if first > at:
                     out.append(Piece(plain[at:first], self.key, at, first))
                     at = first
@@ -196,13 +211,13 @@ class Leaf:
         """Returns the row that shows a character of the plain text."""
         return max(0, bisect_right(self._rows, (offset, 1 << 60)) - 1)
 
-    def replace_end(self, at: int, text: str, runs: list[Run]) -> None:
+    def replace_end(self, at: int, text: str, runs: list[StyleRun]) -> None:
         """Replaces the end of the leaf from a character on, keeping the rows that cannot change."""
         keep = max(0, self.row_at(at) - 1) if self._rows and self._width > 0 else 0
         self.plain = self.plain[:at] + text
         self.runs = runs
         if keep < 2:
-            self.relayout()
+            self.discard_layout()
             return
         start = self._rows[keep][0]
         room = self._room(self._width)
@@ -217,7 +232,7 @@ def _without_tabs(pieces: list[Piece]) -> list[Piece]:
         at = piece.start
         for index, part in enumerate(piece.text.split("\t")):
             if index:
-                size = TAB - column % TAB
+                size = TAB_CELLS - column % TAB_CELLS
                 out.append(Piece(" " * size, piece.key, at, at + 1))
                 at += 1
                 column += size
@@ -229,7 +244,8 @@ def _without_tabs(pieces: list[Piece]) -> list[Piece]:
 
 
 class LongText(Leaf):
-    """A part of a very long text; laid out when it becomes visible, since there may be thousands."""
+    """A layout leaf for a part of a very long text; laid out when it becomes visible, since there may be
+    thousands."""
 
     __slots__ = ("_lines",)
 
@@ -237,19 +253,25 @@ class LongText(Leaf):
         self, plain: str, *, key: str, first: str = "", rest: str = "", blank: int = 0, fill: str = ""
     ) -> None:
         super().__init__(plain, key=key, first=first, rest=rest, blank=blank, fill=fill)
+        self.measure = MAX_PROSE_CELLS
         self._lines = -1
         """The number of lines; -1 until it is counted."""
 
-    def guess(self, width: int) -> int:
+    def estimated_height(self, width: int) -> int:
         """Returns the estimated height, without a layout."""
         if self._lines < 0:
             self._lines = self.plain.count("\n") + 1
+        width = min(MAX_PROSE_CELLS, width - len(self.first))
         full = max(0, len(self.plain) - self._lines * (width // 2))
-        return self.blank + self._lines + full // max(1, width - len(self.first))
+        return self.blank + self._lines + full // max(1, width)
 
-    def replace_end(self, at: int, text: str, runs: list[Run]) -> None:
+    def replace_end(self, at: int, text: str, runs: list[StyleRun]) -> None:
         self._lines = -1
         super().replace_end(at, text, runs)
+
+
+CENTRED_COLUMN_CELLS = 68
+"""The width of what stands in the middle of the page."""
 
 
 class OneLine(Leaf):
@@ -285,8 +307,8 @@ class OneLine(Leaf):
         for index, (text, key) in enumerate(self._parts):
             shown = text
             if spare < 0 and index == self.flexible:
-                shown = crop(text, max(min(8, sizes[index]), sizes[index] + spare))
-            shown = crop(shown, room)
+                shown = cut_end_to_fit(text, max(min(8, sizes[index]), sizes[index] + spare))
+            shown = cut_end_to_fit(shown, room)
             room -= cells(shown)
             if shown:
                 out.append(Piece(shown, key, at, at + len(shown) - (shown != text)))
@@ -294,3 +316,56 @@ class OneLine(Leaf):
             if room <= 0:
                 break
         return out
+
+
+class CentredLine(OneLine):
+    """A row in the middle of the page: by itself, or beginning with the others of its column."""
+
+    __slots__ = ("_is_alone",)
+
+    def __init__(
+        self,
+        parts: list[tuple[str, str]],
+        *,
+        flexible: int = 0,
+        blank: int = 0,
+        link: str = "",
+        is_alone: bool = False,
+    ) -> None:
+        super().__init__(parts, flexible=flexible, blank=blank, link=link)
+        self._is_alone = is_alone
+
+    def _prefix(self, row: int, width: int) -> str:
+        return _centring_blanks(width, cells(self.plain) if self._is_alone else CENTRED_COLUMN_CELLS)
+
+
+class CentredRow(CentredLine):
+    """A row of the column in the middle of the page; its last part is at the column's right edge."""
+
+    __slots__ = ()
+
+    def __init__(self, parts: list[tuple[str, str]], *, flexible: int, link: str = "") -> None:
+        super().__init__(parts, flexible=flexible, link=link)
+        self.measure = CENTRED_COLUMN_CELLS
+
+    def pieces(self, row: int) -> list[Piece]:
+        before, *shown = super().pieces(row)
+        spare = self._room(self._width) - sum(cells(piece.text) for piece in shown)
+        return [before, *shown[:-1], Piece(" " * spare, self.key), shown[-1]]
+
+
+class CentredText(Leaf):
+    """A paragraph in the column in the middle of the page."""
+
+    __slots__ = ()
+
+    def __init__(self, plain: str, runs: list[StyleRun], *, key: str, blank: int = 0) -> None:
+        super().__init__(plain, runs, key=key, blank=blank)
+        self.measure = CENTRED_COLUMN_CELLS
+
+    def _prefix(self, row: int, width: int) -> str:
+        return _centring_blanks(width, CENTRED_COLUMN_CELLS)
+
+
+def _centring_blanks(width: int, size: int) -> str:
+    return " " * max(2, (width - size) // 2)

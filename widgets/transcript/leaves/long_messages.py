@@ -9,33 +9,33 @@ from collections.abc import Sequence
 from widgets.transcript.leaves.leaf import Leaf, LongText
 
 
-def rough_height(leaf: Leaf, width: int) -> int:
+def height_or_estimate(leaf: Leaf, width: int) -> int:
     """Returns the height; only long texts that are not laid out estimate it."""
     if isinstance(leaf, LongText) and leaf.width != width:
-        return leaf.guess(width)
-    return leaf.height(width)
+        return leaf.estimated_height(width)
+    return leaf.layout_height(width)
 
 
-def is_rough(leaves: Sequence[Leaf], width: int) -> bool:
+def has_estimates(leaves: Sequence[Leaf], width: int) -> bool:
     """Returns whether any leaf's height is only an estimate."""
     return any(leaf.width != width for leaf in leaves)
 
 
-def sharpen(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
+def measure_from(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
     """Computes exact heights for some rows from a row on; returns the row's new position."""
-    index = _index(tops, row)
-    row = tops[index] + _inside(leaves, tops, width, index, row)
+    index = _leaf_index(tops, row)
+    row = tops[index] + _lay_out_and_locate(leaves, tops, width, index, row)
     while index + 1 < len(leaves) and tops[index + 1] < row + rows:
         index += 1
         _lay_out(leaves, tops, width, index)
     return row
 
 
-def sharpen_above(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
+def measure_above(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
     """Computes exact heights for some rows above a row; returns the row's new position. The end
     counts as a row."""
-    index = at = _index(tops, min(row, tops[-1] - 1))
-    inside = _inside(leaves, tops, width, at, row)
+    index = at = _leaf_index(tops, min(row, tops[-1] - 1))
+    inside = _lay_out_and_locate(leaves, tops, width, at, row)
     missing = rows - inside
     while missing > 0 and index > 0:
         index -= 1
@@ -43,20 +43,21 @@ def sharpen_above(leaves: Sequence[Leaf], tops: list[int], width: int, row: int,
     return tops[at] + inside
 
 
-def _index(tops: list[int], row: int) -> int:
+def _leaf_index(tops: list[int], row: int) -> int:
     return max(0, min(bisect_right(tops, row) - 1, len(tops) - 2))
 
 
-def _inside(leaves: Sequence[Leaf], tops: list[int], width: int, index: int, row: int) -> int:
-    """Returns the position of a row within its leaf after the leaf's layout; its end stays its end."""
+def _lay_out_and_locate(leaves: Sequence[Leaf], tops: list[int], width: int, index: int, row: int) -> int:
+    """Lays out a leaf of a long message; returns the position of a row within it. The leaf's end stays its
+    end."""
     inside, before = row - tops[index], tops[index + 1] - tops[index]
     after = _lay_out(leaves, tops, width, index)
     return inside if after == before or inside <= 0 else inside * after // max(1, before)
 
 
 def _lay_out(leaves: Sequence[Leaf], tops: list[int], width: int, index: int) -> int:
-    """Lays out a leaf and moves those below; returns its height."""
-    height = leaves[index].height(width)
+    """Lays out one leaf of a long message and moves the leaves below it; returns its height."""
+    height = leaves[index].layout_height(width)
     change = height - (tops[index + 1] - tops[index])
     if change:
         tops[index + 1 :] = [top + change for top in tops[index + 1 :]]

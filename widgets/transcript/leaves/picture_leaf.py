@@ -8,38 +8,38 @@ import os
 
 from tools import amounts
 from tools.results import ImageBlock
-from widgets.editor.images import MAX_HEADER_BYTES, image_bytes, is_rotated
+from widgets.editor.images import MAX_HEADER_BYTES, image_from_bytes, is_rotated
 from widgets.graphics import kitty
-from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, DrawnImage
+from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE_TEXT, DrawnImage
 from widgets.transcript.leaves.leaf import Leaf, Piece
 from widgets.transcript.leaves.safe_text import clean
 
-MAX_COLUMNS = 48
-MAX_ROWS = 12
+MAX_IMAGE_COLUMNS = 48
+MAX_IMAGE_ROWS = 12
 
 
-def label(image: ImageBlock, problem: str = "") -> str:
-    width, height = size_of(image)
+def image_label(image: ImageBlock, problem: str = "") -> str:
+    width, height = image_size(image)
     size = f" {width}×{height}" if width and height else ""
     told = f", {problem}" if problem else ""
     return f"[image {clean(image.mime_type)}{size}, {amounts.size(image.byte_count)}{told}]"
 
 
-def size_of(image: ImageBlock) -> tuple[int, int]:
+def image_size(image: ImageBlock) -> tuple[int, int]:
     """Returns the width and height in pixels; zeros if unknown."""
     if image.width and image.height:
         return image.width, image.height
-    found = image_bytes(_header(image), "")
+    found = image_from_bytes(_decode_header(image), "")
     return (found.width, found.height) if found is not None else (0, 0)
 
 
 def upright_size(image: ImageBlock) -> tuple[int, int]:
     """Returns width and height with the EXIF rotation applied."""
-    width, height = size_of(image)
-    return (height, width) if is_rotated(_header(image)) else (width, height)
+    width, height = image_size(image)
+    return (height, width) if is_rotated(_decode_header(image)) else (width, height)
 
 
-def _header(image: ImageBlock) -> bytes:
+def _decode_header(image: ImageBlock) -> bytes:
     head = image.data[: MAX_HEADER_BYTES // 3 * 4]
     try:
         return base64.b64decode(head[: len(head) // 4 * 4])
@@ -47,8 +47,8 @@ def _header(image: ImageBlock) -> bytes:
         return b""
 
 
-def cells_of(
-    width: int, height: int, room: int, most: tuple[int, int] = (MAX_COLUMNS, MAX_ROWS)
+def fit_image_cells(
+    width: int, height: int, room: int, most: tuple[int, int] = (MAX_IMAGE_COLUMNS, MAX_IMAGE_ROWS)
 ) -> tuple[int, int]:
     """Returns columns and rows of an image: in proportion, not larger than the image nor the limits."""
     most_columns, max_rows = most
@@ -60,7 +60,7 @@ def cells_of(
     return columns, max(1, rows)
 
 
-def is_wanted() -> bool:
+def can_show_images() -> bool:
     return "NO_COLOR" not in os.environ
 
 
@@ -74,12 +74,12 @@ class PictureLeaf(Leaf):
     ) -> None:
         """`is_large`: the image is alone on a screen and may fill it."""
         is_too_large = len(image.data) > MAX_DATA_CHARS
-        self._problem = TOO_LARGE if is_too_large else ""
-        super().__init__(label(image, self._problem), key=key, fill=fill)
+        self._problem = TOO_LARGE_TEXT if is_too_large else ""
+        super().__init__(image_label(image, self._problem), key=key, fill=fill)
         self.drawn: DrawnImage | None = None
         self._image = image
         self._is_large = is_large
-        self._size = upright_size(image) if is_wanted() and image.data and not is_too_large else (0, 0)
+        self._size = upright_size(image) if can_show_images() and image.data and not is_too_large else (0, 0)
         self._cells = (0, 0)
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
@@ -87,8 +87,12 @@ class PictureLeaf(Leaf):
         if 0 in self._size or self._problem or width < 12:
             self._cells = (0, 0)
             return rows
-        most = (width, max(MAX_ROWS, width // 4)) if self._is_large else (MAX_COLUMNS, MAX_ROWS)
-        cells = cells_of(*self._size, self._room(width), most)
+        most = (
+            (width, max(MAX_IMAGE_ROWS, width // 4))
+            if self._is_large
+            else (MAX_IMAGE_COLUMNS, MAX_IMAGE_ROWS)
+        )
+        cells = fit_image_cells(*self._size, self._room(width), most)
         if cells != self._cells:
             self._cells = cells
             self.drawn = None
@@ -101,17 +105,17 @@ class PictureLeaf(Leaf):
         return self._cells[1] > 0 and (self.drawn is None or self.drawn.is_stale)
 
     @property
-    def wanted(self) -> tuple[str, int, int]:
+    def drawing_request(self) -> tuple[str, int, int]:
         """Returns what to draw: base64 data, columns and rows."""
         columns, rows = self._cells
         return self._image.data, columns, rows
 
-    def take(self, drawn: DrawnImage | str) -> None:
+    def show_drawing(self, drawn: DrawnImage | str) -> None:
         """Shows the drawing; if there is none, the label gives the reason and the room is freed."""
         if isinstance(drawn, str):
             self._problem = drawn
-            self.plain = label(self._image, drawn)
-            self.relayout()
+            self.plain = image_label(self._image, drawn)
+            self.discard_layout()
         elif (drawn.columns, drawn.rows) == self._cells:  # its size may have changed meanwhile
             self.drawn = drawn
             self.strips = {}
@@ -125,14 +129,17 @@ class PictureLeaf(Leaf):
         if drawn is None:
             return out
         at = row - first
-        if drawn.has_cells and not drawn.is_stale and not drawn.is_refused:
-            return [*out, Piece(kitty.cells_of(drawn.number, at, drawn.columns), f"%{drawn.colour}")]
-        mark = f"={drawn.token}.{at}" if drawn.is_over_cells else ""
+        if drawn.has_placeholders and not drawn.is_stale and not drawn.is_refused:
+            return [
+                *out,
+                Piece(kitty.placeholder_cells(drawn.kitty_id, at, drawn.columns), f"%{drawn.colour}"),
+            ]
+        mark = f"={drawn.token}.{at}" if drawn.is_drawn_over_cells else ""
         upper, lower = drawn.pixels[2 * at], drawn.pixels[2 * at + 1]
-        return [*out, *(_half_blocks(*pair, mark) for pair in zip(upper, lower, strict=True))]
+        return [*out, *(_half_block_piece(*pair, mark) for pair in zip(upper, lower, strict=True))]
 
 
-def _half_blocks(upper: str, lower: str, mark: str) -> Piece:
+def _half_block_piece(upper: str, lower: str, mark: str) -> Piece:
     if upper:
         return Piece("▀", f"{upper}{lower}{mark}")
     return Piece("▄", f"{lower}{mark}") if lower else Piece(" ", mark or "text")

@@ -9,9 +9,9 @@ from rich.cells import cell_len, split_graphemes
 
 from tools.patterns import late
 
-TAB = 4
+TAB_CELLS = 4
 
-_SAFE: dict[int, str | None] = {
+_SAFE_REPLACEMENTS: dict[int, str | None] = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t\r"},
     0x0D: None,
     0x7F: "␡",
@@ -31,15 +31,15 @@ _WIDE_CLASS = (
     "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]"
 )
 _WIDE = late(_WIDE_CLASS)
-_SIMPLE = late(f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CLASS})*")
+_SIMPLE_TEXT = late(f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CLASS})*")
 _JOINER = "\u200d"
-_EMOJI_FORM = "\ufe0f"
-_STICKY = late("[\u200d\ufe0f]")
+_EMOJI_SELECTOR = "\ufe0f"
+_JOINING_CHARACTERS = late("[\u200d\ufe0f]")
 
 
 def clean(text: str) -> str:
     """Replaces control characters and invisible or direction-changing characters."""
-    return text.translate(_SAFE)
+    return text.translate(_SAFE_REPLACEMENTS)
 
 
 def cells(text: str) -> int:
@@ -47,26 +47,26 @@ def cells(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
-def is_sticky(text: str) -> bool:
+def has_joining_characters(text: str) -> bool:
     """Whether the text has characters whose width depends on their neighbours."""
-    return not text.isascii() and _STICKY.search(text) is not None
+    return not text.isascii() and _JOINING_CHARACTERS.search(text) is not None
 
 
-def safe_cut(text: str, at: int) -> int:
+def safe_cut_position(text: str, at: int) -> int:
     """Returns the first position from `at` on where the text can be cut without changing its width."""
     end = len(text)
-    while 0 < at < end and (text[at] in (_JOINER, _EMOJI_FORM) or text[at - 1] == _JOINER):
+    while 0 < at < end and (text[at] in (_JOINER, _EMOJI_SELECTOR) or text[at - 1] == _JOINER):
         at += 1
     return at
 
 
 @lru_cache(256)
-def _rows_of(width: int) -> re.Pattern[str]:
+def _row_pattern(width: int) -> re.Pattern[str]:
     return re.compile(f".{{1,{width}}}(?: +|$)|.{{{width}}}", re.DOTALL)
 
 
 @lru_cache(256)
-def _rows_of_shadow(width: int) -> re.Pattern[str]:
+def _shadow_row_pattern(width: int) -> re.Pattern[str]:
     whole_cell = "(?!\x02)"
     return re.compile(
         f".{{1,{width}}}{whole_cell}(?: +|$)|.{{{width}}}{whole_cell}|.{{{max(1, width - 1)}}}{whole_cell}|.",
@@ -83,7 +83,7 @@ def wrap(line: str, width: int) -> list[tuple[int, int]]:
     Breaks after blanks; inside a word only if the word is too long for a row, or for the row after
     the line's indent."""
     width = max(1, width)
-    rows = _wrapped(line, width)
+    rows = _wrap_without_indent(line, width)
     if len(rows) > 1 and not line[: rows[0][1]].strip(" \t"):
         return _wrap_with_indent(line, width) or rows
     return rows
@@ -96,16 +96,19 @@ def _wrap_with_indent(line: str, width: int) -> list[tuple[int, int]]:
     room = width - len(expand_tabs(line[:begins], 0))
     if room < _MIN_CELLS_AFTER_INDENT or begins == len(line):
         return []
-    ends = begins + _wrapped(line[begins:], room)[0][1]
-    return [(0, ends), *((ends + start, ends + end) for start, end in _wrapped(line[ends:], width))]
+    ends = begins + _wrap_without_indent(line[begins:], room)[0][1]
+    return [
+        (0, ends),
+        *((ends + start, ends + end) for start, end in _wrap_without_indent(line[ends:], width)),
+    ]
 
 
-def _wrapped(line: str, width: int) -> list[tuple[int, int]]:
+def _wrap_without_indent(line: str, width: int) -> list[tuple[int, int]]:
     if line.isascii() and "\t" not in line:
         if len(line) <= width:
             return [(0, len(line))]
-        return [match.span() for match in _rows_of(width).finditer(line)]
-    if width >= 4 and _SIMPLE.fullmatch(line):
+        return [match.span() for match in _row_pattern(width).finditer(line)]
+    if width >= 4 and _SIMPLE_TEXT.fullmatch(line):
         return _wrap_wide(line, width)
     return _wrap_slowly(line, width)
 
@@ -117,7 +120,7 @@ def _wrap_wide(line: str, width: int) -> list[tuple[int, int]]:
         return [(0, len(line))]
     rows = []
     start = 0
-    for match in _rows_of_shadow(width).finditer(shadow):
+    for match in _shadow_row_pattern(width).finditer(shadow):
         row = match.group()
         end = start + len(row) - row.count("\x02")
         rows.append((start, end))
@@ -134,7 +137,7 @@ def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
     while index < len(spans):
         first, last, size = spans[index]
         if line[first] == "\t":
-            size = TAB - column % TAB
+            size = TAB_CELLS - column % TAB_CELLS
         elif not size:  # joiners without a character before them count for the next one
             size = max(map(cell_len, line[first:last]))
         is_blank = line[first:last] in (
@@ -165,7 +168,7 @@ def expand_tabs(text: str, column: int) -> str:
     out = []
     for char in text:
         if char == "\t":
-            size = TAB - column % TAB
+            size = TAB_CELLS - column % TAB_CELLS
             out.append(" " * size)
             column += size
         else:
@@ -174,7 +177,7 @@ def expand_tabs(text: str, column: int) -> str:
     return "".join(out)
 
 
-def crop(text: str, width: int) -> str:
+def cut_end_to_fit(text: str, width: int) -> str:
     """Returns the start of the text that fits, with an ellipsis if it is cut."""
     if cells(text) <= width:
         return text
@@ -190,7 +193,7 @@ def crop(text: str, width: int) -> str:
     return text
 
 
-def crop_start(text: str, width: int) -> str:
+def cut_start_to_fit(text: str, width: int) -> str:
     """Returns the end of the text that fits, with a leading ellipsis if it is cut; for paths."""
     if cells(text) <= width:
         return text

@@ -4,21 +4,21 @@ Column widths come from the first rows only, so that a growing table is not laid
 
 from typing import NamedTuple
 
-from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+from widgets.transcript.leaves.leaf import Leaf, Piece, StyleRun
 from widgets.transcript.leaves.safe_text import cells, wrap
 
 MEASURED_ROWS = 50
 MIN_COLUMN_CELLS = 6
 MAX_COLUMN_CELLS = 40
 """The maximum column width in a table that scrolls sideways."""
-_RULE = -1
+_RULE_LINE = -1
 
 
 class Cell(NamedTuple):
     """A table cell: text and style runs."""
 
     plain: str
-    runs: tuple[Run, ...] = ()
+    runs: tuple[StyleRun, ...] = ()
 
 
 class TableLeaf(Leaf):
@@ -34,15 +34,15 @@ class TableLeaf(Leaf):
         self._widths: list[int] = []
         self._lines: list[tuple[int, int]] = []
         """For each drawn row: the table's row (or the rule) and the line within it."""
-        self._write(0)
+        self._write_rows(0)
 
-    def _write(self, at: int) -> None:
+    def _write_rows(self, at: int) -> None:
         """Writes the rows from an index on into the leaf's text."""
         del self._starts[at:]
         offset = 0
         head = ""
         if at:
-            offset = self._starts[-1] + _row_size(self.rows[at - 1]) + 1
+            offset = self._starts[-1] + _row_length(self.rows[at - 1]) + 1
             head = self.plain[: offset - 1] + ("\n" if at < len(self.rows) else "")
         texts = []
         for row in self.rows[at:]:
@@ -55,9 +55,9 @@ class TableLeaf(Leaf):
         """Replaces the rows from an index on."""
         is_settled = at > MEASURED_ROWS and self._width > 0
         self.rows[at:] = rows
-        self._write(at)
+        self._write_rows(at)
         if not is_settled:
-            self.relayout()
+            self.discard_layout()
             return
         keep = next(index for index in range(len(self._lines), 0, -1) if self._lines[index - 1][0] < at)
         del self._lines[keep:]
@@ -69,11 +69,11 @@ class TableLeaf(Leaf):
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
         self._lines = []
         self._rows = []
-        self._widths = self._columns(self._room(width))
+        self._widths = self._column_widths(self._room(width))
         self._add_lines(0)
         return self._rows
 
-    def _columns(self, room: int) -> list[int]:
+    def _column_widths(self, room: int) -> list[int]:
         count = max((len(row) for row in self.rows), default=0)
         natural = [1] * count
         for row in self.rows[: MEASURED_ROWS + 1]:
@@ -84,20 +84,20 @@ class TableLeaf(Leaf):
             return natural
         if free < sum(min(MIN_COLUMN_CELLS, size) for size in natural):
             return [min(MAX_COLUMN_CELLS, size) for size in natural]
-        return _shared(natural, free)
+        return _share_width(natural, free)
 
     def _add_lines(self, at: int) -> None:
         for index in range(at, len(self.rows)):
             start = self._starts[index]
-            span = (start, start + _row_size(self.rows[index]))
-            for line in range(max(len(wrapped) for wrapped in self._wrapped(index))):
+            span = (start, start + _row_length(self.rows[index]))
+            for line in range(max(len(wrapped) for wrapped in self._wrapped_cells(index))):
                 self._lines.append((index, line))
                 self._rows.append(span)
             if index == 0:
-                self._lines.append((_RULE, 0))
+                self._lines.append((_RULE_LINE, 0))
                 self._rows.append((span[1], span[1]))
 
-    def _wrapped(self, index: int) -> list[list[tuple[int, int]]]:
+    def _wrapped_cells(self, index: int) -> list[list[tuple[int, int]]]:
         out = []
         for cell, width in zip(self.rows[index], self._widths, strict=False):
             plain = cell.plain
@@ -113,12 +113,14 @@ class TableLeaf(Leaf):
     def pieces(self, row: int) -> list[Piece]:
         index, line = self._lines[row]
         out = self._before(row)
-        if index == _RULE:
+        if index == _RULE_LINE:
             out.append(Piece("─┼─".join("─" * width for width in self._widths), "rule"))
             return out
         start = self._starts[index]
         base = "table-header" if index == 0 else self.key
-        for column, (cell, spans) in enumerate(zip(self.rows[index], self._wrapped(index), strict=False)):
+        for column, (cell, spans) in enumerate(
+            zip(self.rows[index], self._wrapped_cells(index), strict=False)
+        ):
             if column:
                 out.append(Piece(" │ ", "rule"))
             self._add_cell(out, cell, spans[line] if line < len(spans) else None, column, start, base)
@@ -141,11 +143,11 @@ class TableLeaf(Leaf):
             out.append(Piece(" " * (pad - left), base))
 
 
-def _row_size(row: list[Cell]) -> int:
+def _row_length(row: list[Cell]) -> int:
     return sum(len(cell.plain) for cell in row) + max(0, len(row) - 1)
 
 
-def _shared(natural: list[int], free: int) -> list[int]:
+def _share_width(natural: list[int], free: int) -> list[int]:
     """Distributes the width: narrow columns get what they need, the others share the rest evenly."""
     widths = [0] * len(natural)
     left = sorted(range(len(natural)), key=lambda index: natural[index])

@@ -8,16 +8,16 @@ from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.leaves.leaf import Leaf, Piece
 from widgets.transcript.leaves.safe_text import cells, clean
 
-Diagrams = Literal["streaming", "final", "off"]
+DiagramSetting = Literal["streaming", "final", "off"]
 """When a fence is drawn: with every received line, when it is complete, or never."""
-LANGUAGES = frozenset(("mermaid", "mmd"))
+MERMAID_LANGUAGES = frozenset(("mermaid", "mmd"))
 MAX_SOURCE_CHARS = 4_000
 MAX_LINES = 80
 """The maximum number of source lines, because drawing takes more than linear time."""
 
 
 @lru_cache(64)
-def drawing(source: str) -> tuple[str, ...]:
+def draw_mermaid(source: str) -> tuple[str, ...]:
     """Returns the lines of the diagram; empty if it cannot be drawn."""
     if len(source) > MAX_SOURCE_CHARS or source.count("\n") > MAX_LINES or not source.strip():
         return ()
@@ -42,21 +42,21 @@ class DiagramLeaf(CodeLeaf):
 
     def __init__(self, plain: str, language: str, **more: Any) -> None:
         super().__init__(plain, language, **more)
-        self._diagrams: Diagrams = "final"
+        self._diagrams: DiagramSetting = "final"
 
-    def show(self, diagrams: Diagrams) -> None:
+    def apply_setting(self, diagrams: DiagramSetting) -> None:
         if self._diagrams != diagrams:
             self._diagrams = diagrams
-            self.relayout()
+            self.discard_layout()
 
-    def _source(self) -> str:
+    def _drawable_source(self) -> str:
         """Returns the part of the source that is drawn: of a growing fence only whole lines."""
         if self._diagrams == "off" or (self.is_open and self._diagrams == "final"):
             return ""
         return self.plain[: self.plain.rfind("\n") + 1] if self.is_open else self.plain
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
-        self._picture: tuple[str, ...] = drawing(self._source())
+        self._picture: tuple[str, ...] = draw_mermaid(self._drawable_source())
         if not self._picture:
             return super()._lay_out(width)
         return [(0, 0)] * (len(self._picture) - 1) + [(0, len(self.plain))]
@@ -71,18 +71,18 @@ class DiagramLeaf(CodeLeaf):
 
     def close(self) -> None:
         super().close()
-        self.relayout()
+        self.discard_layout()
 
 
-def show_diagrams(leaves: Iterable[Leaf], diagrams: Diagrams) -> None:
+def apply_diagram_setting(leaves: Iterable[Leaf], diagrams: DiagramSetting) -> None:
     for leaf in leaves:
         if isinstance(leaf, DiagramLeaf):
-            leaf.show(diagrams)
+            leaf.apply_setting(diagrams)
 
 
-def code_leaf(
+def make_fence_leaf(
     plain: str, language: str, *, first: str = "", rest: str = "", blank: int = 0, is_open: bool = False
 ) -> CodeLeaf:
-    """Creates the leaf for a fence."""
-    kind = DiagramLeaf if language in LANGUAGES else CodeLeaf
+    """Creates the layout leaf for a Markdown code fence."""
+    kind = DiagramLeaf if language in MERMAID_LANGUAGES else CodeLeaf
     return kind(plain, language, first=first, rest=rest, blank=blank, is_open=is_open)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tools.patterns import late
 
-_SIGNS = {
+_SYMBOLS = {
     **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ"},
     **{"eta": "η", "theta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ"},
     **{"pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ"},
@@ -64,43 +64,45 @@ _SPACES = {
     "$": "$",
     "&": "&",
 }
-_RAISED = dict(
+_SUPERSCRIPTS = dict(
     zip("0123456789+-=()abcdefghijklmnoprstuvwxyzT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀ", strict=True)
 )
-_LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
-_LETTERS = {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ"}
-_TEXT = frozenset(("text", "mathrm", "mathbf", "mathit", "operatorname", "textbf", "mathsf", "boldsymbol"))
-_PIECES = late(r"\\([A-Za-z]+)\s*|\\(.)|(.)", re.DOTALL)
-_CLOSE = "∑∏∫∂∇¬∀∃∞√"
+_SUBSCRIPTS = dict(zip("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+_DOUBLE_STRUCK_LETTERS = {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ"}
+_TEXT_COMMANDS = frozenset(
+    ("text", "mathrm", "mathbf", "mathit", "operatorname", "textbf", "mathsf", "boldsymbol")
+)
+_FORMULA_TOKEN = late(r"\\([A-Za-z]+)\s*|\\(.)|(.)", re.DOTALL)
+_SIGNS_WITHOUT_SPACES = "∑∏∫∂∇¬∀∃∞√"
 """Signs without a space before the next symbol."""
-_MOST, _DEEPEST = 2_000, 20
+_MAX_CHARS, _MAX_DEPTH = 2_000, 20
 
 
-def readable(source: str) -> str:
+def formula_to_unicode(source: str) -> str:
     """Converts a formula to Unicode; returns it unchanged, with its delimiters, if that is
     impossible."""
     inner = source[2:-2] if source.startswith(("$$", "\\(", "\\[")) else source[1:-1]
-    if len(inner) > _MOST:
+    if len(inner) > _MAX_CHARS:
         return source
     try:
-        reader = _Reader([(one[1], one[2], one[3]) for one in _PIECES.finditer(inner.strip())])
-        text = reader.until("")
-    except _NotALine:
+        reader = _FormulaReader([(one[1], one[2], one[3]) for one in _FORMULA_TOKEN.finditer(inner.strip())])
+        text = reader.read_until("")
+    except _NotOneLine:
         return source
     return " ".join(text.split()) or source
 
 
-class _NotALine(Exception):
+class _NotOneLine(Exception):
     """Raised for a formula that does not fit one line of text."""
 
 
-class _Reader:
+class _FormulaReader:
     def __init__(self, pieces: list[tuple[str | None, str | None, str | None]]) -> None:
         self._pieces = pieces
         self._at = 0
         self._depth = 0
 
-    def until(self, end: str) -> str:
+    def read_until(self, end: str) -> str:
         """Reads up to a closing bracket, which is consumed, or to the end."""
         parts: list[str] = []
         while self._at < len(self._pieces):
@@ -110,82 +112,82 @@ class _Reader:
                 return "".join(parts)
             parts.append(self._read_piece())
         if end:
-            raise _NotALine
+            raise _NotOneLine
         return "".join(parts)
 
     def _read_piece(self) -> str:
         if self._at >= len(self._pieces):
-            raise _NotALine
+            raise _NotOneLine
         name, escaped, char = self._pieces[self._at]
         self._at += 1
         if name is not None:
-            return self._command(name)
+            return self._read_command(name)
         if escaped is not None:
             if escaped not in _SPACES:
-                raise _NotALine
+                raise _NotOneLine
             return _SPACES[escaped]
         match char:
             case "{":
-                return self._group()
+                return self._read_group()
             case "^":
-                return _moved(self._argument(), _RAISED, "^")
+                return _script_text(self._read_argument(), _SUPERSCRIPTS, "^")
             case "_":
-                return _moved(self._argument(), _LOWERED, "_")
+                return _script_text(self._read_argument(), _SUBSCRIPTS, "_")
             case "}" | "&" | "#":
-                raise _NotALine
+                raise _NotOneLine
             case "~":
                 return " "
             case _:
                 return char or ""
 
-    def _group(self) -> str:
-        return self._deeper(lambda: self.until("}"))
+    def _read_group(self) -> str:
+        return self._read_nested(lambda: self.read_until("}"))
 
-    def _argument(self) -> str:
+    def _read_argument(self) -> str:
         while self._at < len(self._pieces) and self._pieces[self._at][2] == " ":
             self._at += 1
-        return self._deeper(self._read_piece)
+        return self._read_nested(self._read_piece)
 
-    def _deeper(self, read: Callable[[], str]) -> str:
+    def _read_nested(self, read: Callable[[], str]) -> str:
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise _NotALine
+        if self._depth > _MAX_DEPTH:
+            raise _NotOneLine
         text = read()
         self._depth -= 1
         return text
 
-    def _command(self, name: str) -> str:
-        if name in _SIGNS:
-            return self._spaced(_SIGNS[name])
-        if name in _TEXT:
-            return self._argument()
+    def _read_command(self, name: str) -> str:
+        if name in _SYMBOLS:
+            return self._add_spaces(_SYMBOLS[name])
+        if name in _TEXT_COMMANDS:
+            return self._read_argument()
         if name == "mathbb":
-            letter = self._argument()
-            if letter not in _LETTERS:
-                raise _NotALine
-            return _LETTERS[letter]
+            letter = self._read_argument()
+            if letter not in _DOUBLE_STRUCK_LETTERS:
+                raise _NotOneLine
+            return _DOUBLE_STRUCK_LETTERS[letter]
         if name in ("frac", "dfrac", "tfrac"):
-            return f"{_bracketed(self._argument())}/{_bracketed(self._argument())}"
+            return f"{_add_brackets(self._read_argument())}/{_add_brackets(self._read_argument())}"
         if name == "sqrt":
-            return f"√{_bracketed(self._argument())}"
-        raise _NotALine
+            return f"√{_add_brackets(self._read_argument())}"
+        raise _NotOneLine
 
-    def _spaced(self, sign: str) -> str:
+    def _add_spaces(self, sign: str) -> str:
         """Adds spaces around relations, and after function names."""
-        if len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _CLOSE:
+        if len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS_WITHOUT_SPACES:
             return f" {sign} "
         is_name_of_next = len(sign) > 1 and self._at < len(self._pieces)
         char = self._pieces[self._at][2] if is_name_of_next else None
         return f"{sign} " if is_name_of_next and (char is None or char.isalnum()) else sign
 
 
-def _bracketed(text: str) -> str:
+def _add_brackets(text: str) -> str:
     """Adds brackets where the text could be read as joined to its neighbours."""
     text = text.strip()
     return text if len(text) == 1 or text.isalnum() else f"({text})"
 
 
-def _moved(text: str, signs: dict[str, str], mark: str) -> str:
+def _script_text(text: str, signs: dict[str, str], mark: str) -> str:
     text = text.strip()
     if text and all(char in signs for char in text):
         return "".join(signs[char] for char in text)

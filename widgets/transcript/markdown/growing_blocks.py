@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from tools.patterns import late
 from widgets.transcript.leaves.code import CodeLeaf
-from widgets.transcript.leaves.leaf import Leaf, LongText, Run
+from widgets.transcript.leaves.leaf import Leaf, LongText, StyleRun
 from widgets.transcript.leaves.table_leaf import TableLeaf
-from widgets.transcript.markdown.diagram import code_leaf
-from widgets.transcript.markdown.markdown_leaves import inline, language, parse, parser
+from widgets.transcript.markdown.diagram import make_fence_leaf
+from widgets.transcript.markdown.markdown_leaves import (
+    fence_language,
+    inline_text_and_runs,
+    markdown_parser,
+    parse_markdown,
+)
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -22,7 +27,7 @@ GROWING_TABLE_MIN_ROWS = 24
 """Body rows from which a table grows row by row."""
 GROWING_PARAGRAPH_MIN_CHARS = 1_200
 _MIN_SETTLED_CHARS = 400
-_PLAIN_CHUNK = 16_000
+_PLAIN_LEAF_CHARS = 16_000
 _MAX_PLAIN_CHARS = 64_000
 
 
@@ -46,8 +51,13 @@ class GrowingFence:
         match = _FENCE.match(tail)
         if match is None:
             return None
-        leaf = code_leaf(
-            "", language(match.group(2)), first=live.first, rest=live.rest, blank=live.blank, is_open=True
+        leaf = make_fence_leaf(
+            "",
+            fence_language(match.group(2)),
+            first=live.first,
+            rest=live.rest,
+            blank=live.blank,
+            is_open=True,
         )
         fence = cls(match.group(1), leaf)
         rest = fence.feed(tail[match.end() :])
@@ -122,24 +132,26 @@ class GrowingTable:
 
     def feed(self, text: str) -> str | None:
         source = self._line + text
-        tokens = parser().parse(self._head + source, {})
+        tokens = markdown_parser().parse(self._head + source, {})
         others = [
             token for token in tokens if token.level == 0 and token.type not in ("table_open", "table_close")
         ]
         complete = source.count("\n")
         ends_at = (tokens[0].map or [0, 0])[1] - 2
         if others or ends_at < complete:
-            rows = _body(parse(self._head + "\n".join(source.split("\n")[:ends_at]), base=self._base))
+            rows = _body_rows(
+                parse_markdown(self._head + "\n".join(source.split("\n")[:ends_at]), base=self._base)
+            )
             self._leaf.replace_rows(self._rows, rows)
             return "\n".join(source.split("\n")[ends_at:])
-        rows = _body(parse(self._head + source, base=self._base))
+        rows = _body_rows(parse_markdown(self._head + source, base=self._base))
         self._leaf.replace_rows(self._rows, rows)
         self._rows += complete
         self._line = source.rsplit("\n", 1)[-1]
         return None
 
 
-def _body(leaves: list[Leaf]) -> list[Any]:
+def _body_rows(leaves: list[Leaf]) -> list[Any]:
     table = leaves[0]
     return table.rows[1:] if isinstance(table, TableLeaf) else []
 
@@ -158,7 +170,7 @@ class GrowingParagraph:
         """The source that is not final yet."""
         self._at = 0
         """The number of final characters in the leaf."""
-        self._runs: list[Run] = []
+        self._runs: list[StyleRun] = []
         self._ends_line = False
 
     @property
@@ -176,7 +188,7 @@ class GrowingParagraph:
 
     def feed(self, text: str) -> str | None:
         joined = self._open[-1:] + ("\n" if self._ends_line else "") + text
-        if _UNSURE.search(joined) or (self._ends_line and not text[0].isalpha()):
+        if _UNSAFE_CONTINUATION.search(joined) or (self._ends_line and not text[0].isalpha()):
             return ("\n" if self._ends_line else "") + text
         if self._ends_line:
             text = "\n" + text
@@ -184,32 +196,32 @@ class GrowingParagraph:
         text = text.removesuffix("\n")
         self._parts.append(text)
         self._open += text
-        plain, runs = self._read(self._open)
+        plain, runs = self._parse_inline(self._open)
         shifted = [(start + self._at, end + self._at, key) for start, end, key in runs]
         self._leaf.replace_end(self._at, plain, self._runs + shifted)
         if len(self._open) > 2 * _MIN_SETTLED_CHARS:
             self._finish_settled_part()
         return None
 
-    def _read(self, source: str) -> tuple[str, list[Run]]:
-        return inline(self._children(source), self._base)
+    def _parse_inline(self, source: str) -> tuple[str, list[StyleRun]]:
+        return inline_text_and_runs(self._inline_tokens(source), self._base)
 
-    def _children(self, source: str) -> list[Token]:
-        return parser().parseInline(source, self._env)[0].children or []
+    def _inline_tokens(self, source: str) -> list[Token]:
+        return markdown_parser().parseInline(source, self._env)[0].children or []
 
     def _finish_settled_part(self) -> None:
-        cut = self._cut()
+        cut = self._settled_length()
         if not cut:
             return
-        children = self._children(self._open[:cut])
+        children = self._inline_tokens(self._open[:cut])
         if not _is_settled(children, self._open[:cut]):
             return
-        plain, runs = inline(children, self._base)
+        plain, runs = inline_text_and_runs(children, self._base)
         self._runs += [(start + self._at, end + self._at, key) for start, end, key in runs]
         self._at += len(plain)
         self._open = self._open[cut:]
 
-    def _cut(self) -> int:
+    def _settled_length(self) -> int:
         """Returns a position after a blank between two words, some way before the end; inside a word
         if it never ends."""
         blanks = [match.end() for match in _SAFE_BREAK.finditer(self._open, 0, len(self._open) - 40)]
@@ -222,8 +234,8 @@ class GrowingParagraph:
 
 _SAFE_BREAK = late(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
 """Matches a blank whose neighbours cannot begin or end any markup."""
-_PAIR = late(r"\[[^\[\]]*\]")
-_TROUBLE = late(
+_BRACKET_PAIR = late(r"\[[^\[\]]*\]")
+_OPEN_DELIMITER = late(
     r"(?<!\s)\*|\*(?!\s)"  # a star that may open or close
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore that is not inside a word
     r"|`|\[|~~|\$\$|<(?=[A-Za-z/!?])|<$"
@@ -236,12 +248,12 @@ def _is_settled(children: list[Token], source: str) -> bool:
     for token in children:
         if token.type == "math_inline":
             source = source.replace(token.content, "", 1)
-        elif token.type == "text" and _TROUBLE.search(_PAIR.sub("", token.content)):
+        elif token.type == "text" and _OPEN_DELIMITER.search(_BRACKET_PAIR.sub("", token.content)):
             return False
     return _OPEN_FORMULA.search(source) is None
 
 
-_UNSURE = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
+_UNSAFE_CONTINUATION = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
 
 
 class GrowingPlain:
@@ -273,7 +285,7 @@ class GrowingPlain:
 
 def _plain_cut(plain: str, at: int) -> tuple[int, int] | None:
     """Returns where a leaf that begins at a position ends, and where the next one begins."""
-    newline = plain.find("\n", at + _PLAIN_CHUNK, at + _MAX_PLAIN_CHARS)
+    newline = plain.find("\n", at + _PLAIN_LEAF_CHARS, at + _MAX_PLAIN_CHARS)
     if newline >= 0:
         return newline, newline + 1
     longest = at + _MAX_PLAIN_CHARS

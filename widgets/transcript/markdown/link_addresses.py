@@ -12,7 +12,7 @@ _ADDRESS_PATTERN = late(
     r"(?P<port>:\d+)?(?P<rest>[/?#]\S*)?",
     re.IGNORECASE,
 )
-_FILES = frozenset(
+_FILE_SUFFIXES = frozenset(
     [
         "py",
         "md",
@@ -54,7 +54,7 @@ _FILES = frozenset(
 )
 """Two-letter file suffixes that are common in an agent's text, although some are country domains
 too."""
-_COMMON = frozenset(
+_COMMON_TOP_LEVEL_DOMAINS = frozenset(
     [
         "com",
         "org",
@@ -81,7 +81,7 @@ _COMMON = frozenset(
         "blog",
     ]
 )
-_LONGEST = 80
+_MAX_DISPLAY_CELLS = 80
 
 
 def misleading_target(words: str, href: str) -> str:
@@ -91,7 +91,7 @@ def misleading_target(words: str, href: str) -> str:
         return ""
     for match in _ADDRESS_PATTERN.finditer(clean(words)):
         if _is_address(match) and not _is_intended_link(match, target):
-            return _shown(target)
+            return _display_target(target)
     return ""
 
 
@@ -105,14 +105,19 @@ def _split(href: str) -> SplitResult | None:
 
 def _is_address(match: "re.Match[str]") -> bool:
     last = match["host"].rpartition(".")[2].lower()
-    is_country = len(last) == 2 and last.isalpha() and last not in _FILES
-    return bool(match["scheme"] or match["user"]) or last in _COMMON or is_country or last.isdigit()
+    is_country = len(last) == 2 and last.isalpha() and last not in _FILE_SUFFIXES
+    return (
+        bool(match["scheme"] or match["user"])
+        or last in _COMMON_TOP_LEVEL_DOMAINS
+        or is_country
+        or last.isdigit()
+    )
 
 
 def _is_intended_link(match: "re.Match[str]", target: SplitResult) -> bool:
     if target.scheme == "mailto":
         return target.path.lower() == f"{match['user'] or ''}{match['host']}".lower()
-    if _bare(match["host"]) != _bare(target.hostname or "") or match["user"]:
+    if _bare_host(match["host"]) != _bare_host(target.hostname or "") or match["user"]:
         return False
     if match["port"] and match["port"] != f":{target.port}":
         return False
@@ -125,14 +130,14 @@ def _is_intended_link(match: "re.Match[str]", target: SplitResult) -> bool:
     return rest.startswith(said)
 
 
-def _bare(host: str) -> str:
+def _bare_host(host: str) -> str:
     return host.lower().rstrip(".").removeprefix("www.")
 
 
-def _shown(target: SplitResult) -> str:
+def _display_target(target: SplitResult) -> str:
     """Formats the target with its decisive part first, even if the rest is cut."""
     if target.scheme == "mailto":
-        return target.path[:_LONGEST]
+        return target.path[:_MAX_DISPLAY_CELLS]
     port = f":{target.port}" if target.port else ""
     text = f"{target.scheme}://{target.hostname}{port}{target.path}"
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_DISPLAY_CELLS else f"{text[: _MAX_DISPLAY_CELLS - 1]}…"

@@ -4,49 +4,49 @@ from typing import Literal
 
 from tools.patterns import late
 from widgets.transcript.blocks import Prose, ReplyBlock, ReplyState, ShownFailure, Thought
-from widgets.transcript.leaves.block_leaves import GUTTER, reply_end, thinking_label
+from widgets.transcript.leaves.block_leaves import GUTTER, draw_reply_end, draw_thinking_label
 from widgets.transcript.leaves.leaf import Leaf
 from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import MarkdownStream
 
 ReplyPartKind = Literal["thinking", "prose"]
 MAX_SENTENCE_CHARS = 600
-_ENDS = late(r"[.!?:;](?=\s)|\n")
+_SENTENCE_END = late(r"[.!?:;](?=\s)|\n")
 MAX_CHARS_PER_FRAME = 24_000
 """Characters processed per frame; the rest waits for the next one."""
 
 
-class _Part:
+class _StreamedPart:
     def __init__(self, sort: ReplyPartKind, now: float) -> None:
-        self.sort: ReplyPartKind = sort
-        self.began = now
+        self.kind: ReplyPartKind = sort
+        self.started_at = now
         self.seconds: float | None = None
         self.texts: list[str] = []
-        self.read = 0
+        self.read_count = 0
         """The number of texts already passed to the stream."""
-        self.last_said = ""
+        self.last_sentence = ""
         """The last complete sentence, shown next to a thought that is closed."""
         self._tail = ""
         self.stream = MarkdownStream("thinking" if sort == "thinking" else "text", GUTTER)
 
-    def read_all(self) -> None:
-        for text in self.texts[self.read :]:
+    def parse_new_texts(self) -> None:
+        for text in self.texts[self.read_count :]:
             self.stream.feed(text)
-        self.read = len(self.texts)
+        self.read_count = len(self.texts)
 
-    def take(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         self.texts.append(text)
-        if self.sort == "thinking":
+        if self.kind == "thinking":
             self._tail = (self._tail + text)[-MAX_SENTENCE_CHARS:]
             begin = 0
-            for found in _ENDS.finditer(self._tail):
+            for found in _SENTENCE_END.finditer(self._tail):
                 if said := " ".join(self._tail[begin : found.end()].split()).strip("*#_ "):
-                    self.last_said = said
+                    self.last_sentence = said
                 begin = found.end()
             self._tail = self._tail[begin:]
 
-    def end(self, now: float) -> None:
-        self.seconds = now - self.began
+    def finish_part(self, now: float) -> None:
+        self.seconds = now - self.started_at
 
     @property
     def text(self) -> str:
@@ -58,14 +58,14 @@ class LiveReply:
 
     def __init__(self, block_id: str) -> None:
         self.block_id = block_id
-        self._parts: list[_Part] = []
+        self._parts: list[_StreamedPart] = []
         self._waiting: list[tuple[ReplyPartKind, str]] = []
         self._leaves: list[Leaf] = []
-        self._stable = 0
+        self._final_leaf_count = 0
         """The number of leaves at the start that are final."""
-        self._part = 0
+        self._part_index = 0
         """The index of the part that is being collected."""
-        self._taken = 0
+        self._collected_leaf_count = 0
         """The number of final leaves collected from its stream."""
         self._generation = 0
         self._was_open = False
@@ -79,7 +79,7 @@ class LiveReply:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def work_in(self, now: float, most: int = MAX_CHARS_PER_FRAME) -> None:
+    def add_waiting_deltas(self, now: float, most: int = MAX_CHARS_PER_FRAME) -> None:
         """Adds the waiting deltas to the parts that they belong to."""
         taken = 0
         index = 0
@@ -99,88 +99,88 @@ class LiveReply:
                 break
         del self._waiting[:index]
         for sort, deltas in joined:
-            self._add(sort, "".join(deltas), now)
+            self._add_delta(sort, "".join(deltas), now)
 
-    def _add(self, sort: ReplyPartKind, text: str, now: float) -> None:
+    def _add_delta(self, sort: ReplyPartKind, text: str, now: float) -> None:
         text = clean(text)
-        if not self._parts or self._parts[-1].sort != sort:
+        if not self._parts or self._parts[-1].kind != sort:
             if not text.strip():
                 return
             if self._parts:
-                self._parts[-1].end(now)
-            self._parts.append(_Part(sort, now))
-        self._parts[-1].take(text)
+                self._parts[-1].finish_part(now)
+            self._parts.append(_StreamedPart(sort, now))
+        self._parts[-1].add_text(text)
 
-    def collect(self, *, is_open: bool) -> tuple[list[Leaf], int]:
+    def collect_leaves(self, *, is_open: bool) -> tuple[list[Leaf], int]:
         """Returns the leaves, and how many of them are final and unchanged since the last call."""
         if is_open != self._was_open:
-            self._restart()
+            self._discard_leaves()
             self._was_open = is_open
-        stable_before = self._stable
+        stable_before = self._final_leaf_count
         epoch = self.epoch
-        del self._leaves[self._stable :]
-        while self._part < len(self._parts):
-            part = self._parts[self._part]
-            is_last = self._part == len(self._parts) - 1
-            if part.sort == "prose" or is_open:
-                part.read_all()
+        del self._leaves[self._final_leaf_count :]
+        while self._part_index < len(self._parts):
+            part = self._parts[self._part_index]
+            is_last = self._part_index == len(self._parts) - 1
+            if part.kind == "prose" or is_open:
+                part.parse_new_texts()
             if not is_last:
                 part.stream.finish()
             if part.stream.generation != self._generation:
-                self._restart()
+                self._discard_leaves()
                 continue
             self._collect_part(part, is_last=is_last, is_open=is_open)
             if is_last:
                 break
-            self._part += 1
-            self._taken = 0
-            self._generation = self._parts[self._part].stream.generation
+            self._part_index += 1
+            self._collected_leaf_count = 0
+            self._generation = self._parts[self._part_index].stream.generation
         return self._leaves, stable_before if epoch == self.epoch else 0
 
-    def _collect_part(self, part: _Part, *, is_last: bool, is_open: bool) -> None:
+    def _collect_part(self, part: _StreamedPart, *, is_last: bool, is_open: bool) -> None:
         leaves = self._leaves
-        if part.sort == "thinking":
-            said = part.last_said if is_last and not is_open else ""
-            label = thinking_label(part.seconds, is_live=is_last, is_open=is_open, said=said)
+        if part.kind == "thinking":
+            said = part.last_sentence if is_last and not is_open else ""
+            label = draw_thinking_label(part.seconds, is_live=is_last, is_open=is_open, said=said)
             label.blank = int(bool(leaves))
-            if not self._taken:
+            if not self._collected_leaf_count:
                 leaves.append(label)
                 if not is_last or part.stream.frozen:
-                    self._stable = len(leaves)
+                    self._final_leaf_count = len(leaves)
             if not is_open:
-                self._stable = len(leaves) - int(is_last)
+                self._final_leaf_count = len(leaves) - int(is_last)
                 return
-        fresh = part.stream.frozen[self._taken :]
+        fresh = part.stream.frozen[self._collected_leaf_count :]
         if fresh:
-            self._space(part, fresh[0])
+            self._set_gap_above(part, fresh[0])
             leaves.extend(fresh)
-            self._taken += len(fresh)
-            self._stable = len(leaves)
+            self._collected_leaf_count += len(fresh)
+            self._final_leaf_count = len(leaves)
         if is_last and part.stream.live:
-            self._space(part, part.stream.live[0])
+            self._set_gap_above(part, part.stream.live[0])
             leaves.extend(part.stream.live)
 
-    def _space(self, part: _Part, leaf: Leaf) -> None:
-        if not self._taken and self._leaves and part.sort == "prose":
+    def _set_gap_above(self, part: _StreamedPart, leaf: Leaf) -> None:
+        if not self._collected_leaf_count and self._leaves and part.kind == "prose":
             leaf.blank = 1
 
-    def _restart(self) -> None:
+    def _discard_leaves(self) -> None:
         self.epoch += 1
         self._leaves = []
-        self._stable = self._part = self._taken = 0
+        self._final_leaf_count = self._part_index = self._collected_leaf_count = 0
         self._generation = self._parts[0].stream.generation if self._parts else 0
 
     def finish(self, now: float) -> None:
         """Processes all waiting deltas and completes the last part."""
         while self._waiting:
-            self.work_in(now, 1 << 40)
+            self.add_waiting_deltas(now, 1 << 40)
         if self._parts and self._parts[-1].seconds is None:
-            self._parts[-1].end(now)
+            self._parts[-1].finish_part(now)
 
     def block(self, state: ReplyState, failure: ShownFailure | None = None) -> ReplyBlock:
         parts = tuple(
             Thought(text=part.text, seconds=part.seconds)
-            if part.sort == "thinking"
+            if part.kind == "thinking"
             else Prose(text=part.text)
             for part in self._parts
         )
@@ -194,14 +194,14 @@ class LiveReply:
     def final_leaves(self, state: ReplyState, failure: ShownFailure | None, *, is_open: bool) -> list[Leaf]:
         """Returns the leaves of the finished reply; final ones are the same objects as before."""
         for part in self._parts:
-            if part.sort == "prose" or is_open:
-                part.read_all()
+            if part.kind == "prose" or is_open:
+                part.parse_new_texts()
             part.stream.finish()
-        leaves, _ = self.collect(is_open=is_open)
+        leaves, _ = self.collect_leaves(is_open=is_open)
         leaves = list(leaves)
-        if self._parts and self._parts[-1].sort == "thinking":
+        if self._parts and self._parts[-1].kind == "thinking":
             index = next(i for i in range(len(leaves) - 1, -1, -1) if leaves[i].link == "toggle")
-            label = thinking_label(self._parts[-1].seconds, is_live=False, is_open=is_open)
+            label = draw_thinking_label(self._parts[-1].seconds, is_live=False, is_open=is_open)
             label.blank = leaves[index].blank
             leaves[index] = label
-        return leaves + reply_end(state, failure, has_text=bool(leaves))
+        return leaves + draw_reply_end(state, failure, has_text=bool(leaves))

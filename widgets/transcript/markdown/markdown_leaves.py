@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tools.patterns import late
-from widgets.transcript.leaves.leaf import Leaf, Piece, Run
+from widgets.transcript.leaves.leaf import MAX_PROSE_CELLS, Leaf, Piece, StyleRun
 from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
-from widgets.transcript.markdown.diagram import code_leaf
+from widgets.transcript.markdown.diagram import make_fence_leaf
 from widgets.transcript.markdown.link_addresses import misleading_target
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-QUOTE = "▎ "
-_FLAGS = {"strong": "b", "em": "i", "s": "s"}
-_MARKS = ("• ", "◦ ", "▪ ")
+QUOTE_PREFIX = "▎ "
+_STYLE_FLAGS = {"strong": "b", "em": "i", "s": "s"}
+_BULLETS = ("• ", "◦ ", "▪ ")
 _URL = late(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
-_LINKABLE = late(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
-_BLOCK = frozenset(
+_LINK_SCHEMES = late(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
+_BLOCK_TOKENS = frozenset(
     (
         "paragraph_open",
         "heading_open",
@@ -43,7 +43,7 @@ _BLOCK = frozenset(
 )
 
 
-class PieceContext(NamedTuple):
+class SourceContext(NamedTuple):
     """The context above a part of the source that is parsed separately."""
 
     is_first: bool = True
@@ -56,30 +56,30 @@ class PieceContext(NamedTuple):
 
 
 @lru_cache(1)
-def parser() -> MarkdownIt:
+def markdown_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415  (a tenth of the start; needed with the first answer)
 
     made = MarkdownIt("commonmark", {"maxNesting": 24}).enable(["table", "strikethrough"])
-    made.inline.ruler.before("escape", "math", _math)
+    made.inline.ruler.before("escape", "math", _parse_math)
     return made
 
 
-_MATH = late(
+_MATH_PATTERN = late(
     r"\$\$[^$]+\$\$|\$(?![\s$])[^$\n]*[\\^_{}=][^$\n]*(?<!\s)\$(?!\d)|\\\((?:[^\\]|\\(?!\)))+\\\)|\\\[(?:[^\\]|\\(?!\]))+\\\]"
 )
 
 
-def _readable(formula: str) -> str:
-    from widgets.transcript.markdown.formula import readable  # noqa: PLC0415  (with the first formula)
+def _formula_text(formula: str) -> str:
+    from widgets.transcript.markdown.formula import formula_to_unicode  # noqa: PLC0415  (with the first formula)
 
-    return readable(formula).replace("\n", " ")
+    return formula_to_unicode(formula).replace("\n", " ")
 
 
-def _math(state: StateInline, silent: bool) -> bool:
+def _parse_math(state: StateInline, silent: bool) -> bool:
     """Parses a LaTeX formula as one token, so that nothing in it is an escape or emphasis."""
     if state.src[state.pos] not in "$\\":
         return False
-    match = _MATH.match(state.src, state.pos, state.posMax)
+    match = _MATH_PATTERN.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
     if not silent:
@@ -102,19 +102,19 @@ class RuleLeaf(Leaf):
         return [*self._before(row), Piece("─" * self._room(self._width), "rule")]
 
 
-def inline(children: Sequence[Token], base: str) -> tuple[str, list[Run]]:
+def inline_text_and_runs(children: Sequence[Token], base: str) -> tuple[str, list[StyleRun]]:
     """Returns the text of inline tokens and its style runs."""
-    writer = _Inline(base)
+    writer = _InlineConverter(base)
     for token in children:
         writer.add(token)
     return "".join(writer.parts), writer.runs
 
 
-class _Inline:
+class _InlineConverter:
     def __init__(self, base: str) -> None:
         self.base = base
         self.parts: list[str] = []
-        self.runs: list[Run] = []
+        self.runs: list[StyleRun] = []
         self.at = 0
         self.flags: list[str] = []
         self.href = ""
@@ -126,16 +126,16 @@ class _Inline:
             case "text":
                 self._text(token.content)
             case "softbreak":
-                self._put(" ", self._key())
+                self._append_run(" ", self._style_key())
             case "hardbreak":
-                self._put("\n", self._key())
+                self._append_run("\n", self._style_key())
             case "code_inline":
-                self._put(token.content, self._key("code-inline"))
+                self._append_run(token.content, self._style_key("code-inline"))
             case "math_inline":
-                self._put(_readable(token.content), self._key("math"))
+                self._append_run(_formula_text(token.content), self._style_key("math"))
             case "link_open":
                 href = str(token.attrs.get("href", ""))
-                self.href = href if _LINKABLE.match(href) else ""
+                self.href = href if _LINK_SCHEMES.match(href) else ""
                 self.flags.append("l")
                 self.words_from = len(self.parts)
             case "link_close":
@@ -143,41 +143,41 @@ class _Inline:
                 self.href = ""
                 self._close("l")
                 if target:
-                    self._put(f" (links to {target})", self._key())
+                    self._append_run(f" (links to {target})", self._style_key())
             case "image":
-                self._put(f"[image: {token.content or token.attrs.get('src', '')}]", self._key())
+                self._append_run(f"[image: {token.content or token.attrs.get('src', '')}]", self._style_key())
             case "html_inline":
-                self._put(token.content, self._key("html"))
-            case _ if token.type.removesuffix("_open") in _FLAGS:
-                self.flags.append(_FLAGS[token.type.removesuffix("_open")])
-            case _ if token.type.removesuffix("_close") in _FLAGS:
-                self._close(_FLAGS[token.type.removesuffix("_close")])
+                self._append_run(token.content, self._style_key("html"))
+            case _ if token.type.removesuffix("_open") in _STYLE_FLAGS:
+                self.flags.append(_STYLE_FLAGS[token.type.removesuffix("_open")])
+            case _ if token.type.removesuffix("_close") in _STYLE_FLAGS:
+                self._close(_STYLE_FLAGS[token.type.removesuffix("_close")])
 
     def _close(self, flag: str) -> None:
         if flag in self.flags:
             self.flags.remove(flag)
 
-    def _key(self, base: str = "") -> str:
+    def _style_key(self, base: str = "") -> str:
         flags = "".join(sorted(set(self.flags)))
         key = (base or self.base) + (f"+{flags}" if flags else "")
         return f"@{self.href}\0{key}" if self.href else key
 
     def _text(self, text: str) -> None:
         if self.href or "://" not in text:
-            self._put(text, self._key())
+            self._append_run(text, self._style_key())
             return
         at = 0
         for match in _URL.finditer(text):
-            self._put(text[at : match.start()], self._key())
+            self._append_run(text[at : match.start()], self._style_key())
             self.href = match.group()
             self.flags.append("l")
-            self._put(match.group(), self._key())
+            self._append_run(match.group(), self._style_key())
             self.href = ""
             self._close("l")
             at = match.end()
-        self._put(text[at:], self._key())
+        self._append_run(text[at:], self._style_key())
 
-    def _put(self, text: str, key: str) -> None:
+    def _append_run(self, text: str, key: str) -> None:
         if not text:
             return
         end = self.at + len(text)
@@ -190,7 +190,7 @@ class _Inline:
         self.at = end
 
 
-class _Level:
+class _OpenLevel:
     """An open list item or quote, with its row prefix."""
 
     __slots__ = ("is_quote", "marker", "rest")
@@ -202,21 +202,21 @@ class _Level:
         self.is_quote = is_quote
 
 
-class Builder:
+class LeafBuilder:
     """Converts block tokens to leaves."""
 
-    def __init__(self, lines: list[str], lead: PieceContext, base: str, gutter: str = "") -> None:
+    def __init__(self, lines: list[str], lead: SourceContext, base: str, gutter: str = "") -> None:
         self.lines = lines
         self.gutter = gutter
         self.lead = lead
         self.base = base
         self.leaves: list[Leaf] = []
-        self.levels: list[_Level] = []
+        self.levels: list[_OpenLevel] = []
         self.lists: list[int | None] = []
         """The number of the next item of each open list; None for bullets."""
         self.number: int | None = None
         """The number of the item after the last one of the top-level list."""
-        self.above: tuple[_Level, ...] = ()
+        self.above: tuple[_OpenLevel, ...] = ()
         """The levels around the last leaf."""
         self.blank = 0
         self.heading = ""
@@ -226,12 +226,12 @@ class Builder:
 
     def build(self, tokens: Sequence[Token]) -> list[Leaf]:
         for token in tokens:
-            if token.type in _BLOCK and token.map:
-                self._space(token)
+            if token.type in _BLOCK_TOKENS and token.map:
+                self._set_blank_above(token)
             self._add(token)
         return self.leaves
 
-    def _space(self, token: Token) -> None:
+    def _set_blank_above(self, token: Token) -> None:
         line = token.map[0] if token.map else 0
         if token.level == 0:
             goes_on = self.lead.in_list and not self.leaves and token.type.endswith("_list_open")
@@ -253,9 +253,9 @@ class Builder:
             case "fence" | "code_block":
                 self._add_code(token)
             case "hr":
-                self._emit(RuleLeaf("---"))
+                self._emit_leaf(RuleLeaf("---"))
             case "html_block":
-                self._emit(Leaf(token.content.rstrip("\n"), key="html"))
+                self._emit_leaf(Leaf(token.content.rstrip("\n"), key="html"))
             case "bullet_list_open":
                 self.lists.append(None)
             case "ordered_list_open":
@@ -267,7 +267,7 @@ class Builder:
             case "list_item_close" | "blockquote_close":
                 self._close_level()
             case "blockquote_open":
-                self.levels.append(_Level("", QUOTE, is_quote=True))
+                self.levels.append(_OpenLevel("", QUOTE_PREFIX, is_quote=True))
             case _:
                 self._add_table(token)
 
@@ -279,15 +279,15 @@ class Builder:
     def _open_item(self) -> None:
         number = self.lists[-1]
         if number is None:
-            marker = _MARKS[min(len(self.lists), len(_MARKS)) - 1]
+            marker = _BULLETS[min(len(self.lists), len(_BULLETS)) - 1]
         else:
             marker = f"{number}. "
             self.lists[-1] = number + 1
-        self.levels.append(_Level(marker, " " * len(marker)))
+        self.levels.append(_OpenLevel(marker, " " * len(marker)))
 
     def _close_level(self) -> None:
         if self.levels[-1].marker:  # an empty item
-            self._emit(Leaf("", key=self.base))
+            self._emit_leaf(Leaf("", key=self.base))
         self.levels.pop()
 
     def _add_table(self, token: Token) -> None:
@@ -303,24 +303,24 @@ class Builder:
                 self.rows.append(self.row or [])
                 self.row = None
             case "table_close":
-                self._emit(TableLeaf(self.rows, self.aligns))
+                self._emit_leaf(TableLeaf(self.rows, self.aligns))
 
     def _add_inline(self, token: Token) -> None:
         if self.row is not None:
             base = self.base if self.rows else "table-header"
-            plain, runs = inline(token.children or (), base)
+            plain, runs = inline_text_and_runs(token.children or (), base)
             self.row.append(Cell(plain.replace("\n", " "), tuple(runs)))
             return
         in_quote = any(level.is_quote for level in self.levels)
         base = self.heading or ("quote" if in_quote and self.base == "text" else self.base)
-        plain, runs = inline(token.children or (), base)
-        self._emit(Leaf(plain, runs, key=base))
+        plain, runs = inline_text_and_runs(token.children or (), base)
+        self._emit_leaf(Leaf(plain, runs, key=base))
 
     def _add_code(self, token: Token) -> None:
         code = token.content.removesuffix("\n")
-        self._emit(code_leaf(code, language(token.info)))
+        self._emit_leaf(make_fence_leaf(code, fence_language(token.info)))
 
-    def _emit(self, leaf: Leaf) -> None:
+    def _emit_leaf(self, leaf: Leaf) -> None:
         rest = "".join(level.rest for level in self.levels)
         first = rest
         marker = self.levels[-1].marker if self.levels else ""
@@ -329,7 +329,7 @@ class Builder:
             inner = "".join(level.rest for level in self.levels[:-1])
             outer_are_plain = not any(level.marker for level in self.levels[:-1])
             if marker and outer_are_plain and type(leaf) is Leaf and leaf.plain and "\n" not in leaf.plain:
-                _take_marker(leaf, marker)
+                _prepend_marker(leaf, marker)
                 first = rest = inner
             for level in self.levels:
                 level.marker = ""
@@ -345,6 +345,8 @@ class Builder:
             leaf.prefix_key = "quote-mark"
         elif type(leaf) is Leaf:
             leaf.copied_indent = first
+        if type(leaf) is Leaf:
+            leaf.measure = MAX_PROSE_CELLS
         self.blank = 0
         self.leaves.append(leaf)
 
@@ -352,7 +354,7 @@ class Builder:
         return any(level.is_quote and level in self.above for level in self.levels)
 
 
-def _take_marker(leaf: Leaf, marker: str) -> None:
+def _prepend_marker(leaf: Leaf, marker: str) -> None:
     """Adds a list marker to the leaf's text, so that it is copied with it."""
     for box, sign in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
         if leaf.plain.startswith(box) and (not leaf.runs or leaf.runs[0][0] >= len(box)):
@@ -366,20 +368,20 @@ def _take_marker(leaf: Leaf, marker: str) -> None:
     leaf.hang = size
 
 
-def language(info: str) -> str:
+def fence_language(info: str) -> str:
     """Returns the language in a fence's info string."""
     words = info.split()
     return words[0].strip("{}.").lower()[:40] if words else ""
 
 
-def parse(
+def parse_markdown(
     source: str,
     *,
     base: str = "text",
     gutter: str = "",
-    lead: PieceContext | None = None,
+    lead: SourceContext | None = None,
     env: dict[str, Any] | None = None,
 ) -> list[Leaf]:
     """Returns the leaves of a whole source."""
-    tokens = parser().parse(source, env if env is not None else {})
-    return Builder(source.split("\n"), lead or PieceContext(), base, gutter).build(tokens)
+    tokens = markdown_parser().parse(source, env if env is not None else {})
+    return LeafBuilder(source.split("\n"), lead or SourceContext(), base, gutter).build(tokens)

@@ -1,7 +1,7 @@
 """Streams Markdown: finished blocks are frozen, and only the unfinished end is parsed again.
 
 Growing fences, tables and paragraphs are extended without parsing (`growing_blocks`). However the text is split, the
-leaves equal those of parsing the whole text. `printed` formats Markdown as plain lines."""
+leaves equal those of parsing the whole text. `format_for_print` formats Markdown as plain lines."""
 
 from __future__ import annotations
 
@@ -15,37 +15,46 @@ from widgets.transcript.markdown.growing_blocks import (
     GrowingPlain,
     GrowingTable,
 )
-from widgets.transcript.markdown.markdown_leaves import Builder, PieceContext, parse, parser
+from widgets.transcript.markdown.markdown_leaves import (
+    LeafBuilder,
+    SourceContext,
+    markdown_parser,
+    parse_markdown,
+)
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-MARKDOWN_LIMIT = 200_000
+MAX_MARKDOWN_CHARS = 200_000
 """The number of characters of a message that are parsed as Markdown; the rest is drawn as plain text."""
-_LIMIT_SLACK = 50_000
+_MARKDOWN_LIMIT_SLACK = 50_000
 
-_Growing = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain
+_GrowingBlock = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain
 
 
 def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Leaf]:
     """Returns the leaves of a whole message; text beyond the Markdown limit is plain."""
-    cut = limit(source)
+    cut = markdown_end(source)
     if cut is None:
-        return parse(source, base=base, gutter=gutter)
-    leaves = parse(source[:cut], base=base, gutter=gutter)
+        return parse_markdown(source, base=base, gutter=gutter)
+    leaves = parse_markdown(source[:cut], base=base, gutter=gutter)
     plain = GrowingPlain(base, gutter)
     plain.feed(source[cut:])
     return leaves + plain.leaves
 
 
-def limit(source: str) -> int | None:
+def markdown_end(source: str) -> int | None:
     """Returns where the Markdown part of a long message ends; None if all of it is parsed."""
-    if len(source) <= MARKDOWN_LIMIT:
+    if len(source) <= MAX_MARKDOWN_CHARS:
         return None
-    newline = source.find("\n", MARKDOWN_LIMIT, MARKDOWN_LIMIT + _LIMIT_SLACK)
+    newline = source.find("\n", MAX_MARKDOWN_CHARS, MAX_MARKDOWN_CHARS + _MARKDOWN_LIMIT_SLACK)
     if newline >= 0:
         return newline + 1
-    return MARKDOWN_LIMIT + _LIMIT_SLACK if len(source) > MARKDOWN_LIMIT + _LIMIT_SLACK else None
+    return (
+        MAX_MARKDOWN_CHARS + _MARKDOWN_LIMIT_SLACK
+        if len(source) > MAX_MARKDOWN_CHARS + _MARKDOWN_LIMIT_SLACK
+        else None
+    )
 
 
 class MarkdownStream:
@@ -61,11 +70,11 @@ class MarkdownStream:
         self._parts: list[str] = []
         self._size = 0
         self._tail = ""
-        self._lead = PieceContext()
-        self._growing: _Growing | None = None
+        self._lead = SourceContext()
+        self._growing: _GrowingBlock | None = None
         self._references: dict[str, Any] = {}
         """Link references defined above the tail."""
-        self._known: dict[str, str] = {}
+        self._known_references: dict[str, str] = {}
         """The link references that the frozen leaves were created with."""
         self._has_brackets = False
 
@@ -89,15 +98,15 @@ class MarkdownStream:
         before = self._size - len(text)
         if isinstance(self._growing, GrowingPlain):
             self._grow(self._growing, text)
-        elif self._size > MARKDOWN_LIMIT and (cut := limit(self.source)) is not None:
-            self._advance(text[: max(0, cut - before)])
+        elif self._size > MAX_MARKDOWN_CHARS and (cut := markdown_end(self.source)) is not None:
+            self._feed_growing_or_tail(text[: max(0, cut - before)])
             self.finish()
             self._growing = GrowingPlain(self.base, self.gutter)
             self._grow(self._growing, self.source[max(cut, before) :])
         else:
-            self._advance(text)
+            self._feed_growing_or_tail(text)
 
-    def _advance(self, text: str) -> None:
+    def _feed_growing_or_tail(self, text: str) -> None:
         while text:
             if self._growing is None:
                 self._tail += text
@@ -105,7 +114,7 @@ class MarkdownStream:
                 return
             text = self._grow(self._growing, text)
 
-    def _grow(self, growing: _Growing, text: str) -> str:
+    def _grow(self, growing: _GrowingBlock, text: str) -> str:
         """Passes text to the growing block; returns the text that belongs after the block."""
         rest = growing.feed(text)
         if isinstance(growing, GrowingPlain):
@@ -117,8 +126,8 @@ class MarkdownStream:
             return ""
         self._growing = None
         if growing.is_closed:
-            self._freeze(self.live)
-            self._lead = PieceContext(is_first=not self.frozen)
+            self._finish_leaves(self.live)
+            self._lead = SourceContext(is_first=not self.frozen)
             self._tail = ""
             return rest
         self._tail = growing.source + rest
@@ -130,10 +139,10 @@ class MarkdownStream:
         if isinstance(self._growing, GrowingFence):
             self._growing.finish()
         self._growing = None
-        self._freeze(self.live)
+        self._finish_leaves(self.live)
         self._tail = ""
 
-    def _freeze(self, leaves: list[Leaf]) -> None:
+    def _finish_leaves(self, leaves: list[Leaf]) -> None:
         self.frozen.extend(leaves)
         if leaves is self.live:
             self.live = []
@@ -142,17 +151,17 @@ class MarkdownStream:
         """Parses the tail again, freezes everything above its last block, and checks whether that
         block can grow cheaply."""
         env: dict[str, Any] = {"references": dict(self._references)}
-        tokens = parser().parse(self._tail, env)
+        tokens = markdown_parser().parse(self._tail, env)
         references: dict[str, Any] = env["references"]
-        if self._changes_links(references):
-            self._start_again()
+        if self._has_new_links(references):
+            self._parse_everything_again()
             return
         lines = self._tail.split("\n")
-        boundary = _boundary(tokens, lines)
+        boundary = _last_boundary(tokens, lines)
         if boundary is not None:
             self._freeze_above(tokens, boundary, lines, references)
-            tokens, lines = _below(tokens, *boundary), lines[boundary[1] :]
-        self.live = Builder(lines, self._lead, self.base, self.gutter).build(tokens)
+            tokens, lines = _tokens_below(tokens, *boundary), lines[boundary[1] :]
+        self.live = LeafBuilder(lines, self._lead, self.base, self.gutter).build(tokens)
         self._growing = self._start_growing(tokens, env)
         if isinstance(self._growing, GrowingFence):
             self.live = [self._growing.leaf]
@@ -161,12 +170,12 @@ class MarkdownStream:
         self, tokens: list[Token], boundary: tuple[int, int], lines: list[str], references: dict[str, Any]
     ) -> None:
         index, line = boundary
-        builder = Builder(lines, self._lead, self.base, self.gutter)
+        builder = LeafBuilder(lines, self._lead, self.base, self.gutter)
         in_list = tokens[index].type == "list_item_open"
-        self._freeze(builder.build(tokens[:index]))
+        self._finish_leaves(builder.build(tokens[:index]))
         blank_above = not lines[line - 1].strip(" \t>")
         number = builder.lists[0] if in_list and builder.lists else None
-        self._lead = PieceContext(
+        self._lead = SourceContext(
             is_first=not self.frozen, in_list=in_list, blank_above=blank_above, number=number
         )
         self._references = {
@@ -176,24 +185,24 @@ class MarkdownStream:
             link.pop("map", None)
         self._tail = "\n".join(lines[line:])
 
-    def _changes_links(self, references: dict[str, Any]) -> bool:
+    def _has_new_links(self, references: dict[str, Any]) -> bool:
         known = {label: f"{link.get('href')}" for label, link in references.items()}
-        if known == self._known:
+        if known == self._known_references:
             return False
-        self._known = known
+        self._known_references = known
         return self._has_brackets
 
-    def _start_again(self) -> None:
+    def _parse_everything_again(self) -> None:
         """Parses everything again, because a link definition changed the text above it."""
         self.generation += 1
         self.frozen = []
         self.live = []
-        self._lead = PieceContext()
+        self._lead = SourceContext()
         self._tail = self.source
         self._references = {}
         self._parse()
 
-    def _start_growing(self, tokens: list[Token], env: dict[str, Any]) -> _Growing | None:
+    def _start_growing(self, tokens: list[Token], env: dict[str, Any]) -> _GrowingBlock | None:
         if not tokens:
             return None
         last = tokens[-1]
@@ -209,7 +218,7 @@ class MarkdownStream:
         return None
 
 
-def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
+def _tokens_below(tokens: list[Token], index: int, line: int) -> list[Token]:
     """Returns the tokens from a boundary on, as parsing from there would give them."""
     rest = tokens[index:]
     if rest[0].type == "list_item_open":
@@ -220,7 +229,7 @@ def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
     return rest
 
 
-def _is_decided(lines: list[str], line: int) -> bool:
+def _is_certain_block(lines: list[str], line: int) -> bool:
     """Returns whether the block that starts on a line is certain: an incomplete line may still
     continue the block above, and a number may become a list item."""
     if line < len(lines) - 1:
@@ -228,7 +237,7 @@ def _is_decided(lines: list[str], line: int) -> bool:
     return not lines[line - 1].strip(" \t>") and not lines[line].strip(" \t>").isdecimal()
 
 
-def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
+def _last_boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
     """Returns token and line of the last block, or the last item of the last list, whose start is
     certain."""
     starts = [
@@ -239,12 +248,12 @@ def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
         starts += [at for at in items if tokens[at].level == 1 and tokens[at].type == "list_item_open"]
     for index in reversed(starts):
         span = tokens[index].map
-        if index and span and span[0] and _is_decided(lines, span[0]):
+        if index and span and span[0] and _is_certain_block(lines, span[0]):
             return index, span[0]
     return None
 
 
-def printed(text: str, width: int) -> str:
+def format_for_print(text: str, width: int) -> str:
     rows: list[str] = []
     for leaf in parse_bounded(clean(text), gutter=""):
         rows += [""] * (leaf.blank if rows else 0)

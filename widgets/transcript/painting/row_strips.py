@@ -20,22 +20,26 @@ class StyledRange(NamedTuple):
     style: Style
 
 
-def paint(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
+def paint_row(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
     """Returns the strip of a row, cached by the leaf until its width or the colours change."""
     found = leaf.strips.get(row)
     if isinstance(found, Strip):
         return found
-    strip = leaf.strips[row] = look.finish(_strip(leaf, row, width, look, leaf.pieces(row), ()))
+    strip = leaf.strips[row] = look.encode_with_filters(
+        _make_strip(leaf, row, width, look, leaf.pieces(row), ())
+    )
     return strip
 
 
-def paint_marked(leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[StyledRange]) -> Strip:
+def paint_marked_row(
+    leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[StyledRange]
+) -> Strip:
     """Returns the strip of a row with marks; it is not cached."""
     pieces = leaf.pieces(row)
-    return look.finish(_strip(leaf, row, width, look, pieces, tuple(marks)))
+    return look.encode_with_filters(_make_strip(leaf, row, width, look, pieces, tuple(marks)))
 
 
-def _strip(
+def _make_strip(
     leaf: Leaf, row: int, width: int, look: StyleLookup, pieces: list[Piece], marks: tuple[StyledRange, ...]
 ) -> Strip:
     style = look.style
@@ -44,18 +48,20 @@ def _strip(
     for piece in pieces:
         used += cells(piece.text)
         if marks and piece.start >= 0:
-            segments.extend(_marked(piece, style(piece.key), marks))
+            segments.extend(_marked_segments(piece, style(piece.key), marks))
         else:
             segments.append(Segment(piece.text, style(piece.key)))
     fill = style(leaf.fill_key(row) or "text")
-    if used > width or leaf.shift:
-        return _window(segments, used, leaf.shift, width, look, fill)
+    inner = min(width, leaf.width)
+    if used > inner or leaf.shift:
+        segments = [*_visible_window(segments, used, leaf.shift, inner, look, fill)]
+        used = inner
     if used < width:
         segments.append(Segment(" " * (width - used), fill))
     return Strip(segments, width)
 
 
-def _marked(piece: Piece, base: Style, marks: tuple[StyledRange, ...]) -> Iterable[Segment]:
+def _marked_segments(piece: Piece, base: Style, marks: tuple[StyledRange, ...]) -> Iterable[Segment]:
     text, _, start, end = piece
     is_literal = len(text) == end - start
     styles = [base] * len(text)
@@ -76,7 +82,7 @@ def _marked(piece: Piece, base: Style, marks: tuple[StyledRange, ...]) -> Iterab
             at = index
 
 
-def _window(
+def _visible_window(
     segments: list[Segment], used: int, shift: int, width: int, look: StyleLookup, fill: Style
 ) -> Strip:
     """Returns the visible part of a row that is too wide, with arrows at edges where it continues."""
@@ -91,18 +97,18 @@ def _window(
     return shown
 
 
-def with_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
+def with_text_at_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
     """Returns the strip with a text over its left end."""
     return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
 
 
-def with_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
+def with_text_at_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
     """Returns the strip with a text over its right end."""
     size = cells(text)
     return Strip([*strip.crop(0, max(0, width - size)), Segment(text, style)], width)
 
 
-def with_places(strip: Strip, places: list[tuple[int, int]]) -> Strip:
+def with_text_positions(strip: Strip, places: list[tuple[int, int]]) -> Strip:
     """Returns the strip with the text position stored in each of its cells."""
     segments: list[Segment] = []
     column = 0

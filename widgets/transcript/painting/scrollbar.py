@@ -11,7 +11,7 @@ from textual.scrollbar import ScrollBar
 from widgets.transcript.blocks import UserBlock
 from widgets.transcript.column import Column
 from widgets.transcript.painting.style_lookup import CurrentStyles
-from widgets.transcript.searching.text_search import Search
+from widgets.transcript.searching.text_search import TextSearch
 
 
 class MarkedScrollBar(ScrollBar):
@@ -21,18 +21,18 @@ class MarkedScrollBar(ScrollBar):
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._marks: dict[int, tuple[str, Style]] = {}
 
-    def mark(self, layers: Iterable[tuple[str, Style, Set[int]]]) -> None:
+    def set_marks(self, layers: Iterable[tuple[str, Style, Set[int]]]) -> None:
         """Shows marks: sign, style and rows of each layer; later layers cover earlier ones."""
         marks = {row: (sign, style) for sign, style, rows in layers for row in rows}
         if marks != self._marks:
             self._marks = marks
             self.refresh()
 
-    def render(self) -> "_Marked":
-        return _Marked(super().render(), self._marks)
+    def render(self) -> "_MarkedBarRenderer":
+        return _MarkedBarRenderer(super().render(), self._marks)
 
 
-class _Marked:
+class _MarkedBarRenderer:
     def __init__(self, inner: object, marks: dict[int, tuple[str, Style]]) -> None:
         self._inner = inner
         self._marks = marks
@@ -55,7 +55,7 @@ class _Marked:
 class ScrollBarUpdater:
     """Updates the transcript's scroll bar, as rarely as possible, since any change repaints all of it."""
 
-    def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentStyles) -> None:
+    def __init__(self, widget: ScrollView, column: Column, search: TextSearch, look: CurrentStyles) -> None:
         self._widget = widget
         self._column = column
         self._search = search
@@ -64,11 +64,11 @@ class ScrollBarUpdater:
         self._prompts: list[int] = []
         self._prompts_of = -1
 
-    def forget(self) -> None:
+    def forget_shown(self) -> None:
         """Forgets what the scroll bar shows, so that it is updated next time."""
         self._shown_marks = ()
 
-    def sync(self) -> None:
+    def update_if_moved(self) -> None:
         """Updates the scroll bar only when its thumb moves by an eighth of a cell."""
         widget = self._widget
         y, total, height = widget.scroll_offset.y, widget.virtual_size.height, widget.size.height
@@ -84,24 +84,26 @@ class ScrollBarUpdater:
             bar.window_size = height
             bar.position = y
             if isinstance(bar, MarkedScrollBar):
-                self._mark(bar, height)
+                self._update_marks(bar, height)
 
-    def _mark(self, bar: MarkedScrollBar, height: int) -> None:
+    def _update_marks(self, bar: MarkedScrollBar, height: int) -> None:
         column = self._column
         if column.heights.total <= height:  # everything is visible, so nothing is marked
-            bar.mark(())
+            bar.set_marks(())
             return
         total, tops = max(1, column.heights.total), column.heights.tops()
-        prompts = {min(height - 1, tops[index] * height // total) for index in self._places_of_prompts()}
+        prompts = {min(height - 1, tops[index] * height // total) for index in self._prompt_positions()}
         search = self._search
         found = (
-            [index for index, item in enumerate(column.items) if search.hits(item)] if search.is_on else ()
+            [index for index, item in enumerate(column.items) if search.hits_in(item)] if search.is_on else ()
         )
         hits = {min(height - 1, tops[index] * height // total) for index in found}
-        look = self._look.now
-        bar.mark((("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits)))
+        look = self._look.current
+        bar.set_marks(
+            (("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits))
+        )
 
-    def _places_of_prompts(self) -> list[int]:
+    def _prompt_positions(self) -> list[int]:
         """Returns the prompts' positions in the column, recomputed only when blocks were added or
         removed."""
         if self._prompts_of != self._column.changes:

@@ -13,16 +13,17 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.style import Style
 
-from widgets.graphics.image_marks import mark_of_image, palette_colour
-from widgets.readable_styles import readable
+from widgets.graphics.image_marks import image_mark_style, palette_colour
+from widgets.readable_styles import readable_style
 from widgets.textual_internals import cache_encoding, cached_encoding
-from widgets.transcript.painting.sgr import color_system, compact
+from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX
+from widgets.transcript.painting.sgr import color_system, encode_strip
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-PREFIX = "transcript--"
-_PLAIN = (
+STYLE_PREFIX = "transcript--"
+_PLAIN_NAMES = (
     "dim",
     "rule",
     "marker",
@@ -75,8 +76,14 @@ _PLAIN = (
     "new-below",
     "hint",
     "hover",
+    "turn",
+    "look",
+    "run",
+    "change",
+    "pill-failed",
+    "pill-aborted",
 )
-_SYNTAX = (
+_SYNTAX_NAMES = (
     "preprocessor",
     "comment",
     "type",
@@ -92,14 +99,14 @@ _SYNTAX = (
     "deleted",
     "inserted",
 )
-_ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-COMPONENTS = frozenset(
-    PREFIX + name
+_ANSI_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+COMPONENT_NAMES = frozenset(
+    STYLE_PREFIX + name
     for name in (
-        *_PLAIN,
-        *(f"syntax-{name}" for name in _SYNTAX),
-        *(f"ansi-{name}" for name in _ANSI),
-        *(f"ansi-bright-{name}" for name in _ANSI),
+        *_PLAIN_NAMES,
+        *(f"syntax-{name}" for name in _SYNTAX_NAMES),
+        *(f"ansi-{name}" for name in _ANSI_NAMES),
+        *(f"ansi-bright-{name}" for name in _ANSI_NAMES),
     )
 )
 
@@ -121,21 +128,21 @@ class StyleLookup:
         if found is None:
             if len(self._styles) > 5_000:  # links create keys without limit
                 self._styles.clear()
-            found = self._styles[key] = self._make(key)
+            found = self._styles[key] = self._make_style(key)
         return found
 
-    def finish(self, strip: Strip) -> Strip:
+    def encode_with_filters(self, strip: Strip) -> Strip:
         """Applies terminal settings (no colour, dimming) and encodes the strip once."""
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, self._background)
         if cached_encoding(strip) is None:
-            cache_encoding(strip, compact(strip, self._system))
+            cache_encoding(strip, encode_strip(strip, self._system))
         return strip
 
-    def blank(self, width: int) -> Strip:
+    def blank_strip(self, width: int) -> Strip:
         found = self._blanks.get(width)
         if found is None:
-            found = self._blanks[width] = self.finish(Strip.blank(width, self.style("text")))
+            found = self._blanks[width] = self.encode_with_filters(Strip.blank(width, self.style("text")))
         return found
 
     def foreground(self, key: str) -> RichStyle:
@@ -143,25 +150,26 @@ class StyleLookup:
         style = self.style(key)
         return RichStyle(color=style.bgcolor if key == "current-match" else style.color)
 
-    def selection(self) -> RichStyle:
+    def selection_style(self) -> RichStyle:
         return self._widget.screen.get_component_rich_style("screen--selection")
 
-    def _make(self, key: str) -> RichStyle:
+    def _make_style(self, key: str) -> RichStyle:
         if key.startswith("@"):
             href, _, inner = key[1:].partition("\0")
-            return self.style(inner) + RichStyle(link=href) if self._has_links else self.style(inner)
+            has_address = self._has_links and not href.startswith(ACTION_LINK_PREFIX)
+            return self.style(inner) + RichStyle(link=href) if has_address else self.style(inner)
         if key.startswith("%"):
             return self.style("text") + RichStyle(color=palette_colour(int(key[1:])))
         if "=" in key:
             inner, _, mark = key.partition("=")
-            return self.style(inner or "text") + mark_of_image(mark)
+            return self.style(inner or "text") + image_mark_style(mark)
         if key.startswith("#"):
             return self.style("text") + RichStyle(color=key[:7], bgcolor=key[7:] or None)
         key, _, background = key.partition("|")
         name, _, flags = key.partition("+")
-        style = self._component(name)
+        style = self._base_style(name)
         if "l" in flags:
-            style += self._partial("link")
+            style += self._component_style("link")
         if flags:
             style += Style(
                 bold=True if "b" in flags else None,
@@ -169,34 +177,34 @@ class StyleLookup:
                 strike=True if "s" in flags else None,
             )
         for part in filter(None, background.split("|")):
-            style += self._ground(part)
-        return readable(style.rich_style) if background else style.rich_style
+            style += self._background_style(part)
+        return readable_style(style.rich_style) if background else style.rich_style
 
-    def _ground(self, name: str) -> Style:
+    def _background_style(self, name: str) -> Style:
         """Returns the style of a background; in the terminal's palette, where no background fits, a
         colour or text style."""
         if name.startswith("ansi-"):
-            return Style(background=self._partial(name).background)
-        background = Style(background=self._component(name).background)
+            return Style(background=self._component_style(name).background)
+        background = Style(background=self._base_style(name).background)
         if not name.startswith(("add", "remove")):
             return background
-        own = self._partial(name)
+        own = self._component_style(name)
         return background + Style(foreground=own.foreground, bold=own.bold, underline=own.underline)
 
-    def _component(self, name: str) -> Style:
+    def _base_style(self, name: str) -> Style:
         if name.startswith("syntax-"):
-            return self._component("code") + self._partial(name)
+            return self._base_style("code") + self._component_style(name)
         if name.startswith("ansi-"):
-            return self._component("output") + Style(foreground=self._partial(name).foreground)
-        if name == "text" or PREFIX + name not in COMPONENTS:
+            return self._base_style("output") + Style(foreground=self._component_style(name).foreground)
+        if name == "text" or STYLE_PREFIX + name not in COMPONENT_NAMES:
             return self._widget.get_visual_style()
-        own = self._widget.get_component_styles(PREFIX + name).text_style
+        own = self._widget.get_component_styles(STYLE_PREFIX + name).text_style
         # Textual's visual style lacks reverse, the only mark in a palette without backgrounds.
-        return self._widget.get_visual_style(PREFIX + name) + Style(reverse=own.reverse)
+        return self._widget.get_visual_style(STYLE_PREFIX + name) + Style(reverse=own.reverse)
 
-    def _partial(self, name: str) -> Style:
+    def _component_style(self, name: str) -> Style:
         """Returns only what the component class itself sets."""
-        styles = self._widget.get_component_styles(PREFIX + name)
+        styles = self._widget.get_component_styles(STYLE_PREFIX + name)
         text = styles.text_style
         return Style(
             foreground=styles.color if styles.has_rule("color") else None,
@@ -218,7 +226,7 @@ class CurrentStyles:
         """Whether links are written so that the terminal can open them."""
 
     @property
-    def now(self) -> StyleLookup:
+    def current(self) -> StyleLookup:
         if self._look is None:
             self._look = StyleLookup(self._widget, has_links=self.has_links)
         return self._look

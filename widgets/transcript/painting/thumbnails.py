@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from widgets.transcript.column import Column, RowInSight
+from widgets.transcript.column import Column, LocatedRow
 from widgets.transcript.leaves.picture_leaf import PictureLeaf
 from widgets.transcript.viewport import Viewport
 
@@ -25,11 +25,11 @@ class Thumbnails:
         self._viewport = viewport
         self._images_of_terminal = images
         self._images: TerminalImages | None = None
-        self._seen: list[RowInSight] | None = None
+        self._seen: list[LocatedRow] | None = None
         self.tasks: dict[PictureLeaf, asyncio.Task[None]] = {}
         """The images that are being prepared."""
 
-    def want(self, rows: list[RowInSight]) -> None:
+    def request_images(self, rows: list[LocatedRow]) -> None:
         """Requests the images in the visible rows; each list of rows is checked once."""
         if rows is self._seen:
             return
@@ -38,17 +38,20 @@ class Thumbnails:
             leaf = row.leaf
             if not isinstance(leaf, PictureLeaf):
                 continue
-            if leaf.is_waiting and (kept := self._of_terminal().kept(*leaf.wanted)) is not None:
-                leaf.take(kept)
+            if (
+                leaf.is_waiting
+                and (kept := self._terminal_images().cached_image(*leaf.drawing_request)) is not None
+            ):
+                leaf.show_drawing(kept)
             elif leaf.is_waiting and leaf not in self.tasks:
-                self.tasks[leaf] = asyncio.get_running_loop().create_task(self._make(row.item, leaf))
+                self.tasks[leaf] = asyncio.get_running_loop().create_task(self._prepare_image(row.item, leaf))
             elif leaf.drawn is not None:
-                self._of_terminal().mark_used(leaf.drawn)
+                self._terminal_images().mark_used(leaf.drawn)
 
-    def _of_terminal(self) -> TerminalImages:
+    def _terminal_images(self) -> TerminalImages:
         if self._images is None:
             self._images = self._images_of_terminal()
-            self._images.watch(self)
+            self._images.add_watcher(self)
         return self._images
 
     def images_changed(self) -> None:
@@ -61,15 +64,15 @@ class Thumbnails:
                     leaf.strips = {}
         self._viewport.repaint()
 
-    async def _make(self, item: Item, leaf: PictureLeaf) -> None:
-        drawn = await self._of_terminal().obtain(*leaf.wanted)
+    async def _prepare_image(self, item: Item, leaf: PictureLeaf) -> None:
+        drawn = await self._terminal_images().draw_image(*leaf.drawing_request)
         del self.tasks[leaf]
-        leaf.take(drawn)
+        leaf.show_drawing(drawn)
         index = self._column.index_of(item.block.id)
         if isinstance(drawn, str) and index is not None:
             anchor = self._viewport.remember_place()
             item.is_exact = False
             self._column.measure(index)
-            self._viewport.restore(anchor)
+            self._viewport.restore_anchor(anchor)
         self._seen = None
         self._viewport.repaint()

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from widgets.editor.line_input import LineInput
-from widgets.key_labels import format_hints, hint_parts, key_label
+from widgets.key_labels import format_hints, key_label, split_hints
 from widgets.textual_internals import keymap_of
 from widgets.transcript.messages import SearchChanged
 from widgets.transcript.searching.text_search import REGEX_PREFIX
@@ -46,7 +46,7 @@ class SearchBar(Horizontal):
         yield self._line
         yield self._count
 
-    def open(self) -> None:
+    def open_or_step(self) -> None:
         """Starts a search; if the bar is already open, moves to the next hit."""
         if self._line.has_focus and self._line.text:
             self.action_step(1)
@@ -54,16 +54,16 @@ class SearchBar(Horizontal):
         if not self.has_class("is-open"):
             self._line.clear()
         self.add_class("is-open")
-        self._finder.begin()
+        self._finder.start_search()
         self._line.focus()
 
     @on(LineInput.Changed)
-    def _typed(self, message: LineInput.Changed) -> None:
+    def _query_changed(self, message: LineInput.Changed) -> None:
         message.stop()
         if self.has_class("is-open"):
             self._finder.search(message.text)
 
-    def show(self, found: SearchChanged) -> None:
+    def show_search_state(self, found: SearchChanged) -> None:
         """Shows the state of the search; hides the bar at its end unless the user is typing in it."""
         is_typing = self._line.has_focus
         if not is_typing and not self._finder.is_on:
@@ -72,28 +72,29 @@ class SearchBar(Horizontal):
             told = Content(found.problem)
         elif found.count:
             keys = [
-                (piece, "$accent") if is_key else piece for piece, is_key in hint_parts(self._keys(is_typing))
+                (piece, "$accent") if is_key else piece
+                for piece, is_key in split_hints(self._key_hints(is_typing))
             ]
             told = Content.assemble(f"{found.current} of {found.count:,}", " · " if keys else "", *keys)
         else:
             told = Content("nothing found" if self._line.text and found.is_done else "")
         self._count.update(Content.assemble(" ", told, " "))
 
-    def _keys(self, is_typing: bool) -> str:
+    def _key_hints(self, is_typing: bool) -> str:
         own = keymap_of(self.app)
         if not is_typing:
             return format_hints(
                 (
                     (key_label(own, "transcript.next-hit", "n"), "next"),
                     (key_label(own, "transcript.previous-hit", "N"), "previous"),
-                    (key_label(own, "transcript.leave", "Esc"), "ends"),
+                    (key_label(own, "transcript.leave", "Esc"), "close"),
                 )
             )
         others = key_label(own, "search.previous", "↑"), key_label(own, "search.next", "↓")
         return format_hints(
             (
-                ("/".join(filter(None, others)), "other hits"),
-                (key_label(own, "search.accept", "Enter"), "goes there"),
+                ("/".join(filter(None, others)), "other matches"),
+                (key_label(own, "search.accept", "Enter"), "go to"),
             )
         )
 
@@ -101,7 +102,7 @@ class SearchBar(Horizontal):
         self._finder.step(direction)
 
     def action_accept(self) -> None:
-        if self._finder.count:
+        if self._finder.hit_count:
             self.post_message(self.Left(is_accepted=True))
         else:
             self.action_cancel()

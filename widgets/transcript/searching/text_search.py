@@ -24,7 +24,7 @@ class Hit(NamedTuple):
     """A search hit: the block's id and the hit's index."""
 
     block_id: str
-    number: int
+    index_in_block: int
     """The index of the hit within its block."""
 
 
@@ -51,7 +51,7 @@ def _has_capitals(source: str) -> bool:
     return any(char.isupper() for char in re.sub(r"\\.", "", source))
 
 
-class Search:
+class TextSearch:
     """A query, its number of hits in each block, and the current hit.
 
     Counting takes a while with many blocks, so it is done in steps (`go_on`). Each block stores
@@ -59,12 +59,12 @@ class Search:
 
     def __init__(self) -> None:
         self.query = ""
-        self.shown: Hit | None = None
+        self.current_hit: Hit | None = None
         self.count = 0
         """The number of hits in the blocks searched so far."""
-        self._round = 0
+        self._search_number = 0
         """The number of the current search; a block's count is valid if it has the same number."""
-        self._waiting: list[Item] = []
+        self._unsearched_items: list[Item] = []
         """The blocks still to be searched, the next one last."""
         self._needle = ""
         """For plain queries: the text to count, in lower case if case does not matter."""
@@ -79,20 +79,20 @@ class Search:
     @property
     def is_done(self) -> bool:
         """Whether every block was searched."""
-        return not self._waiting
+        return not self._unsearched_items
 
-    def place(self, items: Sequence[Item], at: int) -> int:
+    def hit_number(self, items: Sequence[Item], at: int) -> int:
         """Returns the number of the current hit among all, from one; 0 for none. `at`: the index of
         its block."""
-        if self.shown is None:
+        if self.current_hit is None:
             return 0
-        return sum(map(self.hits, islice(items, at))) + self.shown.number + 1
+        return sum(map(self.hits_in, islice(items, at))) + self.current_hit.index_in_block + 1
 
-    def hits(self, item: Item) -> int:
+    def hits_in(self, item: Item) -> int:
         """Returns the number of hits in a block that was searched."""
-        return item.hits if item.searched == self._round else 0
+        return item.hits if item.searched == self._search_number else 0
 
-    def start(self, query: str, items: Sequence[Item], at: int) -> None:
+    def start_counting(self, query: str, items: Sequence[Item], at: int) -> None:
         """Starts to search all blocks, first those from index `at` on. Raises BadPattern."""
         self.clear()
         self.query = query
@@ -101,36 +101,38 @@ class Search:
         if not query.startswith(REGEX_PREFIX):
             self._needle = query.lower() if self._folds_case else query
         if self._pattern is not None:
-            self._waiting = [*reversed(items[:at]), *reversed(items[at:])]
+            self._unsearched_items = [*reversed(items[:at]), *reversed(items[at:])]
 
-    def go_on(self, seconds: float) -> bool:
+    def continue_counting(self, seconds: float) -> bool:
         """Searches further blocks for a while; returns whether all were searched."""
         end = perf_counter() + seconds
-        waiting = self._waiting
+        waiting = self._unsearched_items
         while waiting:
-            self._look_at(waiting.pop())
+            self._count_hits_in(waiting.pop())
             if perf_counter() > end:
                 break
         return not waiting
 
     def update(self, items: Sequence[Item]) -> None:
-        """Called when blocks were added or changed."""
+        """Updates the search after blocks were added or changed."""
         if self.is_done:
-            self._waiting = [item for item in items if item.searched != self._round or item.live is not None]
-        self.count = sum(map(self.hits, items))
+            self._unsearched_items = [
+                item for item in items if item.searched != self._search_number or item.live is not None
+            ]
+        self.count = sum(map(self.hits_in, items))
 
-    def _look_at(self, item: Item) -> None:
-        self.count -= self.hits(item)
-        item.searched, item.hits = self._round, self._count(item.search_text())
+    def _count_hits_in(self, item: Item) -> None:
+        self.count -= self.hits_in(item)
+        item.searched, item.hits = self._search_number, self._count_in_block_text(item.search_text())
         self.count += item.hits
 
-    def _count(self, text: str) -> int:
-        count = self._count_in(text)
-        if not count and (shown := _as_drawn(text, self._needle)) is not None:
-            count = self._count_in(shown)
+    def _count_in_block_text(self, text: str) -> int:
+        count = self._count_in_text(text)
+        if not count and (shown := _text_as_drawn(text, self._needle)) is not None:
+            count = self._count_in_text(shown)
         return min(count, MAX_HITS_PER_BLOCK)
 
-    def _count_in(self, text: str) -> int:
+    def _count_in_text(self, text: str) -> int:
         if self._needle:
             return (text.lower() if self._folds_case else text).count(self._needle)
         assert self._pattern is not None
@@ -143,15 +145,15 @@ class Search:
 
     def clear(self) -> None:
         self.query = ""
-        self.shown = None
+        self.current_hit = None
         self.count = 0
-        self._round += 1
-        self._waiting = []
+        self._search_number += 1
+        self._unsearched_items = []
         self._needle = ""
         self._pattern = None
         self._spans = {}
 
-    def spans(self, item: Item, expansion: Expansion) -> list[tuple[int, int]]:
+    def hit_spans(self, item: Item, expansion: Expansion) -> list[tuple[int, int]]:
         """Returns the ranges of hits in a block's drawn text."""
         if self._pattern is None:
             return []
@@ -173,11 +175,11 @@ class Search:
         nearest to block `at`.
 
         Only blocks searched so far count, so an early step may skip hits that are found later."""
-        if self.shown is not None:
-            number = self.shown.number + direction
-            if 0 <= number < self.hits(items[at]):
-                self.shown = Hit(self.shown.block_id, number)
-                return self.shown
+        if self.current_hit is not None:
+            number = self.current_hit.index_in_block + direction
+            if 0 <= number < self.hits_in(items[at]):
+                self.current_hit = Hit(self.current_hit.block_id, number)
+                return self.current_hit
             order = [*range(at + 1, len(items)), *range(at + 1)]
             if direction < 0:
                 order = [*range(at - 1, -1, -1), *range(len(items) - 1, at - 1, -1)]
@@ -185,19 +187,19 @@ class Search:
             order = [*range(at, len(items)), *range(at - 1, -1, -1)]  # otherwise the last one before
         else:
             order = [*range(at, -1, -1), *range(len(items) - 1, at, -1)]
-        index = next((index for index in order if self.hits(items[index])), None)
-        self.shown = None
+        index = next((index for index in order if self.hits_in(items[index])), None)
+        self.current_hit = None
         if index is not None:
             item = items[index]
-            self.shown = Hit(item.block.id, 0 if direction > 0 else item.hits - 1)
-        return self.shown
+            self.current_hit = Hit(item.block.id, 0 if direction > 0 else item.hits - 1)
+        return self.current_hit
 
-    def is_known_from(self, items: Sequence[Item], at: int) -> bool:
+    def is_first_hit_known(self, items: Sequence[Item], at: int) -> bool:
         """Returns whether the first hit from a block on is known, or that there is none."""
-        return self.is_done or any(self.hits(items[index]) for index in range(at, len(items)))
+        return self.is_done or any(self.hits_in(items[index]) for index in range(at, len(items)))
 
 
-def _as_drawn(text: str, needle: str) -> str | None:
+def _text_as_drawn(text: str, needle: str) -> str | None:
     """Returns the text without Markdown signs in one line; None if none of them could hide a hit.
 
     `needle`: the searched text; empty for a pattern."""

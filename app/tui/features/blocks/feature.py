@@ -16,26 +16,28 @@ class BlocksFeature(Feature["BlockPage"]):
         Subscription((Transcript.FullScreenRequested,), lambda page, message: page.open(message.block_id)),
         Subscription(
             (Transcript.SymbolChosen,),
-            lambda page, message: page.ask_for_lines(message.path, message.first_line, message.last_line),
+            lambda page, message: page.write_lines_request(
+                message.path, message.first_line, message.last_line
+            ),
         ),
         Subscription((Transcript.SymbolsRequested,), lambda page, message: page.choose_symbol(message.block)),
     )
 
     def page(self, screen: FeatureServices) -> "BlockPage":
-        from app.tui.features.blocks.overlay import show_widget_of  # noqa: PLC0415  (when it is first used)
+        from app.tui.features.blocks.overlay import show_block_widget  # noqa: PLC0415  (when it is first used)
         from app.tui.features.blocks.page import BlockPage  # noqa: PLC0415  (when it is first used)
 
         session, renderers = screen.session, screen.presenter.renderers
 
         async def show_widget(block_id: str) -> bool:
-            return await screen.page(HELPERS).open_card(block_id) or await show_widget_of(
+            return await screen.page(HELPERS).open_helper_of_card(block_id) or await show_block_widget(
                 block_id, session.log, renderers, screen.ask
             )
 
         return BlockPage(
             screen.transcript,
             screen.ask,
-            screen.write,
+            screen.write_to_editor,
             screen.copy,
             cwd=session.cwd,
             show_widget=show_widget,

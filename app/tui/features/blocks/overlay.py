@@ -8,7 +8,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from app.sessions.session_log import SessionLog
-from app.tui.page_protocols import AskPerson
+from app.tui.page_protocols import AskOnScreen
 from app.tui.transcript.renderers import Renderers
 
 
@@ -29,9 +29,9 @@ class OverlayScreen(ModalScreen[Any]):
             self._widget.focus()
 
 
-async def show_widget_of(block_id: str, log: SessionLog, renderers: Renderers, ask: AskPerson) -> bool:
+async def show_block_widget(block_id: str, log: SessionLog, renderers: Renderers, ask: AskOnScreen) -> bool:
     """Shows the extension's widget for a block in full screen; returns False if the block has none."""
-    made = renderers.widget(log.entry(block_id)) if block_id in log else None
+    made = renderers.make_entry_widget(log.entry(block_id)) if block_id in log else None
     if isinstance(made, Screen):
         await ask(made)
     elif isinstance(made, Widget):

@@ -7,30 +7,30 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from app.tui.page_protocols import AskPerson, Copy, Write
+from app.tui.page_protocols import AskOnScreen, CopyText, WriteToEditor
 from tools.files.paths import display_path
 from tools.results import MapBlock, MapSymbol
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockScreen
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.transcript.view import Transcript
 
 
 class SymbolsScreen(PickerScreen):
     """Lists the symbols of a file map; a key copies a symbol's place."""
 
-    ACTIONS = (PickerAction(id="app.symbols.copy", keys="ctrl+y", label="copy its place", importance=7),)
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    ACTIONS = (PickerAction(id="app.symbols.copy", keys="ctrl+y", label="copy location", importance=7),)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_ALIGNED = False
 
     def __init__(self, title: str, block: MapBlock) -> None:
-        rows = [_row(index, symbol) for index, symbol in enumerate(block.symbols)]
+        rows = [_symbol_row(index, symbol) for index, symbol in enumerate(block.symbols)]
         super().__init__(
-            title, rows, order="given", choose="read it", empty="no matching symbol", is_full_height=True
+            title, rows, order="given", choose="open", empty="no matching symbol", is_full_height=True
         )
 
 
-def _row(index: int, symbol: MapSymbol) -> ListRow:
+def _symbol_row(index: int, symbol: MapSymbol) -> ListRow:
     return ListRow(
         id=str(index),
         title=" ".join(symbol.label.split()),
@@ -43,18 +43,18 @@ class BlockPage(msgspec.Struct, frozen=True):
     """Actions on the blocks of the transcript."""
 
     transcript: Transcript
-    ask: AskPerson
-    write: Write
-    copy: Copy
+    ask: AskOnScreen
+    write_to_editor: WriteToEditor
+    copy: CopyText
     cwd: Path
     show_widget: Callable[[str], Awaitable[bool]]
     """Shows an extension's widget for the block; returns False if there is none."""
 
     async def open(self, block_id: str) -> None:
         """Shows the whole block, or the extension's widget for it."""
-        if self.transcript.block(block_id) is None or await self.show_widget(block_id):
+        if self.transcript.find_block(block_id) is None or await self.show_widget(block_id):
             return
-        await self.ask(BlockScreen("In full", lambda: self.transcript.block(block_id)))
+        await self.ask(BlockScreen("In full", lambda: self.transcript.find_block(block_id)))
 
     async def choose_symbol(self, block: MapBlock) -> None:
         path = display_path(block.path, self.cwd)
@@ -63,10 +63,10 @@ class BlockPage(msgspec.Struct, frozen=True):
             return
         symbol = block.symbols[int(picked.row.id)]
         if picked.action == "choose":
-            self.ask_for_lines(block.path, symbol.first_line, symbol.last_line)
+            self.write_lines_request(block.path, symbol.first_line, symbol.last_line)
         else:
             self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the symbol's location")
 
-    def ask_for_lines(self, path: str, first: int, last: int) -> None:
+    def write_lines_request(self, path: str, first: int, last: int) -> None:
         """Writes a request for these lines into the editor."""
-        self.write(f"read {display_path(path, self.cwd)}:{first}-{last}", focus=True)
+        self.write_to_editor(f"read {display_path(path, self.cwd)}:{first}-{last}", focus=True)

@@ -5,49 +5,53 @@ from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.context.page import ContextPage
 
 
-async def _compact(page: "ContextPage", argument: str) -> None:
+async def _run_compact_command(page: "ContextPage", argument: str) -> None:
     is_preview = argument.split(" ", 1)[0] == "--preview"
     instructions = argument.removeprefix("--preview").strip() if is_preview else argument
     if is_preview:
-        await page.preview(instructions or None)
+        await page.preview_summary(instructions or None)
     else:
         await page.compact(instructions or None)
 
 
-class Context(Feature["ContextPage"]):
-    slash: Sequence[SlashCommand["ContextPage"]] = (
+class ContextFeature(Feature["ContextPage"]):
+    slash_commands: Sequence[SlashCommand["ContextPage"]] = (
         SlashCommand(
             name="context",
-            help="what fills the window, and dropping parts of it",
+            help="context usage; drop large results",
             run=lambda page, _: page.open(),
         ),
-        SlashCommand(name="compact", hint="[--preview] [focus]", verb="compact", run=_compact),
-        SlashCommand(name="uncompact", verb="undo_compaction", run=lambda page, _: page.undo()),
+        SlashCommand(
+            name="compact", hint="[--preview] [focus]", session_command="compact", run=_run_compact_command
+        ),
+        SlashCommand(
+            name="uncompact", session_command="undo_compaction", run=lambda page, _: page.undo_compaction()
+        ),
     )
     keys: Sequence[PageKey["ContextPage"]] = (
         PageKey(
             id="app.context.show",
             keys="alt+c",
-            help="What fills the context window",
-            do=lambda page: page.open(),
+            help="Show the context usage",
+            run_key=lambda page: page.open(),
         ),
         PageKey(
             id="app.compaction.preview",
             keys="alt+s",
-            help="Summarise the older part, the summary to be changed first",
-            do=lambda page: page.preview(),
+            help="Compact, and edit the summary first",
+            run_key=lambda page: page.preview_summary(),
         ),
         PageKey(
             id="app.compaction.undo",
             keys="alt+u",
-            verb="undo_compaction",
-            do=lambda page: page.undo(),
+            session_command="undo_compaction",
+            run_key=lambda page: page.undo_compaction(),
         ),
     )
 
@@ -57,12 +61,12 @@ class Context(Feature["ContextPage"]):
         return ContextPage(
             screen.session,
             screen.ask,
-            screen.say,
-            screen.write,
+            screen.show_message,
+            screen.write_to_editor,
             screen.key_label,
             show_progress=screen.show_progress,
         )
 
 
-CONTEXT = Context()
+CONTEXT = ContextFeature()
 FEATURES = (CONTEXT,)

@@ -8,30 +8,23 @@ from app.engine.context_breakdown import (
     ContextPart,
     context_breakdown,
     drop_or_restore,
-    text_of_large,
+    text_of_large_result,
     text_of_part,
 )
-from app.engine.models.prompt_cache import is_in_use, resend_cost_text
+from app.engine.models.prompt_cache import resend_cost_text, used_cache
 from app.engine.session import Session
-from app.tui.features.context.screen import ContextScreen, ContextView, Share
-from app.tui.features.shared_dialogs import read_card
-from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, ShowProgress, Write
+from app.tui.features.context.context_groups import CONTEXT_GROUPS
+from app.tui.features.context.screen import ContextScreen, ContextShare, ContextView
+from app.tui.features.shared_dialogs import show_card
+from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage, ShowProgress, WriteToEditor
 from tools.amounts import percentage, tokens
 from tools.results import Card, TextBlock
-from widgets.lists.rows import ListRow, Tone
-from widgets.screens.dialogs import TextScreen
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import TextEditScreen
 from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewText, preview_of
+from widgets.screens.preview import PreviewText, make_preview
 
-_GROUPS: dict[BreakdownGroup, tuple[str, Tone]] = {
-    "prompt": ("prompt", "dim"),
-    "files": ("context files", "success"),
-    "skills": ("skills", "muted"),
-    "tools": ("tools", "text"),
-    "messages": ("messages", "accent"),
-    "results": ("results", "warning"),
-}
-_LARGE = "large:"
+_LARGE_RESULT_PREFIX = "large:"
 
 
 class ContextPage:
@@ -40,167 +33,171 @@ class ContextPage:
     def __init__(
         self,
         session: Session,
-        ask: AskPerson,
+        ask: AskOnScreen,
         say: ShowMessage,
-        write: Write,
+        write: WriteToEditor,
         key_label: KeyLabel,
         *,
         show_progress: ShowProgress,
     ) -> None:
         self._session = session
         self._ask = ask
-        self._say = say
-        self._write = write
+        self._show_message = say
+        self._write_to_editor = write
         self._key_label = key_label
-        self._under_way = show_progress
-        self._contents: ContextBreakdown
+        self._show_progress = show_progress
+        self._breakdown: ContextBreakdown
 
     async def open(self) -> None:
         """Shows the context; Enter opens a row's content, and closing that returns to the row."""
         current = ""
         while True:
-            self._contents = context_breakdown(self._session)
-            screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
+            self._breakdown = context_breakdown(self._session)
+            screen = ContextScreen(make_context_view(self._breakdown), preview=self._preview, current=current)
             picked: Picked | None = await self._ask(screen, on_request=self._drop_result)
             if picked is None:
                 return
             if picked.action == "app.context.preview":
-                return await self.preview()
+                return await self.preview_summary()
             current = picked.row.id
-            card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
-            await read_card(self._ask, "In full", card)
+            card = Card(title=picked.row.title, blocks=(TextBlock(text=self._row_content(current)),))
+            await show_card(self._ask, "In full", card)
 
     async def _drop_result(self, request: ContextScreen.ActionRequested) -> None:
         """Removes the row's large result from the context, or puts the result back."""
         screen, row = request.screen, request.row
         if not isinstance(screen, ContextScreen) or row is None:
             return
-        if not row.id.startswith(_LARGE):
+        if not row.id.startswith(_LARGE_RESULT_PREFIX):
             screen.show_note("only large results can be dropped")
             return
-        is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE))
-        self._contents = context_breakdown(self._session)
-        screen.show_context(context_view(self._contents), "dropped" if is_out else "put back")
+        is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE_RESULT_PREFIX))
+        self._breakdown = context_breakdown(self._session)
+        screen.show_context(make_context_view(self._breakdown), "dropped" if is_out else "restored")
 
     def _preview(self, row: ListRow) -> PreviewText:
-        return preview_of(row.title, self._text(row.id))
+        return make_preview(row.title, self._row_content(row.id))
 
-    def _text(self, row_id: str) -> str:
+    def _row_content(self, row_id: str) -> str:
         """Returns the full content behind a row."""
-        if row_id.startswith(_LARGE):
-            return text_of_large(self._session, row_id.removeprefix(_LARGE))
-        part = next((part for part in self._contents.parts if _part_id(part) == row_id), None)
+        if row_id.startswith(_LARGE_RESULT_PREFIX):
+            return text_of_large_result(self._session, row_id.removeprefix(_LARGE_RESULT_PREFIX))
+        part = next((part for part in self._breakdown.parts if _part_row_id(part) == row_id), None)
         return text_of_part(self._session, part) if part is not None else ""
 
     async def compact(self, instructions: str | None) -> None:
         try:
-            await self._session.compaction.run(instructions)
+            await self._session.compaction.compact(instructions)
         except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 
-    async def preview(self, instructions: str | None = None) -> None:
+    async def preview_summary(self, instructions: str | None = None) -> None:
         """Shows the summary for editing; it is applied when the user accepts it."""
         session = self._session
-        self._under_way("Writing a summary")
+        self._show_progress("Writing a summary")
         try:
-            draft = await session.compaction.draft(instructions)
+            draft = await session.compaction.draft_summary(instructions)
         except (NothingToCompact, SummaryFailed) as problem:
-            self._say(str(problem))
+            self._show_message(str(problem))
             return
         finally:
-            self._under_way("")
+            self._show_progress("")
         usage = session.stats.last_usage
-        told = f"Frees about {tokens(draft.preparation.freed_tokens)} tokens."
+        told = f"Frees about {tokens(draft.plan.freed_tokens)} tokens."
         state = session.state
-        if state.model is not None and is_in_use(usage):
-            left = state.context_tokens - draft.preparation.freed_tokens
+        if state.model is not None and used_cache(usage):
+            left = state.context_tokens - draft.plan.freed_tokens
             told += f" This discards the prompt cache: {resend_cost_text(state.model, max(0, left))}"
         key = self._key_label("tui.input.submit", "Enter")
-        screen = TextScreen(
-            f"Summary: {key} makes it count" if key else "Summary",
+        screen = TextEditScreen(
+            f"Edit the summary: {key} applies it" if key else "Edit the summary",
             told,
-            prefill=draft.written.text,
+            prefill=draft.summary.text,
             is_for_reading=True,
         )
         text: str | None = await self._ask(screen)
         if text is None:
-            self._say("Nothing was compacted.")
+            self._show_message("Nothing was compacted.")
             return
         try:
-            await session.compaction.accept(draft.with_text(text))
+            await session.compaction.compact_with(draft.with_text(text))
         except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 
-    async def undo(self) -> None:
+    async def undo_compaction(self) -> None:
         """Restores the full history."""
-        text = await self._session.compaction.undo()
+        text = await self._session.compaction.undo_compaction()
         if text:
-            self._write(text)
-        self._say(
-            "This is the full history again; what followed the compaction is a branch of its own (/tree). "
-            "It is not compacted by itself until the window overflows."
+            self._write_to_editor(text)
+        self._show_message(
+            "The full history is restored; messages after the compaction are on another branch (/tree). "
+            "Automatic compaction waits until the context window overflows."
         )
 
 
-def context_view(contents: ContextBreakdown) -> ContextView:
+def make_context_view(contents: ContextBreakdown) -> ContextView:
     whole = contents.window or contents.tokens
     used = f"{tokens(contents.tokens)} of {tokens(contents.window)} tokens" if contents.window else ""
     about = "" if contents.is_exact else "about "
     return ContextView(
         shares=tuple(
-            Share(name=_GROUPS[group][0], tokens=contents.of(group), tone=_GROUPS[group][1])
-            for group in _GROUPS
+            ContextShare(
+                name=CONTEXT_GROUPS[group][0],
+                tokens=contents.item_count(group),
+                tone=CONTEXT_GROUPS[group][1],
+            )
+            for group in CONTEXT_GROUPS
         ),
         window=contents.window,
-        reserve=contents.reserve,
+        reserve=contents.reserved_tokens,
         total=" · ".join(filter(None, (f"{about}{used}", _percent(contents.tokens, whole)))),
-        advice=f"/compact would free about {tokens(contents.freed)}"
-        if contents.freed
+        advice=f"/compact would free about {tokens(contents.tokens_freed)}"
+        if contents.tokens_freed
         else "nothing to compact yet",
-        rows=(*_parts(contents, whole), *_large(contents, whole)),
+        rows=(*_table_rows(contents, whole), *_large_result_rows(contents, whole)),
     )
 
 
-def _part_id(part: ContextPart) -> str:
+def _part_row_id(part: ContextPart) -> str:
     return f"{part.group}:{part.title}"
 
 
-def _parts(contents: ContextBreakdown, whole: int) -> list[ListRow]:
+def _table_rows(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows: list[ListRow] = []
     last: BreakdownGroup | None = None
     for part in contents.parts:
         if part.group != last:
-            rows.append(_heading(_GROUPS[part.group][0].capitalize()))
+            rows.append(_heading_row(CONTEXT_GROUPS[part.group][0].capitalize()))
         last = part.group
         count = f"{part.count:,}" if part.count > 1 else ""
-        figures = _figures(part.tokens, whole, count)
-        rows.append(ListRow(id=_part_id(part), title=part.title, right=figures, right_tone="muted"))
+        figures = _token_figures(part.tokens, whole, count)
+        rows.append(ListRow(id=_part_row_id(part), title=part.title, right=figures, right_tone="muted"))
     return rows
 
 
-def _large(contents: ContextBreakdown, whole: int) -> list[ListRow]:
-    rows = [_heading("Large results")] if contents.large else []
+def _large_result_rows(contents: ContextBreakdown, whole: int) -> list[ListRow]:
+    rows = [_heading_row("Large results")] if contents.large_results else []
     rows += [
         ListRow(
-            id=f"{_LARGE}{large.entry_id}",
+            id=f"{_LARGE_RESULT_PREFIX}{large.entry_id}",
             title=large.title,
-            right=_figures(large.tokens, whole),
+            right=_token_figures(large.tokens, whole),
             right_tone="muted",
             detail="dropped" if large.is_dropped else "",
             tone="dim" if large.is_dropped else "text",
         )
-        for large in contents.large
+        for large in contents.large_results
     ]
     return rows
 
 
-def _heading(title: str) -> ListRow:
+def _heading_row(title: str) -> ListRow:
     return ListRow(id=f"heading:{title}", title=title, is_heading=True)
 
 
-def _figures(count_of_tokens: int, whole: int, count: str = "") -> str:
+def _token_figures(count_of_tokens: int, whole: int, count: str = "") -> str:
     amount, percent = tokens(count_of_tokens), _percent(count_of_tokens, whole)
-    return f"{count:>5}  {amount:>6}  {percent:>6}".lstrip()
+    return f"{count:>6}  {amount:>7}  {percent:>7}".lstrip()
 
 
 def _percent(tokens: int, whole: int) -> str:

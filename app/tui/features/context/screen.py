@@ -1,6 +1,6 @@
 """The context screen: a bar, a table by kind, and large results that can be removed with a key."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar
 
 import msgspec
@@ -9,26 +9,26 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
+from app.tui.features.context.context_groups import GROUP_TONES, GroupTone
 from widgets.key_labels import key_spans
-from widgets.line import RowBuilder
-from widgets.lists.row_list import TONES
-from widgets.lists.rows import ListRow, Tone
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, share_cells
+from widgets.lists.rows import ListRow, column_heads
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 
 
-class Share(msgspec.Struct, frozen=True, kw_only=True):
+class ContextShare(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of content in the bar, with its tokens."""
 
     name: str
     tokens: int
-    tone: Tone
+    tone: GroupTone
 
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     """The data of the context screen: the bar's shares, totals and table rows."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[ContextShare, ...]
     window: int
     reserve: int
     total: str
@@ -39,15 +39,22 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of the table. Only large results can be removed and put back."""
 
 
+_COLUMN_HEADS = column_heads("", right=" items   tokens    share")
+MIN_ROWS_FOR_LEGEND = 16
+"""Rows of the terminal from which the bar has a legend."""
+_MIN_ROWS_FOR_MARGINS = 30
+"""Rows of the terminal from which there are blank rows around the bar."""
+
+
 class ContextBar(Widget):
     """The context window as a row of cells: used, free, and reserved for the answer, with a legend."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"context-bar--{tone}" for tone in TONES),
+        *(f"context-bar--{tone}" for tone in GROUP_TONES),
         "context-bar--free",
         "context-bar--reserve",
     }
-    DEFAULT_CSS = "ContextBar { height: 3; }"
+    DEFAULT_CSS = "ContextBar { height: 4; }"
 
     def __init__(self, view: ContextView, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -58,47 +65,42 @@ class ContextBar(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=1).pad(2)
-        if y == 0:
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN).pad(2)
+        is_airy = self.size.height > 4
+        legend = self._legend_rows(line.remaining_cells)
+        first = 3 if is_airy else 3 - len(legend)
+        if y == is_airy:
             return self._bar(line).strip()
-        if y == 1:
-            return self._legend(line).strip()
-        line.add(self.view.total, self._style("text"))
-        if self.view.advice:
-            line.add(" · ", self._style("muted"))
+        if first <= y < first + len(legend):
+            for number, (mark, style, name) in enumerate(legend[y - first]):
+                line.add("   " if number else "").add(mark, self._style(style)).add(
+                    name, self._style("muted")
+                )
+        elif y == 3 + 2 * is_airy and self.view.advice:
             keys = (at for span in key_spans(self.view.advice) for at in range(*span))
             line.add_highlighted(self.view.advice, keys, self._style("muted"), self._style("accent"))
         return line.strip()
 
     def _bar(self, line: RowBuilder) -> RowBuilder:
-        width = line.room
+        width = line.remaining_cells
         window = max(self.view.window, sum(share.tokens for share in self.view.shares), 1)
-        used = 0
-        for share, size in zip(self.view.shares, _cells(self.view.shares, window, width), strict=True):
+        sizes = share_cells([share.tokens / window for share in self.view.shares], width)
+        for share, size in zip(self.view.shares, sizes, strict=True):
             line.add("█" * size, self._style(share.tone))
-            used += size
-        reserve = min(width - used, round(width * self.view.reserve / window))
-        line.add("░" * (width - used - reserve), self._style("free"))
+        reserve = min(width - sum(sizes), round(width * self.view.reserve / window))
+        line.add("░" * (width - sum(sizes) - reserve), self._style("free"))
         return line.add("▒" * reserve, self._style("reserve"))
 
-    def _legend(self, line: RowBuilder) -> RowBuilder:
-        for share in self.view.shares:
-            if share.tokens:
-                line.add("█ ", self._style(share.tone)).add(f"{share.name}  ", self._style("muted"))
-        line.add("░ ", self._style("free")).add("free  ", self._style("muted"))
-        return line.add("▒ ", self._style("reserve")).add("for the answer", self._style("muted"))
+    def _legend_rows(self, width: int) -> list[list[tuple[str, str, str]]]:
+        """Returns the marks, styles and names of the legend, what is not used first; in two rows if one is too
+        narrow."""
+        unused = [("░ ", "free", "free"), ("▒ ", "reserve", "reserved for the answer")]
+        used = [("■ ", share.tone, share.name) for share in self.view.shares if share.tokens]
+        needed = sum(cells(mark + name) + 3 for mark, _, name in (*used, *unused)) - 3
+        return [[*unused, *used]] if needed <= width else [used, unused]
 
     def _style(self, name: str):
         return self.get_component_rich_style(f"context-bar--{name}")
-
-
-def _cells(shares: Sequence[Share], window: int, width: int) -> list[int]:
-    """Returns the bar's cells per kind: at least one for each kind with tokens, and together at most
-    `width`."""
-    sizes = [max(1, round(width * share.tokens / window)) if share.tokens else 0 for share in shares]
-    while sum(sizes) > width:
-        sizes[sizes.index(max(sizes))] -= 1
-    return sizes
 
 
 class ContextScreen(PickerScreen):
@@ -107,9 +109,7 @@ class ContextScreen(PickerScreen):
 
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
-        PickerAction(
-            id="app.context.drop", keys="ctrl+x", label="drop or put back", closes=False, importance=7
-        ),
+        PickerAction(id="app.context.drop", keys="ctrl+x", label="drop/restore", closes=False, importance=7),
         PickerAction(
             id="app.context.preview",
             keys="ctrl+e",
@@ -118,7 +118,7 @@ class ContextScreen(PickerScreen):
             importance=6,
         ),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(
         self,
@@ -132,9 +132,11 @@ class ContextScreen(PickerScreen):
             "Context",
             view.rows,
             order="given",
-            choose="read it",
+            choose="open",
             current=current,
+            note=view.total,
             empty="the context is empty",
+            heads=_COLUMN_HEADS,
             preview=preview,
             is_full_height=True,
         )
@@ -143,7 +145,14 @@ class ContextScreen(PickerScreen):
     def show_context(self, view: ContextView, note: str = "") -> None:
         self._view = view
         self.query_one(ContextBar).show(view)
-        self.show_rows(view.rows, note=note)
+        self.show_rows(view.rows, note=note or view.total)
+
+    def _fit(self) -> None:
+        super()._fit()
+        height = self.app.size.height
+        self.query_one(ContextBar).styles.height = (
+            7 if height >= _MIN_ROWS_FOR_MARGINS else 4 if height >= MIN_ROWS_FOR_LEGEND else 1
+        )
 
     def compose_above(self) -> ComposeResult:
         yield ContextBar(self._view, id="bar")

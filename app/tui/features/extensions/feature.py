@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.extensions.page import ExtensionsPage
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class ExtensionsFeature(Feature["ExtensionsPage"]):
-    slash: Sequence[SlashCommand["ExtensionsPage"]] = (
+    slash_commands: Sequence[SlashCommand["ExtensionsPage"]] = (
         SlashCommand(
             name="extensions",
-            help="which extensions run, and what is wrong",
+            help="loaded extensions and their errors",
             run=lambda page, _: page.open(),
         ),
     )
@@ -23,12 +23,14 @@ class ExtensionsFeature(Feature["ExtensionsPage"]):
     def page(self, screen: FeatureServices) -> "ExtensionsPage":
         from app.tui.features.extensions.page import ExtensionsPage  # noqa: PLC0415  (when it is first used)
 
-        return ExtensionsPage(screen.extended, screen.ask)
+        return ExtensionsPage(screen.connected_extensions, screen.ask)
 
 
 class TrustFeature(Feature["TrustPage"]):
-    slash: Sequence[SlashCommand["TrustPage"]] = (
-        SlashCommand(name="trust", help="trust this folder or not", run=lambda page, _: page.open()),
+    slash_commands: Sequence[SlashCommand["TrustPage"]] = (
+        SlashCommand(
+            name="trust", help="trust this folder, or stop trusting it", run=lambda page, _: page.open()
+        ),
     )
 
     def page(self, screen: FeatureServices) -> "TrustPage":
@@ -37,8 +39,8 @@ class TrustFeature(Feature["TrustPage"]):
         return TrustPage(
             screen.assembled,
             screen.ask,
-            screen.say,
-            extended=screen.extended,
+            screen.show_message,
+            connected_extensions=screen.connected_extensions,
             home=screen.home,
             clock=screen.clock,
         )

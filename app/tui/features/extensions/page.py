@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.extensions.registrations import ExtensionStatus
-from app.tui.features.shared_dialogs import pick
-from app.tui.page_protocols import AskPerson
-from widgets.lists.rows import Badge, ListRow
-from widgets.screens.preview import PreviewPart, PreviewText, facts
+from app.tui.features.shared_dialogs import pick_row
+from app.tui.page_protocols import AskOnScreen
+from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
 
 if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
@@ -18,30 +18,31 @@ if TYPE_CHECKING:
 class ExtensionsPage(msgspec.Struct, frozen=True):
     """Shows the extensions of one session."""
 
-    extended: Callable[[], "ConnectedExtensions | None"]
-    ask: AskPerson
+    connected_extensions: Callable[[], "ConnectedExtensions | None"]
+    ask: AskOnScreen
 
     async def open(self) -> None:
-        extended = self.extended()
+        extended = self.connected_extensions()
         await show_extensions(extended.extensions.status() if extended is not None else (), self.ask)
 
 
-async def show_extensions(status: Sequence[ExtensionStatus], ask: AskPerson) -> None:
+async def show_extensions(status: Sequence[ExtensionStatus], ask: AskOnScreen) -> None:
     """Lists the loaded extensions with their origin, what they registered, and their errors."""
     by_path = {each.path: each for each in status}
-    await pick(
+    await pick_row(
         ask,
         "Extensions",
-        [_status_row(each) for each in status],
+        [_extension_row(each) for each in status],
         empty="no extensions are loaded",
         choose="",
-        note="/reload reads them again",
-        preview=lambda row: _status_text(by_path[row.id]),
+        heads=column_heads("Extension", detail="registers", right="from"),
+        note="/reload reloads them",
+        preview=lambda row: _extension_preview(by_path[row.id]),
         is_full_height=True,
     )
 
 
-def _status_row(status: ExtensionStatus) -> ListRow:
+def _extension_row(status: ExtensionStatus) -> ListRow:
     problems = len(status.problems)
     badge = Badge(text=f"{problems} {'problem' if problems == 1 else 'problems'}", tone="error")
     return ListRow(
@@ -55,8 +56,8 @@ def _status_row(status: ExtensionStatus) -> ListRow:
     )
 
 
-def _status_text(status: ExtensionStatus) -> PreviewText:
+def _extension_preview(status: ExtensionStatus) -> PreviewText:
     parts = [PreviewPart(text=status.path, tone="muted")] if status.path != status.name else []
-    parts += facts(((what, str(count)) for what, count in status.counts.items()), tone="text")
+    parts += fact_parts(((what, str(count)) for what, count in status.counts.items()), tone="text")
     parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
     return PreviewText(title=status.name, parts=tuple(parts))

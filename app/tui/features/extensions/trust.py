@@ -13,7 +13,7 @@ from app.resources.paths import Paths
 from app.resources.trust.project_items import ProjectItem
 from app.resources.trust.project_trust import TrustQuestion, new_items, store_answer, trust_question_for
 from app.tui.features.extensions.trust_screen import TrustScreen
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import FileError
 from tools.text import reveal_hidden_characters
@@ -25,13 +25,13 @@ from widgets.transcript.blocks import NoteKind
 if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
 
-_YES = ListRow(id="yes", title="Trust this folder")
-_ANSWER_ROWS = (
-    ListRow(id="later", title="Decide later", detail="nothing of it counts until then"),
-    ListRow(id="no", title="Do not trust it", detail="and do not ask again"),
+_TRUST_ROW = ListRow(id="yes", title="Trust this folder")
+_NO_TRUST_ROWS = (
+    ListRow(id="later", title="Decide later", detail="ignored until you decide"),
+    ListRow(id="no", title="Do not trust this folder", detail="ignored; does not ask again"),
 )
-_TOO_MUCH = (
-    "Some of it is too large to check for changes. Remove large files from the folder, or "
+_TOO_LARGE_TEXT = (
+    "Some files are too large to check for changes. Remove large files from the folder, or "
     "start with --approve to trust it for one run."
 )
 
@@ -40,26 +40,26 @@ class TrustPage(msgspec.Struct, frozen=True):
     """Asks the trust question for one session's project."""
 
     assembled: AssembledSession
-    ask: AskPerson
-    say: ShowMessage
-    extended: Callable[[], "ConnectedExtensions | None"]
+    ask: AskOnScreen
+    show_message: ShowMessage
+    connected_extensions: Callable[[], "ConnectedExtensions | None"]
     home: Path
     clock: Callable[[], float] = time.monotonic
 
     async def open(self, *, is_asked_for: bool = True) -> None:
         await ask_trust(
             self.assembled.prompt.paths,
-            self.assembled.project.decision.question,
+            self.assembled.project_trust.decision.question,
             self.ask,
-            self.say,
-            self._apply,
+            self.show_message,
+            self._apply_answer,
             home=self.home,
             clock=self.clock,
             is_asked_for=is_asked_for,
         )
 
-    async def _apply(self, question: TrustQuestion, is_trusted: bool) -> bool:
-        extended = self.extended()
+    async def _apply_answer(self, question: TrustQuestion, is_trusted: bool) -> bool:
+        extended = self.connected_extensions()
         if extended is not None:
             await extended.trust(question, is_trusted)
         return extended is not None
@@ -68,7 +68,7 @@ class TrustPage(msgspec.Struct, frozen=True):
 async def ask_trust(
     paths: Paths,
     earlier: TrustQuestion,
-    ask: AskPerson,
+    ask: AskOnScreen,
     say: ShowMessage,
     apply: Callable[[TrustQuestion, bool], Awaitable[bool]],
     *,
@@ -83,18 +83,18 @@ async def ask_trust(
     not answer it."""
     question = trust_question_for(paths)
     if question.is_empty:
-        say("This folder has nothing of its own that bayou would run or use.")
+        say("Nothing in this folder needs your trust.")
         return
-    text = PreviewText(parts=tuple(_parts(question, earlier, short_path(paths.cwd, home))))
+    text = PreviewText(parts=tuple(_format_items(question, earlier, short_path(paths.cwd, home))))
     grace = 0.0 if is_asked_for else GRACE_SECONDS
-    yes = None if question.exceeded_limit else _YES
-    screen = TrustScreen("Trust this project?", text, _ANSWER_ROWS, yes=yes, grace=grace, clock=clock)
+    yes = None if question.exceeded_limit else _TRUST_ROW
+    screen = TrustScreen("Trust this project?", text, _NO_TRUST_ROWS, yes=yes, grace=grace, clock=clock)
     chosen: ListRow | None = await ask(screen)
     if chosen is None or chosen.id == "later":
         return
     is_trusted = chosen.id == "yes"
     if is_trusted and trust_question_for(paths).fingerprint != question.fingerprint:
-        say("The folder changed while you were reading, so it is not trusted. /trust asks again.")
+        say("The folder changed while the question was open, so it is not trusted. /trust asks again.")
         return
     try:
         store_answer(paths, question, is_trusted=is_trusted)
@@ -105,14 +105,14 @@ async def ask_trust(
     if await apply(question, is_trusted):
         say(f"This folder {word}. Its settings, prompts, skills and extensions were reloaded.")
     else:
-        say(f"This folder {word}. That applies from the next start of bayou.")
+        say(f"This folder {word}. Restart bayou to apply this.")
 
 
-def _parts(question: TrustQuestion, before: TrustQuestion, folder: str) -> list[PreviewPart]:
+def _format_items(question: TrustQuestion, before: TrustQuestion, folder: str) -> list[PreviewPart]:
     """Formats the items that would take effect, with those that run something first."""
-    parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} brings along:")]
+    parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} contains:")]
     if question.exceeded_limit:
-        parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))
+        parts.append(PreviewPart(text=_TOO_LARGE_TEXT, tone="warning"))
     fresh = set(new_items(question, before)) if before.items else set()
     kinds = max((len(item.kind) for item in question.items), default=0) + 2
 

@@ -47,7 +47,7 @@ class TrustScreen(QuestionScreen):
         self._trust_key_from = 0.0
 
     def hints(self) -> Sequence[KeyHint]:
-        own = [KeyHint("ctrl+y", "trust it", 8, "app.trust.yes")] if self._yes is not None else []
+        own = [KeyHint("ctrl+y", "trust", 8, "app.trust.yes")] if self._yes is not None else []
         return (
             *own,
             *(hint for hint in super().hints() if hint.label != "cancel"),
@@ -56,50 +56,48 @@ class TrustScreen(QuestionScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._wait()
-        self.watch(self.query_one("#text", Preview), "scroll_y", self._look, init=False)
+        self._restart_grace()
+        self.watch(self.query_one("#text", Preview), "scroll_y", self._note_end_visible, init=False)
 
     def max_rows(self) -> int:
         return self.app.size.height - _RESERVED_ROWS - len(self.answers)
 
     def _fit(self) -> None:
         super()._fit()
-        self.call_after_refresh(self._look)
+        self.call_after_refresh(self._note_end_visible)
 
-    def _look(self) -> None:
+    def _note_end_visible(self) -> None:
         """Records whether the end of the text has been visible."""
         if not self.is_current:
             return  # the question was answered meanwhile, and its widgets may be gone
         text = self.query_one("#text", Preview)
         self.has_seen_end = self.has_seen_end or text.scroll_offset.y + text.size.height >= text.row_count
-        self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("more below"))
+        self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._page_down_hint("more below"))
 
-    def _by_key(self, what: str) -> str:
+    def _page_down_hint(self, what: str) -> str:
         key = key_label(keymap_of(self.app), "tui.select.pageDown", "PgDn")
         return f"{what}: {key}" if key else what
 
-    def _wait(self) -> None:
+    def _restart_grace(self) -> None:
         self._trust_key_from = self._clock() + max(self._grace, GRACE_SECONDS)
 
     def on_key(self, event: Key) -> None:
-        self._wait()
+        self._restart_grace()
 
     @property
-    def listens(self) -> bool:
+    def accepts_trust_key(self) -> bool:
         """Returns whether the trust key is accepted now."""
-        self._look()
+        self._note_end_visible()
         return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_key_from
 
     def action_trust(self) -> None:
-        is_heard = self.listens
-        self._wait()
+        is_heard = self.accepts_trust_key
+        self._restart_grace()
         if self._yes is None:
             self.query_one(RuleTitle).show(note="too large to check")
         elif not self.has_seen_end:
-            self.query_one(RuleTitle).show(note=self._by_key("scroll to the end first"))
+            self.query_one(RuleTitle).show(note=self._page_down_hint("scroll to the end first"))
         elif not is_heard:
-            self.query_one(RuleTitle).show(
-                note=f"press again after reading: {GRACE_SECONDS:.0f} s without a key"
-            )
+            self.query_one(RuleTitle).show(note="too early: press the key again")
         else:
             self.dismiss(self._yes)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 from app.values.events import GoalChanged, SessionReplaced
 
 if TYPE_CHECKING:
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 class GoalFeature(Feature["GoalPage"]):
-    slash: Sequence[SlashCommand["GoalPage"]] = (
+    slash_commands: Sequence[SlashCommand["GoalPage"]] = (
         SlashCommand(
             name="goal",
             help="work until a check passes",
             hint="[text] check: command",
-            run=lambda page, words: page.run(words),
+            run=lambda page, words: page.run_goal_command(words),
         ),
     )
     subscriptions: Sequence[Subscription["GoalPage"]] = (
-        Subscription((GoalChanged, SessionReplaced), lambda page, _: page.follow()),
+        Subscription((GoalChanged, SessionReplaced), lambda page, _: page.poll_files()),
     )
 
     def page(self, screen: FeatureServices) -> "GoalPage":
         from app.tui.features.goal.page import GoalPage  # noqa: PLC0415  (when it is first used)
 
-        return GoalPage(screen.session, screen.ask, screen.say, spawn=screen.tasks.spawn)
+        return GoalPage(screen.session, screen.ask, screen.show_message, spawn=screen.tasks.spawn)
 
 
 GOAL = GoalFeature()

@@ -1,4 +1,5 @@
-"""`/goal`: sets a goal with its check, shows how it stands, and follows whether its proof still holds."""
+"""`/goal`: sets a goal with its check, shows its status, and notices when files changed since the check
+passed."""
 
 import asyncio
 import time
@@ -8,23 +9,24 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from app.engine.goals.goal_commands import check_goal, continue_goal
-from app.engine.goals.goal_texts import parse_goal, state_text
+from app.engine.goals.goal_texts import goal_state_text, parse_goal
 from app.engine.session import Session
 from app.tui.features.shared_dialogs import ask_text
-from app.tui.page_protocols import AskPerson, ShowMessage, Spawn
+from app.tui.page_protocols import AskOnScreen, ShowMessage, SpawnTask
+from app.values.events import Event, GoalChanged
 from app.values.todos import CheckResult, GoalCheck, GoalView
 from app.values.user_errors import UserError
 from tools.amounts import duration
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import InputScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.transcript.blocks import NoteKind
 
-LOOK_SECONDS = 3.0
+POLL_SECONDS = 3.0
 """Seconds between two looks at the files while a proof holds; each costs one `lstat` per file."""
-LOOK_SHARE = 100
+MIN_POLL_PAUSE_FACTOR = 100
 """How many times as long as a look the pause after it is at least."""
-_NO_CHECK = "a goal needs a check"
+_NO_CHECK_TEXT = "a goal needs a check"
 
 
 class GoalScreen(PickerScreen):
@@ -35,35 +37,35 @@ class GoalScreen(PickerScreen):
     ACTIONS = (
         PickerAction(id="app.goal.check", keys="c", label="check now", needs_row=False, importance=8),
         PickerAction(id="app.goal.continue", keys="g", label="continue", needs_row=False, importance=7),
-        PickerAction(id="app.goal.clear", keys="x", label="remove the goal", needs_row=False, importance=6),
+        PickerAction(id="app.goal.clear", keys="x", label="remove goal", needs_row=False, importance=6),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
 
 class GoalPage:
     """Sets, shows and checks the goal of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: ShowMessage, *, spawn: Spawn) -> None:
+    def __init__(self, session: Session, ask: AskOnScreen, say: ShowMessage, *, spawn: SpawnTask) -> None:
         self._session = session
         self._ask = ask
-        self._say = say
+        self._show_message = say
         self._spawn = spawn
-        self._is_following = False
+        self._is_polling = False
 
-    async def run(self, words: str) -> None:
+    async def run_goal_command(self, words: str) -> None:
         match words.strip():
             case "":
-                await (self._open() if self._session.goal.is_set else self._set(""))
+                await (self._open_goal_screen() if self._session.goal.is_set else self._set_goal(""))
             case "continue":
                 await continue_goal(self._session)
             case "check":
-                self._check()
+                self._run_check()
             case "clear":
-                await self._clear()
+                await self._remove_goal()
             case text:
-                await self._set(text)
+                await self._set_goal(text)
 
-    async def _set(self, words: str) -> None:
+    async def _set_goal(self, words: str) -> None:
         """Sets the goal, asks for what is missing, and sends its text."""
         text, checks = parse_goal(words)
         if not text:
@@ -73,84 +75,93 @@ class GoalPage:
                 "Which command checks it?",
                 "bayou runs it when the agent says that it is done. Exit code 0 means that the goal is met.",
                 placeholder="pytest -q",
-                check=lambda command: "" if command.strip() else _NO_CHECK,
+                check=lambda command: "" if command.strip() else _NO_CHECK_TEXT,
             )
             command: str | None = await self._ask(screen)
             checks = (GoalCheck(command=command),) if command else ()
         if not text or not checks:
-            self._say("No goal was set.")
+            self._show_message("No goal was set.")
             return
         await self._session.goal.set(text, checks)
         await self._session.prompt(text, while_running="steer", expand=False)
 
-    async def _open(self) -> None:
-        view = await self._session.goal.look()
+    async def _open_goal_screen(self) -> None:
+        view = await self._session.goal.check_staleness()
         if view is None:
             return
         screen = GoalScreen(
             view.goal.text.split("\n", 1)[0],
-            _rows(view),
+            _check_rows(view),
             order="given",
             choose="close",
-            note=state_text(view),
+            note=goal_state_text(view),
         )
-        picked: Picked | None = await self._ask(screen)
+
+        def follow(event: Event) -> None:
+            if isinstance(event, GoalChanged) and event.view is not None:
+                screen.show_rows(_check_rows(event.view), note=goal_state_text(event.view))
+
+        leave = self._session.subscribe(follow, hears=("goal_changed",))
+        try:
+            picked: Picked | None = await self._ask(screen)
+        finally:
+            leave()
         match picked.action if picked is not None else None:
             case "app.goal.check":
-                self._check()
+                self._run_check()
             case "app.goal.continue":
                 await continue_goal(self._session)
             case "app.goal.clear":
-                await self._clear()
+                await self._remove_goal()
             case _:
                 return
 
-    def _check(self) -> None:
-        """Runs the check besides the page, which stays usable."""
-        self._spawn(self._checked())
+    def _run_check(self) -> None:
+        """Runs the goal's check in the background, so that the goal page stays usable."""
+        self._spawn(self._show_check_result())
 
-    async def _checked(self) -> None:
+    async def _show_check_result(self) -> None:
         try:
             await check_goal(self._session)
         except UserError as problem:
-            self._say(str(problem), NoteKind.WARNING)
+            self._show_message(str(problem), NoteKind.WARNING)
 
-    async def _clear(self) -> None:
+    async def _remove_goal(self) -> None:
         await self._session.goal.clear()
-        self._say("The goal was removed.")
+        self._show_message("The goal was removed.")
 
     # The proof
 
-    def follow(self) -> None:
-        """Looks at the files now and then, as long as a proof holds."""
-        if not self._is_following and _holds(self._session.goal.view):
-            self._is_following = True
-            self._spawn(self._look_repeatedly())
+    def poll_files(self) -> None:
+        """Checks regularly whether files changed since the goal's check passed."""
+        if not self._is_polling and _proof_holds(self._session.goal.view):
+            self._is_polling = True
+            self._spawn(self._poll_repeatedly())
 
-    async def _look_repeatedly(self) -> None:
+    async def _poll_repeatedly(self) -> None:
         try:
             began = time.monotonic()
-            while _holds(await self._session.goal.look()):  # (files have no event)
-                await asyncio.sleep(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)))
+            while _proof_holds(await self._session.goal.check_staleness()):  # (files have no event)
+                await asyncio.sleep(max(POLL_SECONDS, MIN_POLL_PAUSE_FACTOR * (time.monotonic() - began)))
                 began = time.monotonic()
         finally:
-            self._is_following = False
+            self._is_polling = False
 
 
-def _holds(view: GoalView | None) -> bool:
+def _proof_holds(view: GoalView | None) -> bool:
     return view is not None and view.goal.status == "done" and not view.is_stale
 
 
-def _rows(view: GoalView) -> Sequence[ListRow]:
+def _check_rows(view: GoalView) -> Sequence[ListRow]:
     proof = view.goal.proof
     results = proof.results if proof is not None else ()
     return [
-        _row(number, check, results[number] if number < len(results) else None, is_stale=view.is_stale)
+        _check_row(number, check, results[number] if number < len(results) else None, is_stale=view.is_stale)
         for number, check in enumerate(view.goal.checks)
     ]
 
 
-def _row(number: int, check: GoalCheck, result: CheckResult | None, *, is_stale: bool) -> ListRow:
+def _check_row(number: int, check: GoalCheck, result: CheckResult | None, *, is_stale: bool) -> ListRow:
     title = f"{check.name}: {check.command}" if check.name else check.command
     if result is None:
         return ListRow(id=str(number), title=title, prefix="○ ", detail="not checked yet")

@@ -1,20 +1,20 @@
-"""Helper agents: the list of them and of background jobs, and a page for each."""
+"""The feature for helper agents: a list of helpers and background jobs, and a page for each."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.helpers.page import HelpersPage
 
 
 class HelpersFeature(Feature["HelpersPage"]):
-    slash: Sequence[SlashCommand["HelpersPage"]] = (
+    slash_commands: Sequence[SlashCommand["HelpersPage"]] = (
         SlashCommand(
             name="tasks",
-            help="helpers and background jobs: read, tell, stop",
+            help="helpers and background jobs: open, message, stop",
             run=lambda page, _: page.open(),
         ),
     )
@@ -25,10 +25,10 @@ class HelpersFeature(Feature["HelpersPage"]):
         return HelpersPage(
             screen.session,
             screen.ask,
-            screen.say,
+            screen.show_message,
             screen.key_label,
             screen.presenter.renderers,
-            open_log=lambda path: screen.assembled.places.open(path, read_only=True),
+            open_log=lambda path: screen.assembled.session_paths.open_file(path, read_only=True),
         )
 
 

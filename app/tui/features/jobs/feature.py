@@ -4,24 +4,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.jobs.page import JobsPage
 
 
 class JobsFeature(Feature["JobsPage"]):
-    slash: Sequence[SlashCommand["JobsPage"]] = (
+    slash_commands: Sequence[SlashCommand["JobsPage"]] = (
         SlashCommand(
             name="jobs",
-            verb="list_jobs",
+            session_command="list_jobs",
             run=lambda page, _: page.open(),
         ),
-        SlashCommand(name="kill", hint="job", verb="kill_job", run=lambda page, text: page.kill(text)),
+        SlashCommand(
+            name="kill", hint="job", session_command="kill_job", run=lambda page, text: page.kill(text)
+        ),
         SlashCommand(
             name="pin",
             hint="job",
-            verb="pin_job",
+            session_command="pin_job",
             run=lambda page, text: page.pin(text),
         ),
     )
@@ -32,7 +34,7 @@ class JobsFeature(Feature["JobsPage"]):
         return JobsPage(
             screen.session,
             screen.ask,
-            screen.say,
+            screen.show_message,
             screen.copy,
             background_key=lambda: screen.action_table.key_of("app.tools.background"),
         )

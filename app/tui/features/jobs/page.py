@@ -8,26 +8,26 @@ from textual.binding import BindingType
 
 from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
-from app.tui.features.shared_dialogs import ask_live
-from app.tui.page_protocols import AskPerson, Copy, ShowMessage
+from app.tui.features.shared_dialogs import ask_with_refresh
+from app.tui.page_protocols import AskOnScreen, CopyText, ShowMessage
 from tools.amounts import age
 from tools.results import Card, TextBlock
-from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.lists.rows import Badge, ListRow, Tone, column_heads
 from widgets.screens.block import BlockScreen
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import Preview, PreviewPart, PreviewText
 from widgets.transcript.blocks import CardBlock, CardState
 
 
 class JobsScreen(PickerScreen):
-    """Enter opens a job's whole output; `show_jobs` keeps the panel live while it is open."""
+    """Lists background jobs; Enter opens a job's whole output, and `show_jobs` updates the open list."""
 
     ACTIONS = (
         PickerAction(id="app.jobs.stop", keys="ctrl+x", label="stop", closes=False, importance=7),
         PickerAction(id="app.jobs.pin", keys="ctrl+t", label="pin", closes=False),
         PickerAction(id="app.jobs.copy", keys="ctrl+y", label="copy output", closes=False),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], tail: Callable[[ListRow], PreviewText]) -> None:
         """`tail`: returns the end of a job's output."""
@@ -35,8 +35,9 @@ class JobsScreen(PickerScreen):
             "Jobs",
             rows,
             order="given",
-            choose="open its output",
+            choose="open output",
             empty="no jobs are running",
+            heads=column_heads("Job", badges=("state",), right="time"),
             preview=tail,
         )
         self.add_class("jobs")
@@ -60,16 +61,16 @@ class JobsScreen(PickerScreen):
             self.remove_class("below")
 
 
-_TONES: dict[str, Tone] = {"running": "accent", "done": "success", "failed": "error"}
+_STATE_TONES: dict[str, Tone] = {"running": "accent", "done": "success", "failed": "error"}
 
 
 class JobsPage(msgspec.Struct, frozen=True):
     """Shows, ends and pins the background jobs of one session."""
 
     session: Session
-    ask: AskPerson
-    say: ShowMessage
-    copy: Copy
+    ask: AskOnScreen
+    show_message: ShowMessage
+    copy: CopyText
     background_key: Callable[[], str]
     """Returns the key that moves a tool to the background; empty if there is none."""
 
@@ -77,16 +78,18 @@ class JobsPage(msgspec.Struct, frozen=True):
         """Shows the list of jobs with the end of their output."""
         if not self.session.jobs.all():
             key = self.background_key()
-            puts_there = f" {key} puts a tool there." if key else ""
-            self.say(f"No job has run in the background.{puts_there}")
+            puts_there = f" {key} moves the running tool there." if key else ""
+            self.show_message(f"This session has no background jobs.{puts_there}")
             return
-        screen = JobsScreen(self._rows(), self._tail)
-        picked = await ask_live(self.ask, screen, lambda: screen.show_jobs(self._rows()), self._requested)
+        screen = JobsScreen(self._rows(), self._output_tail)
+        picked = await ask_with_refresh(
+            self.ask, screen, lambda: screen.show_jobs(self._rows()), self._handle_request
+        )
         if picked is not None:
             job = self.session.jobs.get(picked.row.id)
             await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
 
-    def _requested(self, request: JobsScreen.ActionRequested) -> None:
+    def _handle_request(self, request: JobsScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
         if not isinstance(screen, JobsScreen) or row is None:
             return
@@ -94,7 +97,7 @@ class JobsPage(msgspec.Struct, frozen=True):
             case "app.jobs.stop":
                 self.session.jobs.kill(row.id, tell=True)
             case "app.jobs.pin":
-                self.session.jobs.pin(row.id, not self.session.jobs.get(row.id).is_pinned)
+                self.session.jobs.set_pinned(row.id, not self.session.jobs.get(row.id).is_pinned)
             case "app.jobs.copy":
                 self.copy(self.session.jobs.get(row.id).tail(), "output")
         screen.show_jobs(self._rows())
@@ -102,19 +105,19 @@ class JobsPage(msgspec.Struct, frozen=True):
     async def kill(self, job_id: str) -> None:
         """Ends a job (`/kill JOB`)."""
         job = self.session.jobs.kill(job_id, tell=True)
-        self.say(f"Stopping {job.id}.")
+        self.show_message(f"Stopping {job.id}.")
 
     async def pin(self, job_id: str) -> None:
         """Pins or unpins a job (`/pin JOB`); a pinned job continues after the session ends."""
         job = self.session.jobs.get(job_id)
-        self.session.jobs.pin(job.id, not job.is_pinned)
+        self.session.jobs.set_pinned(job.id, not job.is_pinned)
         goes_on = "keeps running when you leave this session" if job.is_pinned else "ends with this session"
-        self.say(f"{job.id} {goes_on}.")
+        self.show_message(f"{job.id} {goes_on}.")
 
     def _rows(self) -> list[ListRow]:
-        return [_row(job) for job in self.session.jobs.all()]
+        return [_job_row(job) for job in self.session.jobs.all()]
 
-    def _tail(self, row: ListRow) -> PreviewText:
+    def _output_tail(self, row: ListRow) -> PreviewText:
         job = next((job for job in self.session.jobs.all() if job.id == row.id), None)
         if job is None:
             return PreviewText()
@@ -122,13 +125,13 @@ class JobsPage(msgspec.Struct, frozen=True):
         return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
 
 
-def _row(job: BackgroundJob) -> ListRow:
-    state = job.state if job.state in _TONES else "done"
-    badge = Badge(text=state, tone=_TONES[state])
-    return ListRow(id=job.id, title=job.title, badges=(badge,), detail=_note(job), right=age(job.seconds))
+def _job_row(job: BackgroundJob) -> ListRow:
+    state = job.state if job.state in _STATE_TONES else "done"
+    badge = Badge(text=state, tone=_STATE_TONES[state])
+    return ListRow(id=job.id, title=job.title, badges=(badge,), detail=_job_note(job), right=age(job.seconds))
 
 
-def _note(job: BackgroundJob) -> str:
+def _job_note(job: BackgroundJob) -> str:
     words = ["pinned"] if job.is_pinned and job.state == "running" else []
     return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
 

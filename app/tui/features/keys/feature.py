@@ -5,29 +5,29 @@ from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.keys.page import KeysPage
 
 
 class KeysFeature(Feature["KeysPage"]):
-    slash: Sequence[SlashCommand["KeysPage"]] = (
+    slash_commands: Sequence[SlashCommand["KeysPage"]] = (
         SlashCommand(
             name="hotkeys",
-            help="all keys; {key} changes one",
+            help="all keys; {key} changes a key",
             key=("tui.select.confirm", "Enter"),
-            run=lambda page, _: page.open(),
+            run=lambda page, _: page.show_keys(),
         ),
-        SlashCommand(name="keys", help="the same as /hotkeys", run=lambda page, _: page.open()),
-        SlashCommand(name="help", help="all commands", run=lambda page, _: page.commands()),
+        SlashCommand(name="keys", help="the same as /hotkeys", run=lambda page, _: page.show_keys()),
+        SlashCommand(name="help", help="all commands", run=lambda page, _: page.show_commands()),
     )
     keys: Sequence[PageKey["KeysPage"]] = (
         PageKey(
             id="app.palette",
             keys="ctrl+k",
             help="All commands and actions",
-            do=lambda page: page.palette(),
+            run_key=lambda page: page.show_palette(),
         ),
     )
 
@@ -38,11 +38,11 @@ class KeysFeature(Feature["KeysPage"]):
         return KeysPage(
             screen.action_table,
             screen.ask,
-            screen.write,
-            file=own.file,
-            read_again=own.read,
-            do=screen.do,
-            recent=[],
+            screen.write_to_editor,
+            keys_file=own.file,
+            reload_keys=own.apply_key_file,
+            run_action=screen.run_action,
+            recent_actions=[],
         )
 
 

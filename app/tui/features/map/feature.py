@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 from app.values.messages import CustomMessage
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class MapFeature(Feature["MapPage"]):
     subscriptions: Sequence[Subscription["MapPage"]] = (
         Subscription(
-            (Transcript.NamesRequested,), lambda page, message: page.names_in(message.text, uses=message.uses)
+            (Transcript.NamesRequested,),
+            lambda page, message: page.go_to_name_in(message.text, uses=message.uses),
         ),
     )
 
@@ -25,14 +26,14 @@ class MapFeature(Feature["MapPage"]):
         from app.tui.features.map.page import MapPage  # noqa: PLC0415  (when it is first used)
 
         def open_file(path: str, line: int) -> None:
-            if problem := screen.edit(screen.session.cwd / path, line):
-                screen.say(problem, NoteKind.ERROR)
+            if problem := screen.edit_file(screen.session.cwd / path, line):
+                screen.show_message(problem, NoteKind.ERROR)
 
         return MapPage(
             screen.session.repository,
             screen.ask,
-            screen.say,
-            screen.write,
+            screen.show_message,
+            screen.write_to_editor,
             screen.copy,
             cwd=lambda: screen.session.cwd,
             open_file=open_file,
@@ -40,12 +41,12 @@ class MapFeature(Feature["MapPage"]):
 
 
 class SendMapFeature(Feature["MapSender"]):
-    slash: Sequence[SlashCommand["MapSender"]] = (
+    slash_commands: Sequence[SlashCommand["MapSender"]] = (
         SlashCommand(
             name="map",
             hint="[path]",
-            help="the map of the repository, or of a file or folder",
-            run=lambda page, text: page.named(text),
+            help="outline of the repository, a file or a folder",
+            run=lambda page, text: page.run_map_command(text),
         ),
     )
 
@@ -58,7 +59,7 @@ class SendMapFeature(Feature["MapSender"]):
         return MapSender(
             screen.session.repository,
             screen.ask,
-            screen.say,
+            screen.show_message,
             cwd=lambda: screen.session.cwd,
             send=steer,
             send_outline=lambda path: screen.session.prompt(f"/map {path}"),

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
-from app.tui.features.shared_dialogs import read_card
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.engine.repository.repository_maps import FOLDER_MAP_MESSAGE_TYPE, RepositoryMaps
+from app.tui.features.shared_dialogs import show_card
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.messages import CustomMessage
 from tools.base import ToolError
 from tools.results import Card, TextBlock
@@ -21,8 +21,8 @@ class MapSender(msgspec.Struct, frozen=True):
     """Sends maps of folders and outlines of files to the model and the user."""
 
     maps: RepositoryMaps
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
     cwd: Callable[[], Path]
     send: Callable[[CustomMessage], object]
     send_outline: Callable[[str], Awaitable[object]]
@@ -30,32 +30,34 @@ class MapSender(msgspec.Struct, frozen=True):
     permissions: PermissionGate
     open_map: Callable[[], Awaitable[None]]
 
-    async def named(self, argument: str) -> None:
+    async def run_map_command(self, argument: str) -> None:
         """Runs `/map` with a file, a folder or nothing."""
         path = argument.removeprefix("@").strip("\"'")
         if not path:
             await self.open_map()
         elif self.is_folder(path):
-            await self.send_folder(path)
+            await self.send_folder_map(path)
         else:
-            await self.send_file(path)
+            await self.send_file_outline(path)
 
     def is_folder(self, path: str) -> bool:
-        return self._named(path).is_dir()
+        return self._find_path(path).is_dir()
 
-    async def send_folder(self, folder: str) -> None:
+    async def send_folder_map(self, folder: str) -> None:
         """Sends the map of a folder to the user and the model (`/map FOLDER`)."""
         try:
             text = await self.maps.map_of_folder(str(self.cwd() / folder))
         except ToolError as problem:
-            self.say(str(problem), NoteKind.ERROR)
+            self.show_message(str(problem), NoteKind.ERROR)
             return
-        self.send(CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}))
+        self.send(
+            CustomMessage(custom_type=FOLDER_MAP_MESSAGE_TYPE, content=text, details={"folder": folder})
+        )
 
-    async def send_file(self, name: str) -> None:
+    async def send_file_outline(self, name: str) -> None:
         """Sends the outline of a file to the user and the model (`/map FILE`); of a hidden file only
         the user sees it."""
-        path = self._named(name)
+        path = self._find_path(name)
         why = await asyncio.to_thread(self.permissions.read_restriction, path)
         if not why:
             await self.send_outline(name)
@@ -63,15 +65,15 @@ class MapSender(msgspec.Struct, frozen=True):
         try:
             text = await self.maps.outline_of(path)
         except OSError as problem:
-            self.say(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
+            self.show_message(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
             return
-        note = f"For you alone, not sent to the model: {why}."
+        note = f"Not sent to the model: {why}."
         card = Card(
             title="map",
             subject=escape_controls(name),
             blocks=(TextBlock(text=note), TextBlock(text=escape_controls(text))),
         )
-        await read_card(self.ask, "Outline", card)
+        await show_card(self.ask, "Outline", card)
 
-    def _named(self, path: str) -> Path:
+    def _find_path(self, path: str) -> Path:
         return self.cwd() / Path(path).expanduser()

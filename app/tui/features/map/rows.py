@@ -11,12 +11,12 @@ from tools.amounts import pluralized
 from tools.filemap.symbols import Symbol
 
 if TYPE_CHECKING:
-    from tools.repomap.of_session import MatchedFile
+    from tools.repomap.session_map import MatchedFile
 
-_MOST_SYMBOLS = 500
+_MAX_SYMBOLS_PER_FILE = 500
 """The maximum number of symbols listed per file; typing a name finds the others."""
 _MAX_PATH_CELLS = 40
-_LAST = "\U0010ffff"
+_GREATEST_CHARACTER = "\U0010ffff"
 
 
 class MapPlace(msgspec.Struct, frozen=True):
@@ -31,27 +31,28 @@ class MapPlace(msgspec.Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """The place as a prompt mentions it, without the leading sign: `path` or `path:name`."""
+        """The text with which a prompt mentions the place, without the leading `@`: `path` or
+        `path:name`."""
         return f"{self.path}:{self.symbol.name}" if self.symbol else self.path
 
     @property
-    def at(self) -> str:
+    def location(self) -> str:
         """The path and line numbers of the place."""
-        return f"{self.path}:{lines_of(self.symbol)}" if self.symbol else self.path
+        return f"{self.path}:{line_range_text(self.symbol)}" if self.symbol else self.path
 
 
-PlaceAndRow = tuple[MapPlace, PlaceRow]
+PlaceWithRow = tuple[MapPlace, PlaceRow]
 
 
 def tree_rows(
     files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]]
-) -> Iterator[PlaceAndRow]:
+) -> Iterator[PlaceWithRow]:
     """Yields the rows of the tree. `files`: sorted paths; `opened`: folders (with a trailing slash)
     and files that are unfolded."""
-    yield from _inside(files, 0, len(files), "", 0, opened, symbols)
+    yield from _folder_rows(files, 0, len(files), "", 0, opened, symbols)
 
 
-def _inside(
+def _folder_rows(
     files: Sequence[str],
     start: int,
     end: int,
@@ -59,7 +60,7 @@ def _inside(
     depth: int,
     opened: Collection[str],
     symbols: Mapping[str, Sequence[Symbol]],
-) -> Iterator[PlaceAndRow]:
+) -> Iterator[PlaceWithRow]:
     """Yields the rows of one folder, folders before files."""
     own: list[str] = []
     at = start
@@ -70,7 +71,7 @@ def _inside(
             at += 1
             continue
         below = f"{prefix}{name}/"
-        after = bisect_left(files, below + _LAST, at, end)
+        after = bisect_left(files, below + _GREATEST_CHARACTER, at, end)
         is_open = below in opened
         row = PlaceRow(
             id=below,
@@ -82,43 +83,45 @@ def _inside(
         )
         yield MapPlace(below), row
         if is_open:
-            yield from _inside(files, at, after, below, depth + 1, opened, symbols)
+            yield from _folder_rows(files, at, after, below, depth + 1, opened, symbols)
         at = after
     for path in own:
         is_open = path in opened
         yield MapPlace(path), PlaceRow(id=path, title=path.removeprefix(prefix), depth=depth, is_open=is_open)
         if is_open:
-            yield from _symbols(path, symbols.get(path, ()), depth + 1)
+            yield from _symbol_rows(path, symbols.get(path, ()), depth + 1)
 
 
-def names_below(files: Sequence[str], folder: str) -> list[str]:
+def paths_below(files: Sequence[str], folder: str) -> list[str]:
     """Returns the paths of the files below a folder, relative to it; `folder` ends in a slash."""
-    found = files[bisect_left(files, folder) : bisect_left(files, folder + _LAST)]
+    found = files[bisect_left(files, folder) : bisect_left(files, folder + _GREATEST_CHARACTER)]
     return [path.removeprefix(folder) for path in found]
 
 
-def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[PlaceAndRow]:
+def _symbol_rows(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[PlaceWithRow]:
     depths: dict[int, int] = {}
-    for index, symbol in enumerate(symbols[:_MOST_SYMBOLS]):
+    for index, symbol in enumerate(symbols[:_MAX_SYMBOLS_PER_FILE]):
         above = depths.get(symbol.parent, -1) if symbol.parent is not None else -1
         depths[index] = above + 1
         place = MapPlace(path, symbol)
         yield place, _symbol_row(place, symbol, depth + depths[index])
-    if len(symbols) > _MOST_SYMBOLS:
-        more = PlaceRow(id=f"{path}\0more", title=f"… {len(symbols) - _MOST_SYMBOLS:,} more", depth=depth)
+    if len(symbols) > _MAX_SYMBOLS_PER_FILE:
+        more = PlaceRow(
+            id=f"{path}\0more", title=f"… {len(symbols) - _MAX_SYMBOLS_PER_FILE:,} more", depth=depth
+        )
         yield MapPlace(path), more
 
 
-def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[PlaceAndRow]:
+def matched_file_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[PlaceWithRow]:
     """Yields each found file with its matching symbols, best match first or sorted by path."""
     for file in sorted(found, key=lambda one: one.path) if by_path else found:
-        yield MapPlace(file.path), PlaceRow(id=file.path, title=ending(file.path), detail=file.note)
+        yield MapPlace(file.path), PlaceRow(id=file.path, title=shorten_at_start(file.path), detail=file.note)
         for symbol in file.symbols:
             place = MapPlace(file.path, symbol)
             yield place, _symbol_row(place, symbol, 1)
 
 
-def ending(path: str) -> str:
+def shorten_at_start(path: str) -> str:
     """Shortens a long path at its beginning, because a list would cut the file name at the end."""
     if len(path) <= _MAX_PATH_CELLS:
         return path
@@ -129,10 +132,12 @@ def ending(path: str) -> str:
     return f"…/{shown}" if folders else shown
 
 
-def lines_of(symbol: Symbol) -> str:
+def line_range_text(symbol: Symbol) -> str:
     first, last = symbol.start_line, symbol.end_line
     return f"{first}" if first == last else f"{first}-{last}"
 
 
 def _symbol_row(place: MapPlace, symbol: Symbol, depth: int) -> PlaceRow:
-    return PlaceRow(id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=lines_of(symbol))
+    return PlaceRow(
+        id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=line_range_text(symbol)
+    )

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
 
@@ -31,10 +31,12 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     is_folder: bool = False
 
 
-USES = PickerAction(id="app.map.uses", keys="ctrl+r", label="uses", importance=7)
-OPEN = PickerAction(id="app.map.open", keys="ctrl+o", label="open in your editor", importance=6)
-COPY = PickerAction(id="app.map.copy", keys="ctrl+y", label="copy the place", closes=False, importance=3)
-MENTION = PickerAction(id="app.map.mention", keys="ctrl+t", label="mention it", importance=5)
+USES_ACTION = PickerAction(id="app.map.uses", keys="ctrl+r", label="uses", importance=7)
+OPEN_ACTION = PickerAction(id="app.map.open", keys="ctrl+o", label="open in your editor", importance=6)
+COPY_ACTION = PickerAction(
+    id="app.map.copy", keys="ctrl+y", label="copy location", closes=False, importance=3
+)
+MENTION_ACTION = PickerAction(id="app.map.mention", keys="ctrl+t", label="mention", importance=5)
 
 
 class MapScreen(PickerScreen):
@@ -42,33 +44,33 @@ class MapScreen(PickerScreen):
     paths."""
 
     ACTIONS = (
-        USES,
-        OPEN,
+        USES_ACTION,
+        OPEN_ACTION,
         PickerAction(
             id="app.map.order",
             keys="tab",
-            label="ranked or by path",
+            label="sort order",
             closes=False,
             needs_row=False,
             importance=5,
         ),
-        COPY,
+        COPY_ACTION,
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings_of(ACTIONS),
+        *picker_bindings(ACTIONS),
         Binding("right", "fold(True)", "Unfold", show=False, priority=True, id="app.map.unfold"),
         Binding("left", "fold(False)", "Fold", show=False, priority=True, id="app.map.fold"),
     ]
     IS_ALIGNED = False
 
-    class Asked(ScreenRequest["MapScreen"]):
+    class QueryChanged(ScreenRequest["MapScreen"]):
         """The query changed; the application answers with `show_places`."""
 
         def __init__(self, screen: "MapScreen", query: str) -> None:
             super().__init__(screen)
             self.query = query
 
-    class Folded(ScreenRequest["MapScreen"]):
+    class FoldToggled(ScreenRequest["MapScreen"]):
         """The user folds or unfolds a row; the application answers with `show_places`."""
 
         def __init__(self, screen: "MapScreen", row: ListRow, *, is_open: bool) -> None:
@@ -88,14 +90,14 @@ class MapScreen(PickerScreen):
         self._places = {place.id: place for place in places}
         super().__init__(
             "Map",
-            rows_of(places),
+            place_list_rows(places),
             query=query,
-            placeholder="a name, a path, or words of the task",
-            choose="mention it",
+            placeholder="symbol, path, or words of your task",
+            choose="mention",
             order="given",
             current=current,
             note=note,
-            empty="no match here",
+            empty="no match",
             preview=preview,
             is_full_height=True,
             filters=False,
@@ -103,41 +105,41 @@ class MapScreen(PickerScreen):
 
     def show_places(self, places: Sequence[PlaceRow], *, note: str) -> None:
         self._places = {place.id: place for place in places}
-        self.show_rows(rows_of(places), note=note)
+        self.show_rows(place_list_rows(places), note=note)
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         event.stop()
-        self.post_message(self.Asked(self, event.text))
+        self.post_message(self.QueryChanged(self, event.text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disables folding while a query is typed, because the arrows move the text cursor then."""
         if action == "fold":
-            return not self.typed
+            return not self.filter_text
         return super().check_action(action, parameters)
 
     def action_fold(self, is_open: bool) -> None:
-        row, place = self.row, self._place()
+        row, place = self.row, self._place_at_cursor()
         if row is None or place is None:
             return
         if place.is_open is (not is_open):
-            self.post_message(self.Folded(self, row, is_open=is_open))
+            self.post_message(self.FoldToggled(self, row, is_open=is_open))
         elif not is_open:
             self._go_to_parent(place)
 
     def action_choose(self) -> None:
-        row, place = self.row, self._place()
+        row, place = self.row, self._place_at_cursor()
         if row is None or place is None:
             return
         if place.is_folder:
-            self.post_message(self.Folded(self, row, is_open=not place.is_open))
+            self.post_message(self.FoldToggled(self, row, is_open=not place.is_open))
         else:
             self.dismiss(Picked(row=row))
 
-    def _place(self) -> PlaceRow | None:
+    def _place_at_cursor(self) -> PlaceRow | None:
         return self._places.get(self.row.id) if self.row is not None else None
 
     def _go_to_parent(self, place: PlaceRow) -> None:
-        """Moves the cursor to the row that contains this place."""
+        """Moves the cursor from a symbol or file of the map to the row of its file or folder."""
         above = [one for one in self._places.values()]
         at = next(number for number, one in enumerate(above) if one.id == place.id)
         outer = next((number for number in range(at, -1, -1) if above[number].depth < place.depth), None)
@@ -148,8 +150,8 @@ class MapScreen(PickerScreen):
 class PlacesScreen(PickerScreen):
     """Lists places: the definitions or uses of a name, or the names in a block."""
 
-    ACTIONS = (USES, OPEN, MENTION, COPY)
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    ACTIONS = (USES_ACTION, OPEN_ACTION, MENTION_ACTION, COPY_ACTION)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_ALIGNED = False
 
     def __init__(
@@ -157,7 +159,7 @@ class PlacesScreen(PickerScreen):
         title: str,
         rows: Sequence[ListRow],
         *,
-        choose: str = "see it",
+        choose: str = "open",
         current: str = "",
         preview: Callable[[ListRow], PreviewText] | None = None,
     ) -> None:
@@ -173,12 +175,12 @@ class PlacesScreen(PickerScreen):
         )
 
 
-def rows_of(places: Sequence[PlaceRow]) -> list[ListRow]:
+def place_list_rows(places: Sequence[PlaceRow]) -> list[ListRow]:
     return [
         ListRow(
             id=place.id,
             title=f"{place.kind} {place.title}" if place.kind else place.title,
-            prefix="  " * min(place.depth, 12) + _MARKS[place.is_open],
+            prefix="  " * min(place.depth, 12) + _FOLD_MARKS[place.is_open],
             detail=place.detail,
             right=place.right,
         )
@@ -186,4 +188,4 @@ def rows_of(places: Sequence[PlaceRow]) -> list[ListRow]:
     ]
 
 
-_MARKS = {None: "  ", True: "▾ ", False: "▸ "}
+_FOLD_MARKS = {None: "  ", True: "▾ ", False: "▸ "}

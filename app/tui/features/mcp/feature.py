@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.mcp.page import McpPage
 
 
 class McpFeature(Feature["McpPage"]):
-    slash: Sequence[SlashCommand["McpPage"]] = (
+    slash_commands: Sequence[SlashCommand["McpPage"]] = (
         SlashCommand(
             name="mcp",
             hint="[list | test | enable | disable | restart | login | logout | logs | remove] [name]",
-            help="MCP servers: how they stand, their tools, sign in",
+            help="MCP servers: status, tools, sign-in",
             run=lambda page, text: page.open(text),
         ),
     )
     subscriptions: Sequence[Subscription["McpPage"]] = (
-        Subscription(("form",), lambda page, event: page.answer(event)),
+        Subscription(("form",), lambda page, event: page.answer_form(event)),
     )
 
     def page(self, screen: FeatureServices) -> "McpPage":
@@ -29,9 +29,9 @@ class McpFeature(Feature["McpPage"]):
         return McpPage(
             screen.session.mcp,
             screen.ask,
-            screen.say,
-            screen.told,
-            edit=screen.edit,
+            screen.show_message,
+            screen.notify_waiting,
+            edit=screen.edit_file,
             spawn=screen.tasks.spawn,
             clock=screen.clock,
         )

@@ -11,20 +11,22 @@ import msgspec
 
 from app.mcp.elicitation_forms import (
     SECRET_WARNING,
-    about_field,
     default_answers,
+    field_description,
     validate_answers,
     validate_field,
 )
 from app.tui.features.mcp.form_screen import OTHER_ANSWER, ChoicesScreen, FilledField, FormScreen
-from app.tui.features.shared_dialogs import pick
-from app.tui.page_protocols import AskPerson, NotifyWaiting
+from app.tui.features.shared_dialogs import pick_row
+from app.tui.page_protocols import AskOnScreen, NotifyWaiting
 from app.values.events import QuestionAsked
 from app.values.forms import AskedForm, FormField
 from tools.running.browser import open_page
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import Picked
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
 GRACE_SECONDS = 0.6
 FormAnswers = Mapping[str, str] | str | None
@@ -35,18 +37,18 @@ closed."""
 class FormPage(msgspec.Struct, frozen=True):
     """Shows a form and sends the answers."""
 
-    ask: AskPerson
-    told: NotifyWaiting
+    ask: AskOnScreen
+    notify_waiting: NotifyWaiting
     clock: Callable[[], float] = time.monotonic
-    show_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
+    open_web_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
 
-    async def answer(self, event: QuestionAsked) -> None:
+    async def show_form(self, event: QuestionAsked) -> None:
         """Shows the form until the user answers or the request is cancelled."""
         form, answer = event.form, event.answer
         if form is None or answer is None:
             return
-        self.told(f"{form.title}: {form.message}", answer)
-        showing = asyncio.ensure_future(self._ask_fields(form))
+        self.notify_waiting(f"{form.title}: {form.message}", answer)
+        showing = asyncio.ensure_future(self._ask_form(form))
         answer.add_done_callback(lambda _: showing.cancel())
         try:
             said = await showing
@@ -55,29 +57,29 @@ class FormPage(msgspec.Struct, frozen=True):
         if not answer.done():
             answer.set_result(said)
 
-    async def _ask_fields(self, form: AskedForm) -> FormAnswers:
+    async def _ask_form(self, form: AskedForm) -> FormAnswers:
         if form.url:
-            return await self._page(form)
+            return await self._ask_to_open_page(form)
         if not form.fields:
             return await self._confirm(form, form.message, yes="Yes", no="No")
         if not form.server and len(form.fields) == 1 and form.fields[0].kind == "choice":
-            return await self._only_choice(form, form.fields[0])
-        return await self._filled(form)
+            return await self._ask_only_choice(form, form.fields[0])
+        return await self._ask_until_sent(form)
 
-    async def _only_choice(self, form: AskedForm, field: FormField) -> FormAnswers:
-        """Asks the only question of the agent without a form around it."""
-        text = await self._chosen(field, form.title, field.description, "", grace=GRACE_SECONDS)
+    async def _ask_only_choice(self, form: AskedForm, field: FormField) -> FormAnswers:
+        """Asks a form that has a single choice as a plain question, without a form around it."""
+        text = await self._ask_choice(field, form.title, field.description, "", grace=GRACE_SECONDS)
         return None if text is None else {field.name: text}
 
-    async def _page(self, form: AskedForm) -> FormAnswers:
+    async def _ask_to_open_page(self, form: AskedForm) -> FormAnswers:
         host = urlsplit(form.url).hostname or "an unknown address"
-        text = f"{form.message}\n\nIt wants to open a page at {host}:\n{form.url}"
-        said = await self._confirm(form, text, yes="Open it", no="Do not open it")
+        text = f"{form.message}\n\nThe server asks you to open a page at {host}:\n{form.url}"
+        said = await self._confirm(form, text, yes="Open the page", no="Decline")
         if said != {}:
             return said
         if urlsplit(form.url).scheme not in ("http", "https"):
             return "decline"
-        await self.show_page(form.url)
+        await self.open_web_page(form.url)
         return {}
 
     async def _confirm(self, form: AskedForm, text: str, *, yes: str, no: str) -> FormAnswers:
@@ -86,9 +88,10 @@ class FormPage(msgspec.Struct, frozen=True):
         row: ListRow | None = await self.ask(screen)
         return None if row is None else {} if row.id == "accept" else "decline"
 
-    async def _filled(self, form: AskedForm) -> FormAnswers:
+    async def _ask_until_sent(self, form: AskedForm) -> FormAnswers:
         values, wrong, current, grace = default_answers(form), dict[str, str](), "", GRACE_SECONDS
-        message = "\n".join(filter(None, (form.message, SECRET_WARNING if form.server else "")))
+        warned = "\n".join(filter(None, (form.message, SECRET_WARNING)))
+        message = warned if form.server else _agent_text(form.message)
         while True:
             rows = [_filled_field(form, field, values, wrong) for field in form.fields]
             screen = FormScreen(form.title, message, rows, current=current, grace=grace, clock=self.clock)
@@ -109,67 +112,73 @@ class FormPage(msgspec.Struct, frozen=True):
                     current = next(iter(wrong))
                 case _:
                     field = next(each for each in form.fields if each.name == current)
-                    text = await self._text(field, values.get(current, ""))
-                    if text is not None:
+                    text = await self._ask_field(field, values.get(current, ""))
+                    if text is None:
+                        grace = TYPING_PAUSE_SECONDS  # after Escape a person may go on typing
+                    else:
                         values[current] = text
                         wrong.pop(current, None)
                         if not form.server and len(form.fields) == 1:
                             return values
                         current = _next_field(form, current)
 
-    async def _text(self, field: FormField, before: str) -> str | None:
+    async def _ask_field(self, field: FormField, before: str) -> str | None:
         if field.takes_text:
-            choose = self._several if field.kind == "several" else self._chosen
+            choose = self._ask_choices if field.kind == "several" else self._ask_choice
             return await choose(field, field.title, field.description, before)
         if field.kind == "yes-no" or (field.kind == "choice" and field.choices):
             titles = [(each.value, each.title) for each in field.choices] or [("yes", "yes"), ("no", "no")]
             rows = [
                 ListRow(id=value, title=title, is_checked=before in (value, title)) for value, title in titles
             ]
-            picked = await pick(self.ask, field.title, rows, order="given", current=before)
+            picked = await pick_row(self.ask, field.title, rows, order="given", current=before)
             return picked.row.id if picked is not None else None
-        return await self._typed(field, field.title, before)
+        return await self._ask_text(field, field.title, before)
 
-    async def _typed(self, field: FormField, title: str, before: str) -> str | None:
+    async def _ask_text(self, field: FormField, title: str, before: str) -> str | None:
         screen = InputScreen(
             title,
-            about_field(field),
+            field_description(field),
             prefill=before,
             check=lambda text: validate_field(field, text)[1] if text.strip() else "",
         )
         return await self.ask(screen)
 
-    async def _chosen(
+    async def _ask_choice(
         self, field: FormField, title: str, text: str, before: str, *, grace: float = 0.0
     ) -> str | None:
         """Asks for a choice, or for a text in place of it."""
         while True:
-            screen = QuestionScreen(
-                title, text, _choice_rows(field, (before,)), grace=grace, clock=self.clock
-            )
+            rows = _choice_rows(field, (before,))
+            screen = QuestionScreen(title, _agent_text(text), rows, grace=grace, clock=self.clock)
             row: ListRow | None = await self.ask(screen)
             if row is None or row.id != OTHER_ANSWER:
                 return row.id if row is not None else None
             grace, is_known = 0.0, any(before == each.value for each in field.choices)
-            typed = await self._typed(field, field.title, "" if is_known else before)
+            typed = await self._ask_text(field, field.title, "" if is_known else before)
             if typed is not None and typed.strip():
                 return typed.strip()
 
-    async def _several(self, field: FormField, title: str, text: str, before: str) -> str | None:
+    async def _ask_choices(self, field: FormField, title: str, text: str, before: str) -> str | None:
         """Asks for several choices, and for a text beside them; returns a line for each."""
         known = {each.value for each in field.choices}
         marked = [line for line in before.split("\n") if line in known]
         own = " ".join(line for line in before.split("\n") if line not in known)
         while True:
-            screen = ChoicesScreen(title, text, _choice_rows(field, marked, own), marked)
+            screen = ChoicesScreen(title, _agent_text(text), _choice_rows(field, marked, own), marked)
             picked: Picked | None = await self.ask(screen)
             if picked is None:
                 return None
             marked = screen.marked
             if picked.action != "choose":
                 return "\n".join([*marked, *filter(None, (own,))])
-            typed = await self._typed(field, field.title, own)
+            typed = await self._ask_text(field, field.title, own)
             own = own if typed is None else typed.strip()
+
+
+def _agent_text(text: str) -> PreviewText:
+    """Returns the agent's text of a question, whose Markdown is drawn."""
+    return PreviewText(parts=(PreviewPart(text=text, is_markdown=True),))
 
 
 def _filled_field(
@@ -181,8 +190,10 @@ def _filled_field(
         id=field.name,
         title=field.title,
         value=title,
-        about=about_field(field) if form.server else ", ".join(each.title for each in field.choices),
-        wrong=wrong.get(field.name, ""),
+        description=field_description(field)
+        if form.server
+        else ", ".join(each.title for each in field.choices),
+        error=wrong.get(field.name, ""),
         is_required=field.is_required,
     )
 

@@ -11,9 +11,10 @@ from textual.binding import BindingType
 
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.screens.full_row_text import ROOMY
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
-from widgets.screens.preview import Preview, PreviewPart, PreviewText, preview_of, row_count
+from widgets.screens.full_row_text import ROOMY_MIN_ROWS
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
+from widgets.screens.preview import Preview, PreviewPart, PreviewText, count_rows, make_preview
+from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
 OTHER_ANSWER = "Other answer…"
 """The row of an answer in the user's own words."""
@@ -25,9 +26,9 @@ class FilledField(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     title: str
     value: str = ""
-    about: str = ""
+    description: str = ""
     """A description of the expected value."""
-    wrong: str = ""
+    error: str = ""
     """Why the value is invalid."""
     is_required: bool = False
 
@@ -37,17 +38,17 @@ class FormScreen(PickerScreen):
 
     ACTIONS = (
         PickerAction(id="app.form.send", keys="s", label="send", importance=8),
-        PickerAction(id="app.form.clear", keys="x", label="empty it"),
+        PickerAction(id="app.form.clear", keys="x", label="clear"),
         PickerAction(id="app.form.decline", keys="d", label="decline", importance=7),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
 
     def __init__(
         self,
         title: str,
-        message: str,
+        message: str | PreviewText,
         fields: Sequence[FilledField],
         *,
         current: str = "",
@@ -60,16 +61,16 @@ class FormScreen(PickerScreen):
         self._clock = clock
         self._armed_at = 0.0
         self._fields = {field.id: field for field in fields}
-        self._message = preview_of("", message)
-        self._about = Preview(id="about")
+        self._message = message if isinstance(message, PreviewText) else make_preview("", message)
+        self._description_pane = Preview(id="about")
         super().__init__(
             title,
-            _rows(fields),
+            _field_rows(fields),
             order="given",
-            choose="fill in",
+            choose="edit",
             current=current,
             empty="this form has no fields",
-            below=(self._about,),
+            below=(self._description_pane,),
         )
         self.add_class("below")
 
@@ -82,60 +83,64 @@ class FormScreen(PickerScreen):
         self._armed_at = self._clock() + self._grace
 
     def action_act(self, action_id: str) -> None:
-        if self._is_intended():
+        if self._is_grace_over():
             super().action_act(action_id)
 
     def action_choose(self) -> None:
-        if self._is_intended():
+        if self._is_grace_over():
             super().action_choose()
 
     def on_key(self, event: events.Key) -> None:
-        self._is_intended()
+        self._is_grace_over()
+        if self._grace and event.is_printable:  # a letter that is no key of the form: a text is being typed
+            self._armed_at = max(self._armed_at, self._clock() + TYPING_PAUSE_SECONDS)
 
-    def _is_intended(self) -> bool:
+    def _is_grace_over(self) -> bool:
         now = self._clock()
         if now >= self._armed_at:
             return True
-        self._armed_at = now + self._grace
+        self._armed_at = max(self._armed_at, now + self._grace)
         return False
 
     def _fit(self) -> None:
         """Sizes the description for the longest field description, so that the list does not move."""
         super()._fit()
         width, height = self.app.size
-        blank = int(height >= ROOMY)
+        blank = int(height >= ROOMY_MIN_ROWS)
         message = self.query_one("#message", Preview)
-        asked = max(1, min(row_count(self._message, width), height // 2))
+        asked = max(1, min(count_rows(self._message, width), height // 2))
         message.styles.height = asked
         message.styles.margin = (0, 0, blank, 0)
-        told = max((row_count(_field_preview(field), width) for field in self._fields.values()), default=0)
-        self._about.display = told > 0
-        self._about.styles.height = max(1, min(told, height // 4))
-        self._about.styles.margin = (blank, 0, 0, 0)
+        told = max((count_rows(_field_preview(field), width) for field in self._fields.values()), default=0)
+        self._description_pane.display = told > 0
+        self._description_pane.styles.height = max(1, min(told, height // 4))
+        self._description_pane.styles.margin = (blank, 0, 0, 0)
         below = min(told, height // 4) + blank if told else 0
         most = max(2, height - 3 - asked - below)
         self.query_one("#body").styles.height = min(most, max(1, len(self._fields))) + below
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         field = self._fields.get(event.row.id) if event.row else None
-        self._about.show(_field_preview(field) if field is not None else PreviewText())
+        self._description_pane.show(_field_preview(field) if field is not None else PreviewText())
 
 
 class ChoicesScreen(PickerScreen):
     """Shows choices of which several may be marked; returns the row of another answer, or `app.form.keep`."""
 
     ACTIONS = (
-        PickerAction(id="app.form.mark", keys="space", label="mark", closes=False, importance=9),
-        PickerAction(id="app.form.keep", keys="ctrl+s", label="keep", importance=8),
+        PickerAction(id="app.form.mark", keys="space", label="select", closes=False, importance=9),
+        PickerAction(id="app.form.keep", keys="ctrl+s", label="save", importance=8),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_SEARCHED: ClassVar[bool] = False  # the space bar is a key here
     IS_COUNTED: ClassVar[bool] = False
 
-    def __init__(self, title: str, question: str, rows: Sequence[ListRow], marked: Sequence[str]) -> None:
+    def __init__(
+        self, title: str, question: PreviewText, rows: Sequence[ListRow], marked: Sequence[str]
+    ) -> None:
         self.marked = list(marked)
         self._choices = list(rows)
-        self._question = preview_of("", question)
+        self._question = question
         super().__init__(title, self._choices, order="given", choose="")
 
     def compose_above(self) -> ComposeResult:
@@ -149,19 +154,19 @@ class ChoicesScreen(PickerScreen):
         super()._fit()
         width, height = self.app.size
         message = self.query_one("#message", Preview)
-        message.styles.height = max(1, min(row_count(self._question, width), height // 2))
-        message.styles.margin = (0, 0, int(height >= ROOMY), 0)
+        message.styles.height = max(1, min(count_rows(self._question, width), height // 2))
+        message.styles.margin = (0, 0, int(height >= ROOMY_MIN_ROWS), 0)
 
     def action_choose(self) -> None:
-        self._mark_row()
+        self._toggle_mark()
 
     def action_act(self, action_id: str) -> None:
         if action_id == "app.form.mark":
-            self._mark_row()
+            self._toggle_mark()
         else:
             super().action_act(action_id)
 
-    def _mark_row(self) -> None:
+    def _toggle_mark(self) -> None:
         if self.row is None:
             return
         if self.row.id == OTHER_ANSWER:
@@ -176,23 +181,25 @@ class ChoicesScreen(PickerScreen):
             row if row.id == OTHER_ANSWER else msgspec.structs.replace(row, is_checked=row.id in self.marked)
             for row in self._choices
         ]
-        self.show_rows(self._choices, note=f"{len(self.marked)} marked")
+        self.show_rows(self._choices, note=f"{len(self.marked)} selected")
 
 
 def _field_preview(field: FilledField) -> PreviewText:
-    parts = [PreviewPart(text=f"{field.title}: {field.about}", tone="muted")] if field.about else []
-    if field.wrong:
-        parts.append(PreviewPart(text=field.wrong, tone="error"))
+    parts = (
+        [PreviewPart(text=f"{field.title}: {field.description}", tone="muted")] if field.description else []
+    )
+    if field.error:
+        parts.append(PreviewPart(text=field.error, tone="error"))
     return PreviewText(parts=tuple(parts))
 
 
-def _rows(fields: Sequence[FilledField]) -> list[ListRow]:
+def _field_rows(fields: Sequence[FilledField]) -> list[ListRow]:
     return [
         ListRow(
             id=field.id,
             title=field.title,
-            detail=field.value or ("needed" if field.is_required else "empty"),
-            right=field.wrong and "does not fit",
+            detail=field.value or ("required" if field.is_required else "empty"),
+            right=field.error and "invalid",
             right_tone="error",
         )
         for field in fields

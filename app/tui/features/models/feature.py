@@ -5,34 +5,34 @@ from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.models.login import LoginPage
     from app.tui.features.models.page import ModelPage
 
 
-async def _model(page: "ModelPage", argument: str) -> None:
-    await (page.named(argument) if argument else page.choose())
+async def _run_model_command(page: "ModelPage", argument: str) -> None:
+    await (page.select_named(argument) if argument else page.choose_model())
 
 
-async def _thinking(page: "ModelPage", argument: str) -> None:
-    await (page.level_named(argument) if argument else page.level())
+async def _run_thinking_command(page: "ModelPage", argument: str) -> None:
+    await (page.set_level_by_name(argument) if argument else page.choose_level())
 
 
 class LoginFeature(Feature["LoginPage"]):
-    slash: Sequence[SlashCommand["LoginPage"]] = (
+    slash_commands: Sequence[SlashCommand["LoginPage"]] = (
         SlashCommand(
             name="login",
             hint="[provider]",
-            help="connect a provider: key or account",
+            help="connect a provider by key or account",
             run=lambda page, text: page.connect(text),
         ),
         SlashCommand(
             name="logout",
             hint="[provider]",
-            help="forget a stored key",
-            run=lambda page, text: page.forget(text),
+            help="remove a stored key or account",
+            run=lambda page, text: page.remove_credential(text),
         ),
     )
 
@@ -40,81 +40,87 @@ class LoginFeature(Feature["LoginPage"]):
         from app.providers.model_stream import StreamOptions  # noqa: PLC0415  (when it is first used)
         from app.providers.signin.key_check import KeyChecker  # noqa: PLC0415  (when it is first used)
         from app.tui.features.models.login import LoginPage  # noqa: PLC0415  (when it is first used)
-        from app.tui.features.models.other_server import OtherServer  # noqa: PLC0415
+        from app.tui.features.models.other_server import OtherServerSetup  # noqa: PLC0415
 
-        assembled, choice = screen.assembled, screen.assembled.choice
+        assembled, choice = screen.assembled, screen.assembled.model_choice
 
         def options() -> StreamOptions | None:
             network = assembled.effective_settings.settings.network
             return None if network.offline else StreamOptions(proxy=network.http_proxy)
 
         check = KeyChecker(choice.catalogue, assembled.registry, options)
-        other_server = OtherServer(
+        other_server = OtherServerSetup(
             choice,
-            screen.session.models.use,
+            screen.session.models.use_model,
             assembled.prompt.paths.agent_dir,
             options,
             screen.ask,
-            screen.say,
+            screen.show_message,
         )
         return LoginPage(
             choice.credentials,
             lambda: choice.catalogue.providers,
             screen.ask,
-            screen.say,
+            screen.show_message,
             check,
             other_server,
         )
 
 
 class ModelsFeature(Feature["ModelPage"]):
-    slash: Sequence[SlashCommand["ModelPage"]] = (
-        SlashCommand(name="model", hint="[name]", verb="set_model", run=_model),
+    slash_commands: Sequence[SlashCommand["ModelPage"]] = (
+        SlashCommand(name="model", hint="[name]", session_command="set_model", run=_run_model_command),
         SlashCommand(
             name="scoped-models",
-            help="which models the cycle keys go through",
-            run=lambda page, _: page.scope(),
+            help="choose the models that {key} cycles through",
+            key=("app.model.cycleForward", "Ctrl+P"),
+            run=lambda page, _: page.choose_cycled_models(),
         ),
-        SlashCommand(name="thinking", hint="[level]", verb="set_thinking_level", run=_thinking),
+        SlashCommand(
+            name="thinking", hint="[level]", session_command="set_thinking_level", run=_run_thinking_command
+        ),
     )
     keys: Sequence[PageKey["ModelPage"]] = (
         PageKey(
             id="app.model.select",
             keys="ctrl+l",
             help="Choose a model",
-            do=lambda page: page.choose(),
+            run_key=lambda page: page.choose_model(),
         ),
         PageKey(
-            id="app.model.cycleForward", keys="ctrl+p", verb="cycle_model", do=lambda page: page.cycle(1)
+            id="app.model.cycleForward",
+            keys="ctrl+p",
+            session_command="cycle_model",
+            run_key=lambda page: page.cycle_model(1),
         ),
         PageKey(
             id="app.model.cycleBackward",
             keys="ctrl+shift+p",
             help="Previous model",
-            do=lambda page: page.cycle(-1),
+            run_key=lambda page: page.cycle_model(-1),
         ),
         PageKey(
             id="app.thinking.cycle",
             keys="shift+tab",
-            verb="cycle_thinking_level",
-            do=lambda page: page.cycle_level(),
-            is_first=True,
+            session_command="cycle_thinking_level",
+            run_key=lambda page: page.cycle_level(),
+            takes_precedence=True,
         ),
     )
 
     def page(self, screen: FeatureServices) -> "ModelPage":
-        from app.tui.features.models.page import ModelPage, look_up  # noqa: PLC0415  (when it is first used)
+        from app.tui.features.models.page import ModelPage, query_provider_models  # noqa: PLC0415  (when it is first used)
 
-        assembled, choice = screen.assembled, screen.assembled.choice
+        assembled, choice = screen.assembled, screen.assembled.model_choice
         return ModelPage(
             screen.session,
             choice,
             screen.ask,
-            screen.say,
-            screen.keep,
+            screen.show_message,
+            screen.save_default,
             screen.key_label,
             connect=screen.page(LOGIN).connect,
-            look_up=lambda provider: look_up(
+            query_models=lambda provider: query_provider_models(
                 choice,
                 provider,
                 agent_dir=assembled.prompt.paths.agent_dir,

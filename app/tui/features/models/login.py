@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.providers.credentials import Credentials, Source, is_too_short
-from app.providers.models.known_providers import PROVIDERS, unknown_provider
-from app.providers.signin.interface import Entry, SignIn
-from app.providers.signin.key_check import Check
-from app.tui.features.models.other_server import NAMES, OTHER_SERVER, OtherServer
-from app.tui.features.shared_dialogs import ask_text, confirm, pick
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.providers.credentials import Credentials, CredentialSource, is_too_short
+from app.providers.models.known_providers import PROVIDERS, unknown_provider_text
+from app.providers.signin.interface import SignIn, SignInEntry
+from app.providers.signin.key_check import CheckKey
+from app.tui.features.models.other_server import LOCAL_SERVER_NAMES, OTHER_SERVER_ROW, OtherServerSetup
+from app.tui.features.shared_dialogs import ask_text, confirm, pick_row
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.user_errors import UserError
 from tools.amounts import pluralized
 from tools.running.browser import open_page
@@ -20,7 +20,7 @@ from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import WaitScreen
 from widgets.transcript.blocks import NoteKind
 
-_SOURCES: dict[Source, str] = {
+_CREDENTIAL_SOURCE_TEXTS: dict[CredentialSource, str] = {
     "run": "connected with --api-key",
     "stored": "connected with a stored API key",
     "sign-in": "connected with an account",
@@ -34,42 +34,42 @@ _SOURCES: dict[Source, str] = {
 class LoginUi:
     """The user interface of a sign-in: the transcript and small dialogs."""
 
-    def __init__(self, ask: AskPerson, say: ShowMessage) -> None:
+    def __init__(self, ask: AskOnScreen, say: ShowMessage) -> None:
         self._ask = ask
-        self._say = say
+        self._show_message = say
         self._waiting: asyncio.Future[None] | None = None
 
-    async def sign_in(self, account: SignIn) -> Entry | None:
+    async def sign_in(self, account: SignIn) -> SignInEntry | None:
         """Runs the sign-in; returns None if the user cancelled. Raises `CredentialError`."""
-        self._signing_in = asyncio.ensure_future(account.login(self))
+        self._login_task = asyncio.ensure_future(account.login(self))
         try:
-            await asyncio.wait((self._signing_in,))
-            return None if self._signing_in.cancelled() else self._signing_in.result()
+            await asyncio.wait((self._login_task,))
+            return None if self._login_task.cancelled() else self._login_task.result()
         finally:
-            self._signing_in.cancel()
+            self._login_task.cancel()
             if self._waiting is not None:
                 self._waiting.cancel()
 
     async def open_url(self, url: str, instructions: str) -> None:
-        self._say(f"{instructions}\n{url}")
+        self._show_message(f"{instructions}\n{url}")
         await open_page(url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         """Shows the code while the provider is polled; closing the dialog cancels the sign-in."""
         text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
         self._waiting = asyncio.ensure_future(self._ask(WaitScreen("Sign in with a code", text)))
-        self._waiting.add_done_callback(lambda _: self._signing_in.cancel())
+        self._waiting.add_done_callback(lambda _: self._login_task.cancel())
 
     async def prompt(self, question: str) -> str:
         return await ask_text(self._ask, question) or ""
 
     async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
         rows = [ListRow(id=name, title=text) for name, text in options]
-        picked = await pick(self._ask, question, rows)
+        picked = await pick_row(self._ask, question, rows)
         return picked.row.id if picked is not None else ""
 
     def progress(self, text: str) -> None:
-        self._say(text)
+        self._show_message(text)
 
 
 class LoginPage(msgspec.Struct, frozen=True):
@@ -78,27 +78,27 @@ class LoginPage(msgspec.Struct, frozen=True):
     credentials: Credentials
     providers: Callable[[], Sequence[str]]
     """Returns the names of all current providers."""
-    ask: AskPerson
-    say: ShowMessage
-    check: Check
+    ask: AskOnScreen
+    show_message: ShowMessage
+    check: CheckKey
     """Asks a provider whether it accepts a key."""
-    other_server: OtherServer
+    other_server: OtherServerSetup
 
     async def connect(self, provider: str = "") -> None:
         """Stores an API key or the tokens of an account."""
         if not provider:
             rows = [_provider_row(self.credentials, name) for name in self.providers()]
-            picked = await pick(self.ask, "Connect a provider", [*rows, OTHER_SERVER])
+            picked = await pick_row(self.ask, "Connect a provider", [*rows, OTHER_SERVER_ROW])
             if picked is None:
                 return
             provider = picked.row.id
         if not self._has_sign_in(provider):
-            if provider != OTHER_SERVER.id and provider.casefold() not in NAMES:
-                raise UserError(unknown_provider(provider, self.providers()))
+            if provider != OTHER_SERVER_ROW.id and provider.casefold() not in LOCAL_SERVER_NAMES:
+                raise UserError(unknown_provider_text(provider, self.providers()))
             await self.other_server.connect()
             return
         if await self._connect(provider):
-            self.say(f"{title_of(provider)} is connected. /model chooses one of its models.")
+            self.show_message(f"{provider_title(provider)} is connected. /model selects one of its models.")
 
     def _has_sign_in(self, provider: str) -> bool:
         """An extension may offer a sign-in for a provider that has no models yet."""
@@ -107,14 +107,19 @@ class LoginPage(msgspec.Struct, frozen=True):
     async def _connect(self, provider: str) -> bool:
         """Connects one provider; returns False if the user cancelled."""
         account, known = self.credentials.sign_ins.get(provider), PROVIDERS.get(provider)
-        if account is not None and not account.missing and known and not (known.env or known.bearer_env):
+        if (
+            account is not None
+            and not account.missing
+            and known
+            and not (known.key_variables or known.token_variables)
+        ):
             return await self._sign_in(provider, account)
-        told = "It is stored in auth.json, which only you can read."
+        told = "The key is stored in auth.json, which only you can read."
         if account is not None and account.missing:
             told += f" Signing in to an account needs {account.missing} (docs/providers.md)."
         elif account is not None:
-            told += f" To sign in to an account of {account.name} instead, leave it empty."
-        key = await ask_text(self.ask, f"API key for {title_of(provider)}", told, is_secret=True)
+            told += f" To sign in with a {account.name} account instead, leave the field empty."
+        key = await ask_text(self.ask, f"API key for {provider_title(provider)}", told, is_secret=True)
         if key is None:
             return False
         if key.strip():
@@ -124,65 +129,76 @@ class LoginPage(msgspec.Struct, frozen=True):
         return await self._sign_in(provider, account)
 
     async def _sign_in(self, provider: str, account: SignIn) -> bool:
-        entry = await LoginUi(self.ask, self.say).sign_in(account)
+        entry = await LoginUi(self.ask, self.show_message).sign_in(account)
         if entry is not None:
-            await self.credentials.store(provider, entry)
+            await self.credentials.store_entry(provider, entry)
         return entry is not None
 
     async def _connect_by_key(self, provider: str, key: str) -> bool:
         """Checks the key with one request; a rejected key is not stored."""
-        title = title_of(provider)
+        title = provider_title(provider)
         if is_too_short(key) and not await confirm(
-            self.ask, f"A key of {pluralized(len(key), 'character')}?", "Keys are longer. Is it complete?"
+            self.ask,
+            f"Use a key of {pluralized(len(key), 'character')}?",
+            "Keys are usually longer. Is it complete?",
         ):
             return False
-        self.say(f"Checking the key with {title} …")
-        checked = await self.check(provider, await self.credentials.of_key(provider, key))
+        self.show_message(f"Checking the key with {title} …")
+        checked = await self.check(provider, await self.credentials.credential_of_key(provider, key))
         if checked.state == "refused":
-            self.say(f"{title} rejected this key, so it was not stored. {checked.text}", NoteKind.ERROR)
+            self.show_message(
+                f"{title} rejected this key, so it was not stored. {checked.text}", NoteKind.ERROR
+            )
             return False
         await self.credentials.store_key(provider, key)
         if checked.state == "unknown":
-            self.say(
+            self.show_message(
                 f"The key for {title} is stored, but it could not be checked: {checked.text}",
                 NoteKind.WARNING,
             )
             return False
         if checked.text:
-            self.say(f"{title} accepts the key, but reports: {checked.text}", NoteKind.WARNING)
+            self.show_message(f"{title} accepts the key, but reports: {checked.text}", NoteKind.WARNING)
         return True
 
-    async def forget(self, provider: str = "") -> None:
-        stored = tuple(self.credentials.stored())
+    async def remove_credential(self, provider: str = "") -> None:
+        stored = tuple(self.credentials.stored_kinds())
         if not provider and not stored:
-            self.say("No key or account is stored here; what the environment holds is not bayou's to forget.")
+            self.show_message(
+                "No key or account is stored. To remove a key from the environment, unset its variable."
+            )
             return
         if not provider:
-            rows = [ListRow(id=name, title=title_of(name), words=name) for name in stored]
-            picked = await pick(self.ask, "Forget which?", rows, choose="forget it")
+            rows = [ListRow(id=name, title=provider_title(name), words=name) for name in stored]
+            picked = await pick_row(self.ask, "Remove which credential?", rows, choose="remove")
             if picked is None:
                 return
             provider = picked.row.id
-        found = await self.credentials.forget(provider)
-        self.say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
+        found = await self.credentials.remove_stored(provider)
+        self.show_message(f"{provider_title(provider)}: {'removed' if found else 'nothing was stored'}.")
 
 
-def title_of(provider: str) -> str:
+def provider_title(provider: str) -> str:
     known = PROVIDERS.get(provider)
     return known.name if known is not None else provider
 
 
 def _provider_row(credentials: Credentials, name: str) -> ListRow:
     """Returns a provider's row: how it is connected, or how it can be."""
-    known, title = PROVIDERS.get(name), title_of(name)
-    source, account = credentials.source(name), credentials.sign_ins.get(name)
+    known, title = PROVIDERS.get(name), provider_title(name)
+    source, account = credentials.source_of(name), credentials.sign_ins.get(name)
     words = f"{name} account sign-in" if account is not None else name
     if source is not None:
         return ListRow(
-            id=name, title=title, words=words, badges=(Badge(text=_SOURCES[source], tone="success"),)
+            id=name,
+            title=title,
+            words=words,
+            badges=(Badge(text=_CREDENTIAL_SOURCE_TEXTS[source], tone="success"),),
         )
-    keys = (known.env or known.bearer_env)[:1] if known else ()
+    keys = (known.key_variables or known.token_variables)[:1] if known else ()
     ways = list(keys)
-    if account is not None:
-        ways.append(f"an account, with your own {account.missing}" if account.missing else "an account")
+    if account is not None and not account.missing:
+        ways.append("an account")
+    elif not ways and account is not None:
+        ways.append("an account, not set up")
     return ListRow(id=name, title=title, words=words, detail=" or ".join(ways))

@@ -12,11 +12,16 @@ from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.discovery import list_models
-from app.providers.models.discovery_store import Discovered, save_discovered
-from app.providers.models.server_address import EXAMPLE, is_private_host, provider_name, server_address
+from app.providers.models.discovery_store import DiscoveredModels, save_discovered
+from app.providers.models.server_address import (
+    EXAMPLE_ADDRESS,
+    is_private_host,
+    provider_name,
+    server_address,
+)
 from app.resources.json_files import change_json
-from app.tui.features.shared_dialogs import pick
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.features.shared_dialogs import pick_row
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.json_comments import with_value
 from app.values.models import Model
 from app.values.user_errors import UserError
@@ -25,30 +30,44 @@ from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import InputScreen
 from widgets.transcript.blocks import NoteKind
 
-API = "openai-completions"
-OTHER_SERVER = ListRow(
+OTHER_SERVER_API = "openai-completions"
+OTHER_SERVER_ROW = ListRow(
     id="another server",
     title="Another server…",
     detail="Ollama, LM Studio, vLLM, OpenAI-compatible",
     words="ollama lm studio vllm openai-compatible local custom own self-hosted llama.cpp localhost models.json",
 )
-NAMES = ("ollama", "lmstudio", "lm-studio", "vllm", "llama.cpp", "llama-cpp", "local", "custom", "server")
+LOCAL_SERVER_NAMES = (
+    "ollama",
+    "lmstudio",
+    "lm-studio",
+    "vllm",
+    "llama.cpp",
+    "llama-cpp",
+    "local",
+    "custom",
+    "server",
+)
 """What users type after `/login` for such a server."""
 
 
-class OtherServer(msgspec.Struct, frozen=True):
-    choice: ModelChoice
-    use: Callable[[Model], Awaitable[None]]
+class OtherServerSetup(msgspec.Struct, frozen=True):
+    model_choice: ModelChoice
+    switch_model: Callable[[Model], Awaitable[None]]
     """Switches the session to a model."""
     agent_dir: Path
     options: Callable[[], StreamOptions | None]
     """Returns the current request options, or None while requests are not allowed."""
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
 
     async def connect(self) -> None:
         """Asks until a server lists its models or the user gives up; nothing is written before that."""
-        told, typed, key = "It runs an API like OpenAI's. Ollama's address is filled in.", EXAMPLE, ""
+        told, typed, key = (
+            "For a server with an OpenAI-compatible API. The address is that of Ollama.",
+            EXAMPLE_ADDRESS,
+            "",
+        )
         while True:
             answer = await self.ask(
                 InputScreen("Address of the server", told, prefill=typed, check=_address_problem)
@@ -57,50 +76,52 @@ class OtherServer(msgspec.Struct, frozen=True):
                 return
             typed, base_url = answer, server_address(answer)
             try:
-                key, found = await self._list(base_url, key)
+                key, found = await self._list_models(base_url, key)
             except ProviderError as problem:
-                told = f"{_remedy(problem, base_url)} Or correct the address:"
+                told = f"{_failure_and_next_step(problem, base_url)} Or correct the address:"
                 continue
             if found is None:
                 return
             if found.models:
                 break
             told = f"{base_url} lists no models. Load one there (ollama pull NAME), then try again."
-        await self._add(base_url, key, found)
+        await self._add_server(base_url, key, found)
 
-    async def _list(self, base_url: str, key: str) -> tuple[str, Discovered | None]:
+    async def _list_models(self, base_url: str, key: str) -> tuple[str, DiscoveredModels | None]:
         """Returns the key that the server wants, and its models; None if the user gives no key. Raises
         `ProviderError`."""
         options = self.options()
         if options is None:
-            raise ProviderError("bayou is offline: /settings network.offline switches that off.")
+            raise ProviderError("bayou is offline: switch off `offline` in /settings.")
         while True:
-            self.say(f"Asking {base_url} for its models …")
+            self.show_message(f"Listing the models of {base_url} …")
             try:
-                return key, await list_models(API, base_url, Credential(key=key), proxy=options.proxy)
+                return key, await list_models(
+                    OTHER_SERVER_API, base_url, Credential(key=key), proxy=options.proxy
+                )
             except ProviderError as problem:
                 if problem.status not in (401, 403):
                     raise
-                told = f"It rejected this key: {problem}" if key else "The server asks for a key."
+                told = f"The server rejected this key: {problem}" if key else "The server requires a key."
             answer = await self.ask(InputScreen(f"API key for {base_url}", told, is_secret=True))
             if not answer or not answer.strip():
                 return key, None
             key = answer.strip()
 
-    async def _add(self, base_url: str, key: str, found: Discovered) -> None:
+    async def _add_server(self, base_url: str, key: str, found: DiscoveredModels) -> None:
         """Writes the server into models.json, its key into auth.json, and switches to one of its models."""
-        catalogue, credentials = self.choice.catalogue, self.choice.credentials
-        catalogue.reread()
-        places = {name: catalogue.place_of(name)[1].rstrip("/") for name in catalogue.providers}
+        catalogue, credentials = self.model_choice.catalogue, self.model_choice.credentials
+        catalogue.reread_models_file()
+        places = {name: catalogue.api_and_address_of(name)[1].rstrip("/") for name in catalogue.providers}
         known = {name: place for name, place in places.items() if place}
         provider = next((name for name, place in known.items() if place == base_url), "")
         provider = provider or provider_name(base_url, known)
         try:
             if provider not in known:
-                entry = {"baseUrl": base_url, "api": API}
+                entry = {"baseUrl": base_url, "api": OTHER_SERVER_API}
                 await asyncio.to_thread(
                     change_json,
-                    catalogue.path,
+                    catalogue.models_file_path,
                     lambda text: with_value(text, ("providers", provider), entry),
                     new_mode=0o600,
                 )
@@ -108,26 +129,28 @@ class OtherServer(msgspec.Struct, frozen=True):
                 await credentials.store_key(provider, key)
             await asyncio.to_thread(save_discovered, self.agent_dir, provider, found)
         except (UserError, CredentialError, OSError) as problem:
-            self.say(f"The server could not be added: {problem}", NoteKind.ERROR)
+            self.show_message(f"The server could not be added: {problem}", NoteKind.ERROR)
             return
-        catalogue.reread()
-        catalogue.take_discovered(provider, found)
+        catalogue.reread_models_file()
+        catalogue.add_discovered(provider, found)
         count = pluralized(len(found.models), "model")
-        self.say(f"{provider} is connected with {count}; it is in {catalogue.path}.")
+        self.show_message(
+            f"{provider} is connected with {count}. Its entry is in {catalogue.models_file_path}."
+        )
         await self._choose_model(provider)
 
     async def _choose_model(self, provider: str) -> None:
-        models = self.choice.catalogue.models_of(provider)
+        models = self.model_choice.catalogue.models_of(provider)
         chosen = models[0]
         if len(models) > 1:
             rows = [ListRow(id=model.id, title=model.id) for model in models]
-            picked = await pick(self.ask, f"Model of {provider}", rows)
+            picked = await pick_row(self.ask, f"Model of {provider}", rows)
             if picked is None:
-                self.say("/model chooses one of its models.")
+                self.show_message("/model selects one of its models.")
                 return
-            chosen = self.choice.find(provider, picked.row.id)
-        await self.use(chosen)
-        self.say(f"Model: {chosen.key}")
+            chosen = self.model_choice.find(provider, picked.row.id)
+        await self.switch_model(chosen)
+        self.show_message(f"Model: {chosen.key}")
 
 
 def _address_problem(typed: str) -> str:
@@ -138,16 +161,20 @@ def _address_problem(typed: str) -> str:
     return ""
 
 
-def _remedy(problem: ProviderError, base_url: str) -> str:
+def _failure_and_next_step(problem: ProviderError, base_url: str) -> str:
     """Returns what failed and the next step."""
     if problem.status == 404:
         return f"{base_url}/models answered 404. The address usually ends with /v1."
     if problem.kind in ("connection", "timeout"):
         host = base_url.partition("://")[2].partition("/")[0]
-        start = " Start the server (for Ollama: ollama serve), then try again." if _is_local(host) else ""
+        start = (
+            " Start the server (for Ollama: ollama serve), then try again."
+            if _is_private_address(host)
+            else ""
+        )
         return f"{problem}{start}"
     return str(problem)
 
 
-def _is_local(place: str) -> bool:
+def _is_private_address(place: str) -> bool:
     return is_private_host(place.rpartition(":")[0].strip("[]") or place)

@@ -8,26 +8,31 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
-from app.providers.models.discovery import discover, discovery_hint, known_state
+from app.providers.models.discovery import discover, discovery_hint, stored_state
 from app.providers.models.known_providers import PROVIDERS, RESELLERS
-from app.providers.models.model_names import select_model, select_scope
+from app.providers.models.model_names import select_model, select_models
 from app.providers.models.model_vendors import is_resold
-from app.tui.features.models.screen import NO_KEY_WORDS, LevelScreen, ModelScreen, ScopeScreen, with_provider
-from app.tui.page_protocols import AskPerson, KeyLabel, SaveDefault, ShowMessage
+from app.tui.features.models.screen import (
+    NO_KEY_TEXT,
+    ModelScreen,
+    ScopedModelsScreen,
+    ThinkingLevelScreen,
+)
+from app.tui.page_protocols import AskOnScreen, KeyLabel, SaveDefault, ShowMessage
 from app.values.models import THINKING_LEVELS, Model, thinking_level
 from app.values.user_errors import UserError
 from tools.amounts import tokens
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewPart, PreviewText, facts
+from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
 from widgets.transcript.blocks import NoteKind
 
-LEVEL_WORDS = {
+THINKING_LEVEL_TEXTS = {
     "off": "no thinking",
-    "minimal": "a moment",
+    "minimal": "very little",
     "low": "a little",
-    "medium": "some",
-    "high": "much",
+    "medium": "moderate",
+    "high": "a lot",
     "xhigh": "very high",
     "max": "maximum",
 }
@@ -38,26 +43,26 @@ class ModelPage(msgspec.Struct, frozen=True):
 
     session: Session
     models: ModelChoice
-    ask: AskPerson
-    say: ShowMessage
-    keep: SaveDefault
+    ask: AskOnScreen
+    show_message: ShowMessage
+    save_default: SaveDefault
     key_label: KeyLabel
     connect: Callable[[str], Awaitable[None]]
     """Asks for a provider's credentials and stores them."""
-    look_up: Callable[[str], Awaitable[str]]
+    query_models: Callable[[str], Awaitable[str]]
     """Asks a provider for its models; returns the outcome as text."""
 
-    async def choose(self, query: str = "") -> None:
+    async def choose_model(self, query: str = "") -> None:
         choice = self.models
-        self.session.models.reread()
+        self.session.models.reread_models_file()
         screen = ModelScreen(
             model_rows(choice),
             [model.key for model in choice.scope],
             query=query,
             current=choice.model.key if choice.model else "",
-            preview=self._preview,
+            preview=self._model_preview,
         )
-        picked: Picked | None = await self.ask(screen, on_request=self._refresh)
+        picked: Picked | None = await self.ask(screen, on_request=self._query_provider)
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
@@ -65,124 +70,130 @@ class ModelPage(msgspec.Struct, frozen=True):
             return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
             await self.connect(provider)
-            if not choice.credentials.has(provider):
+            if not choice.credentials.has_credential(provider):
                 return
-        await self.session.models.use(choice.find(provider, model_id))
+        await self.session.models.use_model(choice.find(provider, model_id))
         if picked.action == "app.models.save":
-            self.keep("defaultProvider", provider)
-            self.keep("defaultModel", model_id)
-            self.say(f"New sessions start with {picked.row.id}.")
+            self.save_default("defaultProvider", provider)
+            self.save_default("defaultModel", model_id)
+            self.show_message(f"Default model: {picked.row.id}.")
 
     def _is_usable(self, provider: str, model_id: str) -> bool:
-        model = self.models.catalogue.find(provider, model_id)
+        model = self.models.catalogue.find_model(provider, model_id)
         return model is not None and self.models.is_available(model)
 
-    async def named(self, name: str) -> None:
+    async def select_named(self, name: str) -> None:
         """Selects a model (`/model NAME`); a thinking level may follow the name."""
         choice = self.models
-        self.session.models.reread()
+        self.session.models.reread_models_file()
         selection = select_model(name, choice.catalogue, choice.credentials)
-        await self.session.models.use(selection.model)
+        await self.session.models.use_model(selection.model)
         if selection.thinking is not None:
-            await self.session.models.use_thinking(selection.thinking)
-        self.say(f"Model: {selection.model.key}")
+            await self.session.models.use_thinking_level(selection.thinking)
+        self.show_message(f"Model: {selection.model.key}")
         if selection.warning:
-            self.say(selection.warning, NoteKind.WARNING)
+            self.show_message(selection.warning, NoteKind.WARNING)
 
-    async def _refresh(self, request: ModelScreen.ActionRequested) -> None:
+    async def _query_provider(self, request: ModelScreen.ActionRequested) -> None:
         """Asks the provider of the row which models it has."""
         screen, row = request.screen, request.row
         if not isinstance(screen, ModelScreen) or row is None:
             return
         provider = row.id.partition("/")[0]
-        screen.show_note(f"getting the model list of {provider} …")
-        note = await self.look_up(provider)
+        screen.show_note(f"listing the models of {provider} …")
+        note = await self.query_models(provider)
         if screen.is_there:
             screen.show_models(model_rows(self.models), note)
 
-    async def level(self) -> None:
+    async def choose_level(self) -> None:
         """Chooses the thinking level: Enter for this session, Ctrl+S also as the default."""
         choice = self.models
         rows = [
-            ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)
-            for level in choice.levels
+            ListRow(
+                id=level, title=level, detail=THINKING_LEVEL_TEXTS[level], is_checked=level == choice.thinking
+            )
+            for level in choice.thinking_levels
         ]
         picked: Picked | None = await self.ask(
-            LevelScreen("Thinking", rows, current=choice.thinking, choose="use now")
+            ThinkingLevelScreen("Thinking", rows, current=choice.thinking, choose="use")
         )
         level = thinking_level(picked.row.id) if picked is not None else None
         if level is None or picked is None:
             return
-        await self.session.models.use_thinking(level)
+        await self.session.models.use_thinking_level(level)
         if picked.action == "app.thinking.save":
-            self.keep("defaultThinkingLevel", level)
-            self.say(f"New sessions start with thinking {level}.")
+            self.save_default("defaultThinkingLevel", level)
+            self.show_message(f"Default thinking level: {level}.")
 
-    async def level_named(self, name: str) -> None:
+    async def set_level_by_name(self, name: str) -> None:
         """Sets the thinking level (`/thinking LEVEL`)."""
         level = thinking_level(name)
         if level is None:
             raise UserError(f"Unknown thinking level. Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
-        await self.session.models.use_thinking(level)
-        self.say(f"Thinking: {self.models.thinking}")
+        await self.session.models.use_thinking_level(level)
+        self.show_message(f"Thinking: {self.models.thinking}")
 
-    async def cycle(self, step: int) -> None:
+    async def cycle_model(self, step: int) -> None:
         if await self.session.models.cycle(step) is None:
-            self.say("No other model is available. /login connects another provider.")
+            self.show_message("No other model is available. /login connects another provider.")
 
     async def cycle_level(self) -> None:
         if await self.session.models.cycle_thinking() is None:
             model = self.session.model
-            self.say(
-                f"{model.id} has no thinking levels. /model chooses another."
+            self.show_message(
+                f"{model.id} has no thinking levels. /model selects another."
                 if model
-                else "No model is chosen."
+                else "No model is selected. /model selects one."
             )
 
-    async def scope(self) -> None:
+    async def choose_cycled_models(self) -> None:
         """Chooses the models that ctrl+p cycles through, and saves them in the settings."""
         choice = self.models
-        rows = [with_provider(row) for row in model_rows(choice) if is_ready(row)]
-        screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
+        rows = [row for row in model_rows(choice) if is_usable_row(row)]
+        screen = ScopedModelsScreen(
+            rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0]
+        )
         picked: Picked | None = await self.ask(screen)
         if picked is None:
             return
-        chosen = screen.chosen
-        choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
-        self.keep("enabledModels", chosen or None)
+        chosen = screen.chosen_ids
+        choice.scope = select_models(chosen, choice.catalogue, choice.credentials) if chosen else ()
+        self.save_default("enabledModels", chosen or None)
         told = ", ".join(chosen) if chosen else "all connected models"
-        self.say(f"Models to cycle through: {told}.")
+        self.show_message(f"Models to cycle through: {told}.")
 
-    def _preview(self, row: ListRow) -> PreviewText:
+    def _model_preview(self, row: ListRow) -> PreviewText:
         provider, _, model_id = row.id.partition("/")
-        model = self.models.catalogue.find(provider, model_id)
+        model = self.models.catalogue.find_model(provider, model_id)
         if model is None:
             return PreviewText()
-        parts = [PreviewPart(text=f"{model.key} · {self.models.catalogue.name_of(provider)}", tone="muted")]
-        parts += [PreviewPart(text=""), *facts(_facts(model), tone="text")]
-        parts += [PreviewPart(text=""), *self._credentials(model)]
+        parts = [
+            PreviewPart(text=f"{model.key} · {self.models.catalogue.display_name(provider)}", tone="muted")
+        ]
+        parts += [PreviewPart(text=""), *fact_parts(_model_facts(model), tone="text")]
+        parts += [PreviewPart(text=""), *self._credential_parts(model)]
         return PreviewText(title=model.name, parts=tuple(parts))
 
-    def _credentials(self, model: Model) -> list[PreviewPart]:
+    def _credential_parts(self, model: Model) -> list[PreviewPart]:
         choice = self.models
         if model.api in ("offline", "scripted"):
             return [PreviewPart(text="Needs no key and no network.", tone="success")]
-        source = choice.credentials.source(model.provider)
+        source = choice.credentials.source_of(model.provider)
         if source is None:
             known = PROVIDERS.get(model.provider)
-            names = " or ".join((*known.bearer_env, *known.env)) if known else ""
+            names = " or ".join((*known.token_variables, *known.key_variables)) if known else ""
             key = self.key_label("tui.select.confirm", "Enter")
             by_key = f"connect with {key}" if key else "connect with /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
-        told = discovery_hint(known_state(model.provider, choice.catalogue, choice.credentials))
+        told = discovery_hint(stored_state(model.provider, choice.catalogue, choice.credentials))
         return [
-            PreviewPart(text=f"Connected with {_SOURCES.get(source, source)}", tone="success"),
+            PreviewPart(text=f"Connected with {_KEY_SOURCE_TEXTS.get(source, source)}", tone="success"),
             *([PreviewPart(text=told, tone="muted")] if told else []),
         ]
 
 
-_SOURCES = {
+_KEY_SOURCE_TEXTS = {
     "run": "--api-key",
     "stored": "a stored API key",
     "sign-in": "an account",
@@ -192,21 +203,23 @@ _SOURCES = {
 }
 
 
-def _facts(model: Model) -> list[tuple[str, str]]:
+def _model_facts(model: Model) -> list[tuple[str, str]]:
     cost = model.cost
     told = [
         ("Context", f"{tokens(model.context_window)} tokens"),
-        ("Answers", f"up to {tokens(model.max_tokens)}"),
+        ("Max output", f"{tokens(model.max_tokens)} tokens"),
     ]
     if cost.output:
         told.append(("Price", f"${cost.input:g} in, ${cost.output:g} out per million tokens"))
         if cost.cache_read or cost.cache_write:
             told.append(("Cache", f"${cost.cache_read:g} read, ${cost.cache_write:g} written"))
-    can = [*(["reads images"] if model.reads_images else []), *(["thinks"] if model.reasoning else [])]
-    return [*told, ("Can", ", ".join(can) or "text only")]
+    can = [*(["images"] if model.reads_images else []), *(["thinking"] if model.reasoning else [])]
+    return [*told, ("Supports", ", ".join(can) or "text only")]
 
 
-async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None) -> str:
+async def query_provider_models(
+    models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None
+) -> str:
     """Asks a provider which models it has; returns the outcome as text."""
     found = await discover(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
     return discovery_hint(found) or f"{provider} has {found.count} models"
@@ -217,55 +230,50 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
     vendors before resellers."""
     current = choice.model.key if choice.model else ""
     catalogue = choice.catalogue
-    usable = {provider: choice.credentials.has(provider) for provider in catalogue.providers}
+    usable = {provider: choice.credentials.has_credential(provider) for provider in catalogue.providers}
     ready: list[ListRow] = []
     others: dict[str, list[ListRow]] = {}
     for model in sorted(catalogue.models(), key=lambda model: model.provider in RESELLERS):
         is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
         rows = ready if is_usable else others.setdefault(model.provider, [])
-        rows.append(_row(model, current, is_usable=is_usable))
+        rows.append(_model_row(model, current, is_usable=is_usable))
     unlisted_providers = [name for name in catalogue.unlisted_providers if not catalogue.models_of(name)]
     asking = [
-        ListRow(id=f"{name}/", title=name, detail="ask the server for its models")
-        for name in unlisted_providers
+        ListRow(id=f"{name}/", title=name, detail="list the server's models") for name in unlisted_providers
     ]
-    if len({row.id.partition("/")[0] for row in ready}) > 1:
-        ready = [
-            with_provider(row) for row in ready
-        ]  # without headings, rows of two providers could look the same
-    found = [*asking, _heading("Ready", "$ in/out of a million"), *ready] if ready else asking
+    found = [*asking, _heading_row("Ready"), *ready] if ready else asking
     for provider, rows in others.items():
-        found += [_heading(f"{catalogue.name_of(provider)} · {NO_KEY_WORDS}"), *rows]
+        found += [_heading_row(f"{catalogue.display_name(provider)} · {NO_KEY_TEXT}"), *rows]
     return found
 
 
-def is_ready(row: ListRow) -> bool:
+def is_usable_row(row: ListRow) -> bool:
     """Returns whether a row is a model that can be used now, not a heading or a server to query."""
     return not row.is_heading and row.tone != "dim" and not row.id.endswith("/")
 
 
-def _heading(title: str, right: str = "") -> ListRow:
-    return ListRow(id=f"#{title}", title=title, right=right, is_heading=True)
+def _heading_row(title: str) -> ListRow:
+    return ListRow(id=f"#{title}", title=title, is_heading=True)
 
 
 @lru_cache(maxsize=512)
-def _marks(window: int) -> tuple[Badge, ...]:
+def _window_badge(window: int) -> tuple[Badge, ...]:
     """Returns the badge for a context window; few distinct windows exist, so badges are cached."""
-    return (Badge(text=f"{tokens(window):>5}"),)
+    return (Badge(text=f"{tokens(window):>7}"),)
 
 
-def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
-    """Returns a model's row, which mentions only what is unusual about the model."""
+def _model_row(model: Model, current: str, *, is_usable: bool) -> ListRow:
+    """Returns a model's row: its provider, and what is unusual about the model."""
     lacks = "text only" if not model.reads_images else ""
     thinks = "" if model.reasoning else "no thinking"
     return ListRow(
         id=model.key,
         title=model.id,
-        detail=", ".join(filter(None, (lacks, thinks))),
+        detail=" · ".join(filter(None, (model.provider, ", ".join(filter(None, (lacks, thinks)))))),
         right=f"{model.cost.input:g}/{model.cost.output:g}" if model.cost.output else "",
-        badges=_marks(model.context_window),
+        badges=_window_badge(model.context_window),
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
-        words=f"{model.name} {model.provider}",
+        words=model.name,
         is_secondary=is_resold(model),
     )

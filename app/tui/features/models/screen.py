@@ -8,51 +8,52 @@ from textual.binding import BindingType
 
 from widgets.key_labels import key_label
 from widgets.lists.filtering import VisibleRow
-from widgets.lists.rows import ListRow
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.textual_internals import keymap_of
 
-NO_KEY_WORDS = "no key"
+NO_KEY_TEXT = "no key"
+_COLUMN_HEADS = column_heads("Model", badges=("context",), detail="provider", right="$ per 1M, in/out")
 
 
-def _cycle_key(own: Mapping[str, str]) -> str:
+def _cycle_key_label(own: Mapping[str, str]) -> str:
     return key_label(own, "app.model.cycleForward", "ctrl+p")
 
 
-def _none_chosen(own: Mapping[str, str]) -> str:
-    key = _cycle_key(own)
+def _no_scope_text(own: Mapping[str, str]) -> str:
+    key = _cycle_key_label(own)
     return (
-        f"no models chosen for {key} yet: /scoped-models" if key else "no models chosen yet: /scoped-models"
+        f"no models selected for {key} yet: /scoped-models"
+        if key
+        else "no models selected yet: /scoped-models"
     )
 
 
-def _none_selected(own: Mapping[str, str]) -> str:
-    key = _cycle_key(own)
-    return f"none selected: {key} cycles through all" if key else "none selected: all are cycled through"
+def _no_selection_text(own: Mapping[str, str]) -> str:
+    key = _cycle_key_label(own)
+    return f"none selected: {key} cycles through all" if key else "none selected: the keys cycle through all"
 
 
-def with_provider(row: ListRow) -> ListRow:
-    """Adds to a row its provider and what is missing to use the model, for lists without headings."""
-    provider, _, model = row.id.partition("/")
-    if row.is_heading or not model or row.detail.split(" · ")[0] == provider:
-        return row  # the row says it already
-    detail = " · ".join(filter(None, (provider, NO_KEY_WORDS if row.tone == "dim" else "", row.detail)))
-    return msgspec.structs.replace(row, detail=detail)
+def _with_missing_key(row: ListRow) -> ListRow:
+    """Says in a row that its provider has no key, for lists without headings."""
+    if row.is_heading or row.tone != "dim":
+        return row
+    return msgspec.structs.replace(row, badges=(*row.badges, Badge(text=NO_KEY_TEXT, tone="warning")))
 
 
 class ModelScreen(PickerScreen):
     """Lists all models; Tab limits the list to the models of the scope."""
 
     ACTIONS = (
-        PickerAction(id="app.models.save", keys="ctrl+s", label="use and make default", importance=7),
-        PickerAction(id="app.models.scope", keys="tab", label="all or scoped", closes=False, needs_row=False),
-        PickerAction(id="app.models.login", keys="ctrl+y", label="connect its provider", importance=6),
+        PickerAction(id="app.models.save", keys="ctrl+s", label="use as default", importance=7),
+        PickerAction(id="app.models.scope", keys="tab", label="all/scoped", closes=False, needs_row=False),
+        PickerAction(id="app.models.login", keys="ctrl+y", label="connect provider", importance=6),
         PickerAction(
-            id="app.models.refresh", keys="ctrl+r", label="refresh from provider", closes=False, importance=3
+            id="app.models.refresh", keys="ctrl+r", label="refresh list", closes=False, importance=3
         ),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(
         self,
@@ -63,16 +64,23 @@ class ModelScreen(PickerScreen):
         query: str = "",
         preview: Callable[[ListRow], PreviewText] | None = None,
     ) -> None:
-        self._all = tuple(rows)
-        self._scoped = frozenset(scoped)
+        self._all_rows = tuple(rows)
+        self._scoped_ids = frozenset(scoped)
         self.is_scoped = False
         super().__init__(
-            "Model", rows, query=query, current=current, choose="use", preview=preview, is_full_height=True
+            "Model",
+            rows,
+            query=query,
+            current=current,
+            choose="use",
+            heads=_COLUMN_HEADS,
+            preview=preview,
+            is_full_height=True,
         )
 
     def show_models(self, rows: Sequence[ListRow], note: str = "") -> None:
         """Replaces the rows, for example after a provider has listed its models."""
-        self._all = tuple(rows)
+        self._all_rows = tuple(rows)
         self._show_scope(note)
 
     def action_choose(self) -> None:
@@ -84,32 +92,35 @@ class ModelScreen(PickerScreen):
     def action_act(self, action_id: str) -> None:
         if action_id != "app.models.scope":
             super().action_act(action_id)
-        elif not self._scoped:
-            self.show_note(_none_chosen(keymap_of(self.app)))
+        elif not self._scoped_ids:
+            self.show_note(_no_scope_text(keymap_of(self.app)))
         else:
             self.is_scoped = not self.is_scoped
             self._show_scope()
 
-    def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
-        """Adds the provider to each row where the list has no headings: in search results and in the
-        scope."""
-        if not self.typed and not self.is_scoped:
+    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+        """Marks the models without a key where the list has no headings: in search results and in the scope."""
+        if not self.filter_text and not self.is_scoped:
             return shown
-        return [VisibleRow(with_provider(item.row), item.places) for item in shown]
+        return [VisibleRow(_with_missing_key(item.row), item.matched) for item in shown]
 
     def _show_scope(self, note: str = "") -> None:
-        rows = [row for row in self._all if row.id in self._scoped] if self.is_scoped else self._all
-        self.show_rows(rows, title="Models in the scope" if self.is_scoped else "Model", note=note)
+        rows = (
+            [row for row in self._all_rows if row.id in self._scoped_ids]
+            if self.is_scoped
+            else self._all_rows
+        )
+        self.show_rows(rows, title="Scoped models" if self.is_scoped else "Model", note=note)
 
 
-class LevelScreen(PickerScreen):
+class ThinkingLevelScreen(PickerScreen):
     """Chooses a thinking level, for this session or as the default."""
 
-    ACTIONS = (PickerAction(id="app.thinking.save", keys="ctrl+s", label="make default", importance=7),)
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    ACTIONS = (PickerAction(id="app.thinking.save", keys="ctrl+s", label="use as default", importance=7),)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
 
-class ScopeScreen(PickerScreen):
+class ScopedModelsScreen(PickerScreen):
     """The models that the cycle keys go through, marked and ordered; empty means all that have credentials."""
 
     ACTIONS = (
@@ -125,32 +136,35 @@ class ScopeScreen(PickerScreen):
             importance=3,
         ),
         PickerAction(
-            id="app.models.toggleProvider", keys="ctrl+p", label="its provider", closes=False, importance=4
+            id="app.models.toggleProvider", keys="ctrl+p", label="provider", closes=False, importance=4
         ),
-        PickerAction(id="app.models.reorderUp", keys="alt+up", label="earlier", closes=False, importance=5),
-        PickerAction(id="app.models.reorderDown", keys="alt+down", label="later", closes=False, importance=5),
-        PickerAction(id="app.models.keep", keys="ctrl+s", label="keep", needs_row=False, importance=9),
+        PickerAction(id="app.models.reorderUp", keys="alt+up", label="move up", closes=False, importance=5),
+        PickerAction(
+            id="app.models.reorderDown", keys="alt+down", label="move down", closes=False, importance=5
+        ),
+        PickerAction(id="app.models.keep", keys="ctrl+s", label="save", needs_row=False, importance=9),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(
         self, rows: Sequence[ListRow], chosen: Sequence[str], provider_of: Callable[[str], str]
     ) -> None:
-        self.chosen = list(chosen)
+        self.chosen_ids = list(chosen)
         self._all = {row.id: row for row in rows}
         self._provider_of = provider_of
         super().__init__(
             "Models to cycle through",
-            self._ordered(),
+            self._ordered_rows(),
             order="given",
-            choose="mark",
+            choose="select",
+            heads=_COLUMN_HEADS,
             is_full_height=True,
         )
 
-    def _ordered(self) -> list[ListRow]:
+    def _ordered_rows(self) -> list[ListRow]:
         """Returns the rows, marked ones first in their order."""
-        rest = [row for row in self._all.values() if row.id not in self.chosen]
-        marked = [self._all[key] for key in self.chosen if key in self._all]
+        rest = [row for row in self._all.values() if row.id not in self.chosen_ids]
+        marked = [self._all[key] for key in self.chosen_ids if key in self._all]
         return [
             *(msgspec.structs.replace(row, is_checked=True) for row in marked),
             *(msgspec.structs.replace(row, tone="muted", is_checked=False) for row in rest),
@@ -158,41 +172,41 @@ class ScopeScreen(PickerScreen):
 
     def action_choose(self) -> None:
         if self.row is not None:
-            self._toggle([self.row.id])
+            self._toggle_models([self.row.id])
 
     def action_act(self, action_id: str) -> None:
         match action_id:
             case "app.models.enableAll":
-                self._mark(list(self._all))
+                self._set_chosen_models(list(self._all))
             case "app.models.clearAll":
-                self._mark([])
+                self._set_chosen_models([])
             case "app.models.toggleProvider" if self.row is not None:
                 provider = self._provider_of(self.row.id)
-                self._toggle([key for key in self._all if self._provider_of(key) == provider])
+                self._toggle_models([key for key in self._all if self._provider_of(key) == provider])
             case "app.models.reorderUp":
-                self._move(-1)
+                self._move_model(-1)
             case "app.models.reorderDown":
-                self._move(1)
+                self._move_model(1)
             case _:
                 super().action_act(action_id)
 
-    def _toggle(self, keys: list[str]) -> None:
+    def _toggle_models(self, keys: list[str]) -> None:
         """Marks all of these models; unmarks them if all are marked already."""
-        others = [key for key in self.chosen if key not in keys]
-        self._mark(others if all(key in self.chosen for key in keys) else [*others, *keys])
+        others = [key for key in self.chosen_ids if key not in keys]
+        self._set_chosen_models(others if all(key in self.chosen_ids for key in keys) else [*others, *keys])
 
-    def _move(self, delta: int) -> None:
-        if self.row is None or self.row.id not in self.chosen:
+    def _move_model(self, delta: int) -> None:
+        if self.row is None or self.row.id not in self.chosen_ids:
             return
-        at = self.chosen.index(self.row.id)
-        target = min(max(0, at + delta), len(self.chosen) - 1)
-        moved = list(self.chosen)
+        at = self.chosen_ids.index(self.row.id)
+        target = min(max(0, at + delta), len(self.chosen_ids) - 1)
+        moved = list(self.chosen_ids)
         moved.insert(target, moved.pop(at))
-        self._mark(moved)
+        self._set_chosen_models(moved)
 
-    def _mark(self, keys: list[str]) -> None:
-        self.chosen = keys
+    def _set_chosen_models(self, keys: list[str]) -> None:
+        self.chosen_ids = keys
         self.show_rows(
-            self._ordered(),
-            note=f"{len(keys)} marked" if keys else _none_selected(keymap_of(self.app)),
+            self._ordered_rows(),
+            note=f"{len(keys)} selected" if keys else _no_selection_text(keymap_of(self.app)),
         )

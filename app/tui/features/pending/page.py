@@ -7,7 +7,7 @@ import msgspec
 from textual.binding import BindingType
 
 from app.engine.session import Session
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
@@ -15,19 +15,19 @@ from tools.edits.pending import Resolution, StagedAction, StagedFile
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
 from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
 
 
 class PendingScreen(PickerScreen):
-    """Enter reviews what would be written."""
+    """Lists staged changes; Enter opens the chosen one for review."""
 
     ACTIONS = (
         PickerAction(id="app.pending.apply", keys="ctrl+s", label="apply", closes=False, importance=8),
         PickerAction(id="app.pending.discard", keys="ctrl+x", label="discard", closes=False, importance=7),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], files: Callable[[ListRow], PreviewText]) -> None:
         """`files`: returns the changed files of a row, each with its numbers of added and removed
@@ -42,34 +42,57 @@ class PendingScreen(PickerScreen):
         )
 
 
-_MAX_SHOWN = 50
-_RESOLUTIONS: dict[str, Resolution] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
+_MAX_SHOWN_FILES = 50
+_RESOLUTION_BY_ACTION: dict[str, Resolution] = {
+    "app.pending.apply": "apply",
+    "app.pending.discard": "discard",
+}
 
 
 class PendingPage(msgspec.Struct, frozen=True):
     """Shows and resolves the staged changes of one session."""
 
     session: Session
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
     review: Callable[[StagedAction], Awaitable[None]]
     """Opens the review desk for staged changes."""
 
     async def open(self) -> None:
         if not self.session.pending.waiting:
-            self.say("No staged changes wait for an answer.")
+            self.show_message("There are no staged changes.")
             return
         while self.session.pending.waiting:
-            picked = await self._picked()
+            picked = await self._pick_change()
             if picked is None:
                 return
-            found = self._waiting(picked.row.id)
+            found = self._find_waiting(picked.row.id)
             if found is not None:
                 await self.review(found)
 
-    async def _picked(self) -> Picked | None:
+    async def resolve_file(self, words: str) -> None:
+        """Runs `/pending apply FILE`: applies one file of a helper's staged changes; the other files stay
+        staged."""
+        verb, _, path = words.partition(" ")
+        action: Resolution | None = "apply" if verb == "apply" else "discard" if verb == "discard" else None
+        if action is None or not path.strip():
+            raise UserError("Name a file: /pending apply FILE, or /pending discard FILE. /pending shows all.")
+        shown = path.strip()
+        holders = [
+            one for one in self.session.pending.waiting if any(file.shown == shown for file in one.files)
+        ]
+        if len(holders) != 1:
+            found = f"{len(holders)} staged changes have" if holders else "No staged change has"
+            raise UserError(f"{found} the file {shown}. /pending shows all.")
+        await self._resolve_change(holders[0].id, action, (shown,))
+
+    async def _resolve_change(self, id: str, action: Resolution, files: Sequence[str] = ()) -> None:
+        resolved = await self.session.pending.answer(id, action, "", files=files)
+        self.show_message(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
+
+    async def _pick_change(self) -> Picked | None:
         """Shows the list and updates it while changes are staged or resolved."""
-        screen = PendingScreen(self._rows(), self._files)
+        screen = PendingScreen(self._rows(), self._files_preview)
 
         def follow(event: Event) -> None:
             if isinstance(event, PendingChanged) and screen.is_there:
@@ -77,19 +100,18 @@ class PendingPage(msgspec.Struct, frozen=True):
 
         leave = self.session.subscribe(follow)
         try:
-            return await self.ask(screen, on_request=self._requested)
+            return await self.ask(screen, on_request=self._handle_request)
         finally:
             leave()
 
-    async def _requested(self, request: PendingScreen.ActionRequested) -> None:
+    async def _handle_request(self, request: PendingScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
         if not isinstance(screen, PendingScreen) or row is None:
             return
         try:
-            resolved = await self.session.pending.answer(row.id, _RESOLUTIONS[request.action], "")
-            self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
+            await self._resolve_change(row.id, _RESOLUTION_BY_ACTION[request.action])
         except UserError as problem:
-            self.say(str(problem), NoteKind.WARNING)
+            self.show_message(str(problem), NoteKind.WARNING)
         screen.show_rows(self._rows())
 
     def _rows(self) -> list[ListRow]:
@@ -98,23 +120,23 @@ class PendingPage(msgspec.Struct, frozen=True):
             for one in self.session.pending.waiting
         ]
 
-    def _files(self, row: ListRow) -> PreviewText:
-        staged = self._waiting(row.id)
+    def _files_preview(self, row: ListRow) -> PreviewText:
+        staged = self._find_waiting(row.id)
         files = [
             f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}{'  in conflict' if file.conflict else ''}"
             for file in (staged.files if staged is not None else ())
         ]
-        text = "\n".join(files) or "no file changes; applying runs an action"
+        text = "\n".join(files) or "changes no files; applying it runs an action of its tool"
         return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
 
-    def _waiting(self, staged_id: str) -> StagedAction | None:
+    def _find_waiting(self, staged_id: str) -> StagedAction | None:
         return next((one for one in self.session.pending.waiting if one.id == staged_id), None)
 
 
 def staged_card(staged: StagedAction) -> Card:
     """Returns a card with the diffs of a staged change."""
-    blocks = [block for file in staged.files[:_MAX_SHOWN] for block in _blocks(file)]
-    nothing = TextBlock(text="Changes no files; applying runs the action of the tool that staged it.")
+    blocks = [block for file in staged.files[:_MAX_SHOWN_FILES] for block in _file_blocks(file)]
+    nothing = TextBlock(text="No file changes: applying runs an action of the tool that staged it.")
     return Card(
         title=one_line(staged.source_tool),
         subject=one_line(staged.label),
@@ -122,7 +144,7 @@ def staged_card(staged: StagedAction) -> Card:
     )
 
 
-def _blocks(file: StagedFile) -> Iterator[DiffBlock | TextBlock]:
+def _file_blocks(file: StagedFile) -> Iterator[DiffBlock | TextBlock]:
     yield DiffBlock(
         path=one_line(file.shown),
         diff=escape_controls(file.diff.patch),
@@ -131,5 +153,5 @@ def _blocks(file: StagedFile) -> Iterator[DiffBlock | TextBlock]:
     )
     if file.conflict:
         yield TextBlock(
-            text=f"Not merged, because it was changed here too:\n{escape_controls(file.conflict)}"
+            text=f"Not merged, because the file also changed here:\n{escape_controls(file.conflict)}"
         )

@@ -8,7 +8,7 @@ import msgspec
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.session import Session
 from app.tui.features.permissions.approvals import Approvals
-from app.tui.page_protocols import ShowMessage, Spawn
+from app.tui.page_protocols import ShowMessage, SpawnTask
 from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
@@ -26,34 +26,34 @@ class StagedQuestions(msgspec.Struct):
 
     session: Session
     approvals: Approvals
-    say: ShowMessage
-    spawn: Spawn
+    show_message: ShowMessage
+    spawn: SpawnTask
     _is_working: bool = False
     _asked_id: str = ""
-    _asked: StagedAction | None = None
-    _answer: "asyncio.Future[Any] | None" = None
+    _asked_action: StagedAction | None = None
+    _answer_future: "asyncio.Future[Any] | None" = None
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, AgentStart):
             self._is_working = True
-            self._withdraw()
+            self._withdraw_question()
         elif isinstance(event, AgentSettled | SessionReplaced | PendingChanged):
             self._is_working = self._is_working and isinstance(event, PendingChanged)
-            self._look()
+            self._ask_next()
 
-    def _withdraw(self) -> None:
-        answer, self._answer, self._asked_id = self._answer, None, ""
+    def _withdraw_question(self) -> None:
+        answer, self._answer_future, self._asked_id = self._answer_future, None, ""
         if answer is not None:
             answer.cancel()
 
-    def _look(self) -> None:
+    def _ask_next(self) -> None:
         waiting = self.session.pending.waiting
-        if self._asked_id and all(one is not self._asked for one in waiting):
-            self._withdraw()  # it is answered, or less of it would be written
+        if self._asked_id and all(one is not self._asked_action for one in waiting):
+            self._withdraw_question()  # it is answered, or less of it would be written
         if waiting and not self._asked_id and not self._is_working:
-            self._ask(waiting[0], len(waiting))
+            self._ask_about(waiting[0], len(waiting))
 
-    def _ask(self, staged: StagedAction, count: int) -> None:
+    def _ask_about(self, staged: StagedAction, count: int) -> None:
         # imported late, because few sessions open this page
         from app.tui.features.pending.page import staged_card  # noqa: PLC0415
 
@@ -64,29 +64,30 @@ class StagedQuestions(msgspec.Struct):
         ]
         if len(files) > _MAX_FILES:
             files[_MAX_FILES - 1 :] = [f"… and {len(files) - _MAX_FILES + 1} more files"]
-        self._asked_id, self._asked = staged.id, staged
-        self._answer = self.approvals.ask_about_staged(
+        self._asked_id, self._asked_action = staged.id, staged
+        self._answer_future = self.approvals.ask_about_staged(
             one_line(staged.source_tool),
             "\n".join((one_line(staged.label), *files)),
             of=count,
             whole=staged_card(staged),
+            staged=staged,
         )
-        self._answer.add_done_callback(lambda answer: self._answered(staged.id, answer))
+        self._answer_future.add_done_callback(lambda answer: self._apply_answer(staged.id, answer))
 
-    def _answered(self, id: str, answer: "asyncio.Future[Any]") -> None:
+    def _apply_answer(self, id: str, answer: "asyncio.Future[Any]") -> None:
         if answer.cancelled():
             return
         reply: ApprovalReply = answer.result()
-        self.spawn(self._resolve(id, reply))
+        self.spawn(self._resolve_change(id, reply))
 
-    async def _resolve(self, id: str, reply: ApprovalReply) -> None:
+    async def _resolve_change(self, id: str, reply: ApprovalReply) -> None:
         try:
             action = "apply" if reply.allows else "discard"
             resolved = await self.session.pending.answer(id, action, reply.reason)
             if not resolved.is_done:  # otherwise the message for the agent reports it
-                self.say(one_line(resolved.text), NoteKind.WARNING)
+                self.show_message(one_line(resolved.text), NoteKind.WARNING)
         except UserError as problem:
-            self.say(str(problem), NoteKind.WARNING)
+            self.show_message(str(problem), NoteKind.WARNING)
         if self._asked_id == id:  # otherwise the next question is open already
-            self._asked_id, self._answer = "", None
-        self._look()
+            self._asked_id, self._answer_future = "", None
+        self._ask_next()

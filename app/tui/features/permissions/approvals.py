@@ -4,7 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
 from textual.screen import Screen
@@ -14,12 +14,13 @@ from app.engine.permissions.permission_gate import PermissionGate
 from app.permits.permission_decisions import PERMISSION_MODES
 from app.permits.sandbox_exceptions import SANDBOX_REQUEST, rule_words
 from app.permits.verdicts import RISK_MEANINGS
-from app.tui.page_protocols import AskPerson, KeyLabel, NotifyWaiting, ShowMessage, Spawn
+from app.tui.page_protocols import AskOnScreen, KeyLabel, NotifyWaiting, ShowMessage, SpawnTask
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
 from tools.amounts import MINUS
 from tools.diff_lines import parse_diff
 from tools.edits.card import file_diffs
+from tools.edits.pending import StagedAction
 from tools.results import Block, Card, DiffBlock, TextBlock, ToolResult
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
@@ -33,9 +34,14 @@ from widgets.status.approval_request import (
 from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import NoteKind
 
-_ASKER = "An extension"
-_STAGED: Final = "staged"
-_MODE_SECONDS: Final = 3.0
+if TYPE_CHECKING:
+    from app.engine.files.proposed_review import ProposedReview
+    from app.tui.features.review.desk import DeskQuestion
+    from app.tui.features.review.page import ReviewPage
+
+_DEFAULT_ASKER = "An extension"
+_STAGED_METHOD: Final = "staged"
+_MODE_NOTICE_SECONDS: Final = 3.0
 
 
 class PreviewCall(Protocol):
@@ -52,35 +58,41 @@ class Approvals(msgspec.Struct):
     permits: PermissionGate
     bar: ApprovalBar
     editor: PromptEditor
-    preview: PreviewCall
+    preview_call: PreviewCall
     has_preview: Callable[[str], bool]
     """Returns whether calls of this tool have diffs."""
-    spawn: Spawn
+    spawn: SpawnTask
     screens: Callable[[], Sequence[Screen[Any]]]
     """Returns the open screens."""
-    show_screen: AskPerson
-    say: ShowMessage
-    tell: Callable[[str, float], None]
+    show_screen: AskOnScreen
+    show_message: ShowMessage
+    show_temporary_text: Callable[[str, float], None]
     """Shows a text above the editor for some seconds: a change of mode is no part of the conversation."""
-    told: NotifyWaiting
+    notify_waiting: NotifyWaiting
     key_label: KeyLabel
     is_busy: Callable[[], bool]
     """Returns whether the agent works."""
-    _open: list[QuestionAsked] = []
-    _staged: dict[str, tuple[int, Card]] = {}
-    """For questions about staged changes, by id: the number of staged changes and a card with all
-    of them."""
+    review_page: "Callable[[], ReviewPage]"
+    """Returns the review desk, on which a change of files is shown and answered."""
+    _review_by_question: dict[str, "ProposedReview"] = {}
+    """What a person decided on the desk about an open question, by its id."""
+    _open_questions: list[QuestionAsked] = []
+    _staged_by_question: dict[str, tuple[int, Card, StagedAction]] = {}
+    """For questions about staged changes, by id: the number of staged changes, a card with all of them, and them."""
 
     @property
-    def _first(self) -> QuestionAsked | None:
+    def _next_question(self) -> QuestionAsked | None:
         """Returns the next question; questions about staged changes come last, because the agent does
         not wait for them."""
-        return next((one for one in self._open if one.method != _STAGED), next(iter(self._open), None))
+        return next(
+            (one for one in self._open_questions if one.method != _STAGED_METHOD),
+            next(iter(self._open_questions), None),
+        )
 
-    def note(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
-            self._begin(event)
-            self.told(event.title or "", event.answer)
+            self._queue_question(event)
+            self.notify_waiting(event.title or "", event.answer)
 
     async def ask(
         self,
@@ -101,87 +113,103 @@ class Approvals(msgspec.Struct):
             options=tuple(options),
             answer=answer,
         )
-        self._begin(event)
-        self.told(title)
+        self._queue_question(event)
+        self.notify_waiting(title)
         return await answer
 
     def ask_about_staged(
-        self, tool: str, text: str, *, of: int, whole: Card
+        self, tool: str, text: str, *, of: int, whole: Card, staged: StagedAction
     ) -> "asyncio.Future[ApprovalReply]":
         """Asks about staged changes; the future is cancelled if they are no longer staged."""
         answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
-        event = QuestionAsked(id=str(uuid.uuid4()), method=_STAGED, title=tool, message=text, answer=answer)
-        self._staged[event.id] = (of, whole)
-        self._begin(event)
+        event = QuestionAsked(
+            id=str(uuid.uuid4()), method=_STAGED_METHOD, title=tool, message=text, answer=answer
+        )
+        self._staged_by_question[event.id] = (of, whole, staged)
+        self._queue_question(event)
         return answer
 
-    def _begin(self, event: QuestionAsked) -> None:
-        self._open.append(event)
-        event.answer.add_done_callback(lambda _: self._answered(event))
-        self._show()
+    def _queue_question(self, event: QuestionAsked) -> None:
+        self._open_questions.append(event)
+        event.answer.add_done_callback(lambda _: self._remove_answered(event))
+        self._show_next_question()
 
-    def _answered(self, event: QuestionAsked) -> None:
+    def _remove_answered(self, event: QuestionAsked) -> None:
         """Removes a question that was answered anywhere or cancelled."""
-        self._open = [one for one in self._open if one is not event]
-        self._staged.pop(event.id, None)
-        self._show()
+        self._open_questions = [one for one in self._open_questions if one is not event]
+        self._staged_by_question.pop(event.id, None)
+        self._review_by_question.pop(event.id, None)
+        self._show_next_question()
 
-    def _show(self) -> None:
-        first = self._first
+    def _show_next_question(self) -> None:
+        first = self._next_question
         now = self.bar.asked
         if (now.id if now else None) == (first.id if first else None):
             return
-        self.bar.keys = self._keys()
-        self.bar.show(self._shown(first) if first is not None else None)
+        self.bar.keys = self._key_labels()
+        self.bar.show(self._make_request(first) if first is not None else None)
         for screen in self.screens():
-            self.mark(screen)
+            self.show_waiting_banner(screen)
         if first is None:
             return
-        if first.method == _STAGED:
-            diffs = [one for one in self._staged[first.id][1].blocks if isinstance(one, DiffBlock)]
+        if first.method == _STAGED_METHOD:
+            diffs = [
+                one for one in self._staged_by_question[first.id][1].blocks if isinstance(one, DiffBlock)
+            ]
             self.bar.show_change(first.id, _change_rows(diffs, names_files=True))
         elif first.approval is not None and self.has_preview(first.approval.tool_name):
-            self.spawn(self._show_change(first.id, first.approval))
+            self.spawn(self._show_preview(first.id, first.approval))
 
-    def mark(self, screen: Screen[Any]) -> None:
+    def show_waiting_banner(self, screen: Screen[Any]) -> None:
         """Says on a page over the main one that a question waits behind it."""
         if not isinstance(screen, SheetScreen):
             return
-        from widgets.screens.block import AskedBlockScreen  # noqa: PLC0415  (screens come with the first of them)
+        from app.tui.features.review.screen import ReviewQuestionScreen  # noqa: PLC0415  (as below)
+        from widgets.screens.block import BlockQuestionScreen  # noqa: PLC0415  (screens come with the first of them)
         from widgets.screens.screen_parts import show_banner  # noqa: PLC0415  (as above)
 
-        if isinstance(screen, AskedBlockScreen):
+        if isinstance(screen, BlockQuestionScreen | ReviewQuestionScreen):
             return
         asked, key = self.bar.asked, self.key_label("tui.select.cancel", "esc")
-        back = f" · {key} back to it" if key else ""
+        back = f" · {key} back to the question" if key else ""
         show_banner(screen, f"? Waiting for your answer: {asked.question}{back}" if asked is not None else "")
 
-    async def _show_change(self, question_id: str, approval: Approval) -> None:
+    async def _show_preview(self, question_id: str, approval: Approval) -> None:
         """Shows the change inside the question, as soon as the files have been read."""
-        changes = await self.preview(approval.tool_name, approval.arguments, is_for_person=True)
+        changes = await self.preview_call(approval.tool_name, approval.arguments, is_for_person=True)
+        content = approval.arguments.get("content")
         if changes is not None:
             diffs = file_diffs(changes.details)
             self.bar.show_change(question_id, _change_rows(diffs, names_files=len(diffs) > 1))
+        elif isinstance(content, str):
+            rows = [ChangeRow(kind="added", text=line) for line in content.splitlines()]
+            review = self.review_page().review_of_approval(approval)
+            is_new = await review.load() and review.creates_all_files
+            self.bar.show_change(
+                question_id, rows, question=self._question_text(approval, creates_file=is_new)
+            )
 
-    def _keys(self) -> ApprovalKeys:
+    def _key_labels(self) -> ApprovalKeys:
         told = self.key_label
         return ApprovalKeys(
             once=told("app.approval.once", "alt+a"),
             deny=told("app.approval.deny", "alt+x"),
             always=told("app.approval.always", "alt+w"),
-            whole=told("app.approval.whole", "alt+v"),
-            enter=told("app.approval.enter", "f8"),
+            details=told("app.approval.whole", "alt+v"),
+            focus=told("app.approval.enter", "f8"),
         )
 
-    def _shown(self, event: QuestionAsked) -> ApprovalRequest:
-        if event.method == _STAGED:
-            of, _ = self._staged[event.id]
+    def _make_request(self, event: QuestionAsked) -> ApprovalRequest:
+        if event.method == _STAGED_METHOD:
+            of, _, _ = self._staged_by_question[event.id]
             tool, text = event.title or "", event.message or ""
-            question = f"Apply what {tool} staged?"
-            return ApprovalRequest(id=event.id, tool=tool, text=text, question=question, of=of, kind=_STAGED)
+            question = f"Apply the changes staged by {tool}?"
+            return ApprovalRequest(
+                id=event.id, tool=tool, text=text, question=question, total=of, kind=_STAGED_METHOD
+            )
         approval = event.approval
         if approval is None:
-            return _other(event)
+            return _make_extension_request(event)
         command = approval.arguments.get("command")
         text = command if isinstance(command, str) else approval.parts[0].text
         if approval.decided_by == SANDBOX_REQUEST:
@@ -190,35 +218,35 @@ class Approvals(msgspec.Struct):
             id=event.id,
             tool=approval.tool_name,
             text=text,
-            question=self._question(approval),
+            question=self._question_text(approval),
             parts=tuple(
                 ApprovalPart(
                     text=part.text,
-                    does=part.why or _risk_text(part.letter),
+                    effect=part.why or _risk_text(part.letter),
                     is_harmless=part.letter == "safe",
                     is_dangerous=part.letter == "forbidden",
                 )
                 for part in approval.parts
             ),
-            does=_risk_text(approval.letter),
+            effect=_risk_text(approval.letter),
             why=_reason_text(approval),
             mode=approval.mode,
             number=approval.number,
-            of=approval.of,
+            total=approval.of,
             confirmation_word=approval.confirmation_word,
             rules=tuple(
-                ApprovalRule(text=rule.text, answers=rule.answers, words=words, hosts=hosts)
+                ApprovalRule(text=rule.text, matched_questions=rule.answers, words=words, hosts=hosts)
                 for rule in approval.rules
                 for words, hosts in (rule_words(rule.text),)
             ),
-            asked=approval.asked,
+            earlier_questions=approval.asked,
         )
 
-    def _question(self, approval: Approval) -> str:
-        asked = self._question_title(approval)
+    def _question_text(self, approval: Approval, *, creates_file: bool = False) -> str:
+        asked = self._question_title(approval, "Create" if creates_file else "Change")
         return f"Helper {approval.helper}: {asked[0].lower()}{asked[1:]}" if approval.helper else asked
 
-    def _question_title(self, approval: Approval) -> str:
+    def _question_title(self, approval: Approval, verb: str) -> str:
         if isinstance(approval.arguments.get("command"), str):
             return "Run this command?"
         if isinstance(approval.arguments.get("code"), str):
@@ -226,75 +254,123 @@ class Approvals(msgspec.Struct):
         if self.has_preview(approval.tool_name):
             files = list(dict.fromkeys(part.text.partition(" ")[2] for part in approval.parts))
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-            return f"Change {files[0]}{more}?"
+            return f"{verb} {files[0]}{more}?"
         return f"Allow {approval.tool_name}?"
 
     # Keys
 
-    def once(self) -> None:
-        self.bar.answer(True)
+    def allow_once(self) -> None:
+        self.bar.answer_by_page_key(True)
 
     def deny(self) -> None:
         """Denies the call; the editor's text is sent as the reason."""
-        self.bar.answer(False)
+        self.bar.answer_by_page_key(False)
 
-    def always(self) -> None:
-        self.bar.enter(lists_rules=True)
+    def always_allow(self) -> None:
+        self.bar.focus_card(lists_rules=True)
 
-    def enter(self) -> None:
-        self.bar.enter()
+    def focus_card(self) -> None:
+        self.bar.focus_card()
 
-    def offers(self, text: str) -> bool:
+    def chooses_answer(self, text: str) -> bool:
         """Whether a sent text is an answer to the question, which Enter then gives; it is not sent."""
-        return self.bar.offer(text)
+        return self.bar.move_to_named_answer(text)
 
     def editor_changed(self) -> None:
-        self.bar.note_editor(self.editor.model.is_blank)
+        self.bar.note_editor_text(self.editor.model.is_blank)
 
-    async def whole(self) -> None:
-        """Shows the whole command or the whole change."""
-        event = self._first
+    async def show_details(self) -> None:
+        """Shows the whole command or the whole change; a change of files is shown on the review desk."""
+        event, had_card_focus = self._next_question, self.bar.has_card_focus
         if event is None:
             return
-        from widgets.screens.block import AskedBlockScreen  # noqa: PLC0415  (a screen that few questions open)
+        if not await self._open_review(event):
+            await self._open_details(event)
+        if not had_card_focus:
+            self.bar.take_letters_again()
 
-        if event.method == _STAGED:
-            title, card = event.title or "", self._staged[event.id][1]
+    async def _open_details(self, event: QuestionAsked) -> None:
+        from widgets.screens.block import BlockQuestionScreen  # noqa: PLC0415  (a screen that few questions open)
+
+        if event.method == _STAGED_METHOD:
+            title, card = event.title or "", self._staged_by_question[event.id][1]
         elif event.approval is None:
-            title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_full_text(event)),))
+            title, card = _DEFAULT_ASKER, Card(title="question", blocks=(TextBlock(text=_full_text(event)),))
         else:
-            title = self._question(event.approval)
-            changes = await self.preview(
+            title = self._question_text(event.approval)
+            changes = await self.preview_call(
                 event.approval.tool_name, event.approval.arguments, is_for_person=True
             )
             card = _full_card(event.approval, changes)
         labels = ("", "deny") if event.approval is not None else ("yes", "no")
-        if event.method == _STAGED:
+        if event.method == _STAGED_METHOD:
             labels = ("apply", "discard")
         elif event.approval is not None and event.approval.confirmation_word is None:
             labels = ("allow", "deny")
-        await self.show_screen(AskedBlockScreen(title, card, self.bar.answer, labels=labels))
+        await self.show_screen(BlockQuestionScreen(title, card, self.bar.answer_by_page_key, labels=labels))
+
+    async def _open_review(self, event: QuestionAsked) -> bool:
+        """Opens the change of files that a question is about on the desk; returns False if there is none."""
+        staged = self._staged_by_question[event.id][2] if event.method == _STAGED_METHOD else None
+        if staged is not None and staged.files:
+            title = f"Apply the changes staged by {event.title}?"
+            await self.review_page().open_staged(staged, self._desk_question(title, ("apply", "", "discard")))
+            return True
+        approval = event.approval
+        if approval is None or not self.has_preview(approval.tool_name):
+            return False
+        review = self._review_by_question.get(event.id) or self.review_page().review_of_approval(approval)
+        if not await review.load():
+            return False
+        self._review_by_question[event.id] = review
+        is_dangerous = approval.confirmation_word is not None
+        always = "always…" if approval.rules and not is_dangerous else ""
+        question = self._desk_question(
+            self._question_text(approval, creates_file=review.creates_all_files),
+            ("" if is_dangerous else "allow", always, "deny"),
+            review,
+        )
+        await self.review_page().open_proposed(review, question)
+        if review.is_changed and event in self._open_questions:
+            diffs = await asyncio.to_thread(review.diffs)
+            self.bar.show_change(event.id, _change_rows(diffs, names_files=len(diffs) > 1))
+        return True
+
+    def _desk_question(
+        self, title: str, labels: tuple[str, str, str], review: "ProposedReview | None" = None
+    ) -> "DeskQuestion":
+        from app.tui.features.review.desk import DeskQuestion  # noqa: PLC0415  (a screen that few questions open)
+
+        def answer(chosen: Literal["yes", "always", "no"]) -> str | None:
+            if chosen == "yes" and review is not None and review.is_changed and review.arguments() is None:
+                return "all changes of this call are excluded: n denies it"
+            if chosen == "always":
+                self.bar.call_later(self.bar.focus_card, lists_rules=True)
+                return None
+            return None if self.bar.answer_by_page_key(chosen == "yes") else "too early: press the key again"
+
+        return DeskQuestion(title, labels, answer)
 
     def cycle_mode(self) -> None:
         """Switches to the next mode for this session. While the agent works, a chord that may be a
         typed Escape does not loosen the mode."""
-        if self.is_busy() and not self.bar.is_intended():
+        if self.is_busy() and not self.bar.is_intended_key():
             if self.bar.asked is None:
-                self.tell("Press the same key again for the next mode.", _MODE_SECONDS)
+                self.show_temporary_text("Press the same key again for the next mode.", _MODE_NOTICE_SECONDS)
             return
         now = self.permits.rules.mode
         self.permits.rules.set_mode(
             PERMISSION_MODES[(PERMISSION_MODES.index(now) + 1) % len(PERMISSION_MODES)]
         )
-        self.tell(f"Permissions: {self.permits.rules.mode}", _MODE_SECONDS)
+        self.show_temporary_text(f"Permission mode: {self.permits.rules.mode}", _MODE_NOTICE_SECONDS)
 
     # Answers
 
-    def answered(self, message: ApprovalBar.Answered) -> None:
-        event = next((one for one in self._open if one.id == message.id), None)
+    def handle_answer(self, message: ApprovalBar.Answered) -> None:
+        event = next((one for one in self._open_questions if one.id == message.id), None)
         if event is None:
             return
-        if event.approval is None and event.method != _STAGED:
+        if event.approval is None and event.method != _STAGED_METHOD:
             if not event.answer.done():
                 chosen = message.rule if event.method == "select" else message.allows
                 event.answer.set_result(
@@ -302,27 +378,57 @@ class Approvals(msgspec.Struct):
                 )
             return
         reason = ""
-        if not message.allows and not self.bar.is_inside:
+        if not message.allows and not self.bar.has_card_focus:
             reason = self.editor.text.strip()
             if reason:
                 self.editor.set_text("")
-        self._reply(
-            event,
-            ApprovalReply(allows=message.allows, reason=reason, rule=message.rule, keeps=message.scope),
+        reply = ApprovalReply(
+            allows=message.allows, reason=reason, rule=message.rule, rule_scope=message.scope
         )
+        review = self._review_by_question.get(event.id)
+        if review is None or (reply.allows and not review.is_changed):
+            self._send_reply(event, reply)
+        elif reply.allows:
+            self.spawn(self._allow_edited_call(event, reply, review))
+        else:
+            reason = "\n\n".join(filter(None, (reason, review.message())))
+            self._send_reply(event, msgspec.structs.replace(reply, reason=reason))
 
-    async def edit(self) -> None:
+    async def _allow_edited_call(
+        self, event: QuestionAsked, reply: ApprovalReply, review: "ProposedReview"
+    ) -> None:
+        """Allows a call as it was edited on the desk, unless its files are others by now."""
+        stale = await review.stale_files()
+        arguments = await asyncio.to_thread(review.arguments)
+        if stale:
+            self._review_by_question.pop(event.id, None)
+            self.show_message(
+                f"{', '.join(stale)} changed after you edited the call, so the call was not allowed. Review it again.",
+                NoteKind.WARNING,
+            )
+            if event.approval is not None:
+                await self._show_preview(event.id, event.approval)
+        elif arguments is None:
+            self._send_reply(event, ApprovalReply(allows=False, reason="All of its changes were left out."))
+        else:
+            self._send_reply(
+                event, msgspec.structs.replace(reply, arguments=arguments, allows_changed_call=True)
+            )
+
+    async def edit_call(self) -> None:
         """Lets the user edit the call, which is then checked again."""
-        event = self._first
+        event = self._next_question
         approval = event.approval if event is not None else None
         if event is None or approval is None:
             return
-        from widgets.screens.dialogs import TextScreen  # noqa: PLC0415  (a screen that few questions open)
+        from widgets.screens.dialogs import TextEditScreen  # noqa: PLC0415  (a screen that few questions open)
 
         command = approval.arguments.get("command")
         is_command = isinstance(command, str)
         prefill = command if is_command else json.dumps(approval.arguments, indent=2, ensure_ascii=False)
-        text = await self.show_screen(TextScreen(f"{approval.tool_name} with", "", prefill=prefill))
+        text = await self.show_screen(
+            TextEditScreen(f"Edit the {approval.tool_name} call", "", prefill=prefill)
+        )
         changed: Any = None
         if isinstance(text, str) and is_command:
             changed = {**approval.arguments, "command": text}
@@ -330,25 +436,27 @@ class Approvals(msgspec.Struct):
             try:
                 changed = json.loads(text)
             except ValueError as problem:
-                self.say(f"Invalid arguments: {problem}. The call was not changed.", NoteKind.WARNING)
+                self.show_message(
+                    f"Invalid arguments: {problem}. The call was not changed.", NoteKind.WARNING
+                )
                 return
-        if isinstance(changed, dict) and changed != approval.arguments and event in self._open:
-            self._reply(event, ApprovalReply(allows=True, arguments=changed))
+        if isinstance(changed, dict) and changed != approval.arguments and event in self._open_questions:
+            self._send_reply(event, ApprovalReply(allows=True, arguments=changed))
 
-    def _reply(self, event: QuestionAsked, reply: ApprovalReply) -> None:
+    def _send_reply(self, event: QuestionAsked, reply: ApprovalReply) -> None:
         answer: asyncio.Future[Any] = event.answer
         if not answer.done():
             answer.set_result(reply)
 
 
-def _other(event: QuestionAsked) -> ApprovalRequest:
+def _make_extension_request(event: QuestionAsked) -> ApprovalRequest:
     """Converts a question that is not about a tool call into an approval request for the bar."""
     kind: Any = event.method
     return ApprovalRequest(
         id=event.id,
-        tool=_ASKER,
+        tool=_DEFAULT_ASKER,
         text=event.message or "",
-        question=f"{_ASKER} asks: {event.title}" if event.title else f"{_ASKER} asks",
+        question=f"{_DEFAULT_ASKER} asks: {event.title}" if event.title else f"{_DEFAULT_ASKER} asks",
         kind=kind,
         options=event.options or (),
     )
@@ -386,7 +494,7 @@ def _full_card(approval: Approval, changes: ToolResult | None) -> Card:
 
 def _reason_text(approval: Approval) -> str:
     is_decided_by_mode = approval.decided_by.startswith("mode ")
-    return approval.why if is_decided_by_mode else f"{approval.why} · asked by {approval.decided_by}"
+    return approval.why if is_decided_by_mode else f"{approval.why} · required by {approval.decided_by}"
 
 
 def _risk_text(risk: str) -> str:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.permissions.approvals import Approvals
+from app.tui.features.review.feature import REVIEW
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.permissions.page import FoldersPage, PermissionsPage
@@ -18,47 +19,47 @@ class ApprovalsFeature(Feature[Approvals]):
         PageKey(
             id="app.approval.once",
             keys="alt+a",
-            help="Let what is asked about run, this once",
-            do=lambda page: page.once(),
-            is_first=True,
+            help="Allow the call, this once",
+            run_key=lambda page: page.allow_once(),
+            takes_precedence=True,
         ),
         PageKey(
             id="app.approval.deny",
             keys="alt+x",
-            help="Not; words in the editor go along as the reason",
-            do=lambda page: page.deny(),
-            is_first=True,
+            help="Deny; text in the editor is sent as the reason",
+            run_key=lambda page: page.deny(),
+            takes_precedence=True,
         ),
         PageKey(
             id="app.approval.always",
             keys="alt+w",
-            help="A rule that would answer this question from now on",
-            do=lambda page: page.always(),
-            is_first=True,
+            help="Always allow: choose a rule to save",
+            run_key=lambda page: page.always_allow(),
+            takes_precedence=True,
         ),
         PageKey(
             id="app.approval.whole",
             keys="alt+v",
-            help="All of what is asked about",
-            do=lambda page: page.whole(),
-            is_first=True,
+            help="Show all details of the call",
+            run_key=lambda page: page.show_details(),
+            takes_precedence=True,
         ),
         PageKey(
             id="app.approval.enter",
             keys="f8",
-            help="Go into the question",
-            do=lambda page: page.enter(),
-            is_first=True,
+            help="Focus the approval question",
+            run_key=lambda page: page.focus_card(),
+            takes_precedence=True,
         ),
         PageKey(
             id="app.permissions.cycle",
             keys="alt+m",
-            help="The next permission mode",
-            do=lambda page: page.cycle_mode(),
+            help="Next permission mode",
+            run_key=lambda page: page.cycle_mode(),
         ),
     )
     subscriptions: Sequence[Subscription[Approvals]] = (
-        Subscription(("approval",), lambda page, event: page.note(event)),
+        Subscription(("approval",), lambda page, event: page.handle_event(event)),
     )
 
     def page(self, screen: FeatureServices) -> Approvals:
@@ -67,21 +68,22 @@ class ApprovalsFeature(Feature[Approvals]):
             session.permissions,
             screen.approval_bar,
             screen.editor,
-            preview=session.previews.of,
-            has_preview=session.previews.is_for,
+            preview_call=session.previews.preview_call,
+            has_preview=session.previews.has_preview,
             spawn=screen.tasks.spawn,
             screens=screen.screens,
             show_screen=screen.ask,
-            say=screen.say,
-            tell=screen.status.tell,
-            told=screen.told,
+            show_message=screen.show_message,
+            show_temporary_text=screen.status.show_hint,
+            notify_waiting=screen.notify_waiting,
             key_label=screen.key_label,
             is_busy=lambda: session.state.is_busy,
+            review_page=lambda: screen.page(REVIEW),
         )
 
 
 class PermissionsFeature(Feature["PermissionsPage"]):
-    slash: Sequence[SlashCommand["PermissionsPage"]] = (
+    slash_commands: Sequence[SlashCommand["PermissionsPage"]] = (
         SlashCommand(
             name="permissions",
             hint="[mode]",
@@ -91,7 +93,7 @@ class PermissionsFeature(Feature["PermissionsPage"]):
         SlashCommand(
             name="sandbox",
             hint="[auto|off|required]",
-            help="what commands can read, write and reach",
+            help="sandbox mode and access of commands",
             run=lambda page, text: page.sandbox.open(text),
         ),
     )
@@ -99,15 +101,17 @@ class PermissionsFeature(Feature["PermissionsPage"]):
     def page(self, screen: FeatureServices) -> "PermissionsPage":
         from app.tui.features.permissions.page import PermissionsPage  # noqa: PLC0415  (when it is first used)
 
-        return PermissionsPage(screen.session.permissions, screen.ask, screen.say, screen.keep)
+        return PermissionsPage(
+            screen.session.permissions, screen.ask, screen.show_message, screen.save_default
+        )
 
 
 class FoldersFeature(Feature["FoldersPage"]):
-    slash: Sequence[SlashCommand["FoldersPage"]] = (
+    slash_commands: Sequence[SlashCommand["FoldersPage"]] = (
         SlashCommand(
             name="add-dir",
             hint="[folder]",
-            help="work in another folder too; alone: list and remove",
+            help="add a working folder; list or remove added ones",
             run=lambda page, text: page.open(text),
         ),
     )
@@ -115,19 +119,19 @@ class FoldersFeature(Feature["FoldersPage"]):
     def page(self, screen: FeatureServices) -> "FoldersPage":
         from app.tui.features.permissions.page import FoldersPage  # noqa: PLC0415  (when it is first used)
 
-        return FoldersPage(screen.session.folders, screen.ask, screen.say)
+        return FoldersPage(screen.session.folders, screen.ask, screen.show_message)
 
 
 class SecretsFeature(Feature["SecretsPage"]):
-    slash: Sequence[SlashCommand["SecretsPage"]] = (
-        SlashCommand(name="secrets", verb="get_secrets", run=lambda page, _: page.open()),
-        SlashCommand(name="unmask", verb="unmask", run=lambda page, _: page.unmask()),
+    slash_commands: Sequence[SlashCommand["SecretsPage"]] = (
+        SlashCommand(name="secrets", session_command="get_secrets", run=lambda page, _: page.open()),
+        SlashCommand(name="unmask", session_command="unmask", run=lambda page, _: page.unmask()),
     )
 
     def page(self, screen: FeatureServices) -> "SecretsPage":
         from app.tui.features.permissions.secrets import SecretsPage  # noqa: PLC0415  (when it is first used)
 
-        return SecretsPage(screen.session.secrets, screen.session.unmask, screen.ask, screen.say)
+        return SecretsPage(screen.session.secrets, screen.session.unmask, screen.ask, screen.show_message)
 
 
 APPROVALS = ApprovalsFeature()

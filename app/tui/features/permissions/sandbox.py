@@ -4,10 +4,15 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, state_line
+from app.engine.sandbox.sandbox_texts import (
+    METHOD_DESCRIPTIONS,
+    NETWORK_DESCRIPTIONS,
+    SETTING_DESCRIPTIONS,
+    sandbox_state_text,
+)
 from app.engine.sandbox.sandboxes import SandboxState
-from app.tui.features.shared_dialogs import pick
-from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
+from app.tui.features.shared_dialogs import pick_row
+from app.tui.page_protocols import AskOnScreen, SaveDefault, ShowMessage
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
@@ -16,52 +21,54 @@ class SandboxPage(msgspec.Struct, frozen=True):
     """Shows and changes the sandbox of one session."""
 
     state: Callable[[], SandboxState]
-    ask: AskPerson
-    say: ShowMessage
-    keep: SaveDefault
+    ask: AskOnScreen
+    show_message: ShowMessage
+    save_default: SaveDefault
 
     async def open(self, setting: str = "") -> None:
         """Opens the page; with a setting as argument, applies it at once."""
         if setting:
-            self._set(setting)
+            self._set_mode(setting)
             return
-        picked = await pick(self.ask, "Sandbox", _rows(self.state()))
+        picked = await pick_row(self.ask, "Sandbox", _rows(self.state()))
         if picked is not None and picked.row.id.startswith("mode:"):
-            self._set(picked.row.id.removeprefix("mode:"))
+            self._set_mode(picked.row.id.removeprefix("mode:"))
 
-    def _set(self, setting: str) -> None:
-        if setting not in SETTING_WORDS:
-            known = ", ".join(SETTING_WORDS)
-            self.say(f"Unknown sandbox.mode {setting}. Modes: {known}.", NoteKind.WARNING)
+    def _set_mode(self, setting: str) -> None:
+        if setting not in SETTING_DESCRIPTIONS:
+            known = ", ".join(SETTING_DESCRIPTIONS)
+            self.show_message(f"Unknown sandbox.mode {setting}. Modes: {known}.", NoteKind.WARNING)
             return
-        self.keep("sandbox.mode", setting)
-        self.say(f"Sandbox {setting}: now {state_line(self.state())}.")
+        self.save_default("sandbox.mode", setting)
+        self.show_message(f"Sandbox {setting}: now {sandbox_state_text(self.state())}.")
 
 
-_SETTINGS = {
-    "auto": "in the sandbox, as far as this system supports it",
-    "required": "required: refuse to run without a sandbox",
-    "off": "no sandbox",
+_SETTING_DESCRIPTIONS = {
+    "auto": "in the sandbox, if this system supports it",
+    "required": "only in the sandbox; refused without one",
+    "off": "without a sandbox",
 }
 
 
 def _rows(state: SandboxState) -> list[ListRow]:
-    now = state_line(state)
+    now = sandbox_state_text(state)
     rows = [
         ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
-        ListRow(id="step", title="here", detail=STEP_WORDS[state.step]),
-        ListRow(id="network", title="network", detail=f"{state.network}: {NETWORK_WORDS[state.network]}"),
+        ListRow(id="step", title="this system", detail=METHOD_DESCRIPTIONS[state.step]),
+        ListRow(
+            id="network", title="network", detail=f"{state.network}: {NETWORK_DESCRIPTIONS[state.network]}"
+        ),
         ListRow(id="modes", title="The agent's commands run", is_heading=True),
     ]
     rows[2:2] = [ListRow(id="why", title="missing", detail=state.why)] if state.why else []
     rows += [
         ListRow(id=f"mode:{name}", title=name, detail=words, is_checked=name == state.setting)
-        for name, words in _SETTINGS.items()
+        for name, words in _SETTING_DESCRIPTIONS.items()
     ]
     for key, title, places in (
-        ("write", "Can be written", state.writable),
-        ("guard", "Cannot be written there", state.guarded),
-        ("hide", "Cannot be seen", state.hidden),
+        ("write", "Writable", state.writable),
+        ("guard", "Read-only exceptions inside them", state.guarded),
+        ("hide", "Hidden from commands", state.hidden),
     ):
         if places:
             rows.append(ListRow(id=key, title=title, is_heading=True))

@@ -6,11 +6,11 @@ import msgspec
 
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.secrets.session_mask import SessionMask
-from app.tui.features.shared_dialogs import pick
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.features.shared_dialogs import pick_row
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from widgets.lists.rows import ListRow
 
-_NOTHING_MASKED = "Nothing was masked in this session."
+_NOTHING_MASKED_TEXT = "No secrets were masked in this session."
 
 
 class SecretsPage(msgspec.Struct, frozen=True):
@@ -18,13 +18,13 @@ class SecretsPage(msgspec.Struct, frozen=True):
 
     secrets: SessionMask
     send_unmasked: Callable[[], Awaitable[PromptDisposition]]
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
 
     async def open(self) -> None:
-        found = list(reversed(self.secrets.found))
+        found = list(reversed(self.secrets.masked_secrets))
         if not found:
-            self.say(_NOTHING_MASKED)
+            self.show_message(_NOTHING_MASKED_TEXT)
             return
         rows = [ListRow(id="secrets", title="Masked secrets (enter: not a secret)", is_heading=True)]
         rows += [
@@ -36,10 +36,12 @@ class SecretsPage(msgspec.Struct, frozen=True):
             )
             for one in found
         ]
-        picked = await pick(self.ask, "Secrets", rows)
+        picked = await pick_row(self.ask, "Secrets", rows)
         if picked is not None:
-            one = self.secrets.call_no_secret(picked.row.id)
-            self.say(f"{one.mark} is not a secret: it is shown from now on (secrets.ignore).")
+            one = self.secrets.mark_as_no_secret(picked.row.id)
+            self.show_message(
+                f"{one.mark} is marked as not a secret and no longer masked (setting secrets.ignore)."
+            )
 
     async def unmask(self) -> None:
         """Sends the last masked prompt again, unmasked."""

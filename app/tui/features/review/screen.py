@@ -1,34 +1,35 @@
-"""The review desk: changed files above, the hunks of one below, drawn like cards; each is kept, taken back,
-edited or remarked on.
+"""The screen of the review desk: changed files above, the hunks of one file below, each of which can be
+kept, taken back, edited or commented on. The application computes the changes and carries out the screen's
+requests."""
 
-The application computes the changes and carries out decisions: the screen sends requests and is filled by it."""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
+from textual.widgets import TextArea
 
 from widgets.key_table import Key, KeyTable
 from widgets.line import cells
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import BlockKeyboard, BlockView, SearchedScreen
+from widgets.screens.block import BlockKeyboard, BlockView, SearchableScreen
 from widgets.screens.requests import ScreenRequest
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
+from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import Block, NoteBlock
 from widgets.transcript.item import Item
-from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_at
-from widgets.transcript.leaves.safe_text import crop
+from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_number_at
+from widgets.transcript.leaves.safe_text import cut_end_to_fit
 from widgets.transcript.view import Transcript
 
 _MAX_PATH_CELLS = 56
-_SHARE = 4
+_LIST_HEIGHT_DIVISOR = 4
 """The list has at most one fourth of the height."""
 
 ReviewAction = Literal[
@@ -37,6 +38,7 @@ ReviewAction = Literal[
     "take-back",
     "undo",
     "comment",
+    "apply",
     "send",
     "spacing",
     "unfold",
@@ -45,6 +47,7 @@ ReviewAction = Literal[
     "older",
     "newer",
     "edit",
+    "own-editor",
     "copy",
     "copy-all",
 ]
@@ -54,12 +57,12 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     """A changed file as a row of the list."""
 
     path: str
-    deed: str
+    change: str
     """The kind of change: `new`, `removed` or `changed`."""
     added: str = ""
     """The number of added lines, such as `+12`."""
     removed: str = ""
-    by: str = ""
+    changed_by: str = ""
     why: str = ""
     """A remark about the file."""
     progress: str = ""
@@ -67,28 +70,33 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the desk: the files, and what they are compared with."""
+    """The content of the review desk: the changed files, and what they are compared with."""
 
     title: str
     files: tuple[FileRow, ...]
     note: str = ""
-    empty: str = "no changed files"
-    start: str = ""
+    empty_text: str = "no changed files"
+    first_file: str = ""
     """The file to begin with; empty: the one at the cursor."""
+    applies_files: bool = False
+    """Whether a file can be applied by itself."""
+    answers: tuple[str, str, str] = ("", "", "")
+    """Labels of yes, always and no, where the desk shows what a question is about; an empty one is no answer here."""
 
 
 class HunkKeyboard(BlockKeyboard):
-    """Keyboard of the desk: paging continues into the next file, and the cursor is on a hunk."""
+    """The keys of the review desk: paging continues into the next file, and the cursor is always on a
+    hunk."""
 
     @property
     def item(self) -> Item:
         return self.column.find(self.cursor) or self.column.items[0]
 
-    def begin(self) -> None:
-        """Keeps the hunk at which the cursor is."""
+    def remember_hunk(self) -> None:
+        """Remembers the hunk under the cursor."""
 
     def end(self) -> None:
-        """Keeps the hunk at which the cursor is, also while a search has the keyboard."""
+        """Leaves the focus mode, but keeps the cursor on its hunk, as when a search takes the keyboard."""
 
     def go_to(self, block_id: str) -> None:
         """Moves the cursor to a hunk and shows it from its beginning if it is not visible as a whole."""
@@ -98,7 +106,7 @@ class HunkKeyboard(BlockKeyboard):
         self._set_cursor(block_id)
         self._scroll_into_view(index, from_below=False)
 
-    def point_at(self, block_id: str) -> None:
+    def move_to_block(self, block_id: str) -> None:
         self._set_cursor(block_id)
 
     def page(self, direction: int) -> None:
@@ -113,8 +121,8 @@ class HunkKeyboard(BlockKeyboard):
             super().page(direction)
 
 
-class ReviewScreen(SearchedScreen):
-    """The desk: a list of changed files, and the hunks of the selected one."""
+class ReviewScreen(SearchableScreen):
+    """The review screen: a list of changed files, and the hunks of the selected file."""
 
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
 
@@ -129,13 +137,15 @@ class ReviewScreen(SearchedScreen):
             self.hunk = hunk
 
     def __init__(self, view: ReviewView) -> None:
-        super().__init__(HunksView(NoteBlock(id="nothing", text="" if view.files else view.empty)))
+        super().__init__(HunksView(NoteBlock(id="nothing", text="" if view.files else view.empty_text)))
         self.view = view
-        self.files = RowList(_rows(view), empty=view.empty, title_cells=_title_cells(view), id="files")
-        self._between = RuleTitle(id="between")
-        self._shown = ""
+        self.files = RowList(
+            _list_rows(view), empty=view.empty_text, title_cells=_title_cells(view), id="files"
+        )
+        self._separator = RuleTitle(id="between")
+        self._shown_path = ""
         self._hunks: tuple[str, ...] = ()
-        self._from_below = False
+        self._starts_at_last_hunk = False
         self._note = ""
 
     # -- calls ---------------------------------------------------------------------------------------------
@@ -149,7 +159,7 @@ class ReviewScreen(SearchedScreen):
     @property
     def hunk(self) -> str:
         """The id of the block at the cursor; empty if another file's blocks are shown."""
-        return self._keyboard.cursor if self._shown == self.path else ""
+        return self._keyboard.cursor if self._shown_path == self.path else ""
 
     @property
     def line(self) -> int:
@@ -158,7 +168,7 @@ class ReviewScreen(SearchedScreen):
         rows = self.transcript.viewport.rows
         if rows and rows[0].item.block.id == self._keyboard.cursor:
             shown = ((row.leaf, row.row) for row in rows if self.transcript.viewport.top > 1)
-            return next((line_at(leaf, row) for leaf, row in shown if isinstance(leaf, DiffLeaf)), 0)
+            return next((line_number_at(leaf, row) for leaf, row in shown if isinstance(leaf, DiffLeaf)), 0)
         return 0
 
     @property
@@ -169,38 +179,38 @@ class ReviewScreen(SearchedScreen):
 
     def show_view(self, view: ReviewView, *, is_new: bool = True) -> None:
         """Shows another comparison, or newer figures of the same; the cursor stays on its file."""
-        keep, self.view = view.start or self.path, view
-        self.files.empty, self.files.title_cells = view.empty, _title_cells(view)
-        self.files.show([VisibleRow(row) for row in _rows(view)], keep=keep)
+        keep, self.view = view.first_file or self.path, view
+        self.files.empty, self.files.title_cells = view.empty_text, _title_cells(view)
+        self.files.show([VisibleRow(row) for row in _list_rows(view)], keep=keep)
         self._fit()
         if is_new:
             self._note = ""
-            self._shown = ""
-            self.query_one("#keys", KeyHints).show(_hints(view))
+            self._shown_path = ""
+            self.query_one("#keys", KeyHints).show(_key_hints(view))
             if not view.files:
-                self._replace((NoteBlock(id="nothing", text=view.empty),))
+                self._replace_blocks((NoteBlock(id="nothing", text=view.empty_text),))
             elif self.path == keep:  # the list sends no message if its cursor did not move
-                self.ask("file")
-        self._tell()
+                self.request_action("file")
+        self._announce_hunk()
 
     def show_file(self, path: str, blocks: Sequence[Block], cursor: str = "") -> None:
         """Shows a file's hunks with the cursor on one; ignored if another file is selected by now."""
         if path != self.path:
             return
         ids = tuple(block.id for block in blocks)
-        if path == self._shown and ids == self._hunks:
+        if path == self._shown_path and ids == self._hunks:
             for block in blocks:
-                if block != self.transcript.block(block.id):
+                if block != self.transcript.find_block(block.id):
                     self.transcript.add(block)
         else:
-            self._replace(blocks)
-            cursor = cursor or (ids[-1] if self._from_below else ids[0])
-        self._shown, self._hunks, self._from_below = path, ids, False
+            self._replace_blocks(blocks)
+            cursor = cursor or (ids[-1] if self._starts_at_last_hunk else ids[0])
+        self._shown_path, self._hunks, self._starts_at_last_hunk = path, ids, False
         if cursor:
             self._keyboard.go_to(cursor)
-        self._tell()
+        self._announce_hunk()
 
-    def _replace(self, blocks: Sequence[Block]) -> None:
+    def _replace_blocks(self, blocks: Sequence[Block]) -> None:
         self.transcript.replace_all(blocks)
         self.transcript.viewport.set_following(False)
         self.transcript.keyboard.go_home()
@@ -208,17 +218,17 @@ class ReviewScreen(SearchedScreen):
     def show_note(self, note: str) -> None:
         """Shows a short message or an error at the right of the title."""
         self._note = note
-        self._tell()
+        self._announce_hunk()
 
-    def step(self, delta: int) -> None:
-        """Moves to the next or previous hunk, also of the next file."""
+    def step_hunk(self, delta: int) -> None:
+        """Moves the review cursor to the next or previous hunk, continuing into the next file."""
         at = self._hunks.index(self.hunk) + delta if self.hunk in self._hunks else -1
         if 0 <= at < len(self._hunks):
             self._note = ""
             self._keyboard.go_to(self._hunks[at])
-            self._tell()
+            self._announce_hunk()
         else:
-            self._from_below = delta < 0 and self.files.index > 0
+            self._starts_at_last_hunk = delta < 0 and self.files.index > 0
             self.step_file(delta)
 
     def step_file(self, delta: int) -> None:
@@ -234,14 +244,14 @@ class ReviewScreen(SearchedScreen):
         if at is not None:
             self.files.move_to(at)
 
-    def next_or_hit(self, delta: int) -> None:
+    def go_to_next_hit_or_file(self, delta: int) -> None:
         """Moves to the next search hit during a search, else to the next file."""
         if self.transcript.finder.is_on:
             self.transcript.finder.step(delta)
         else:
             self.step_file(delta)
 
-    def ask(self, action: ReviewAction) -> None:
+    def request_action(self, action: ReviewAction) -> None:
         self.post_message(self.ActionRequested(self, action, self.path, self.hunk))
 
     # -- screen --------------------------------------------------------------------------------------------
@@ -249,93 +259,213 @@ class ReviewScreen(SearchedScreen):
     def compose(self) -> ComposeResult:
         self._fit()
         with Vertical(id="sheet"):
-            note = self._told_note()
-            yield RuleTitle(_title(self.view, note, self.app.size.width), note, id="title")
+            note = self._note_text()
+            yield RuleTitle(_fitted_title(self.view, note, self.app.size.width), note, id="title")
             yield self.files
-            yield self._between
+            yield self._separator
             yield self.transcript
             yield self.search_bar
-            yield PressedHints(_hints(self.view), id="keys")
+            yield ClickableHints(_key_hints(self.view), id="keys")
 
     def on_mount(self) -> None:
-        if self.view.start:
-            self.go_to_file(self.view.start)
+        if self.view.first_file:
+            self.go_to_file(self.view.first_file)
 
     def on_resize(self) -> None:
         self._fit()
-        self._tell()
+        self._announce_hunk()
 
     def _fit(self) -> None:
-        most = max(2, self.app.size.height // _SHARE)
+        most = max(2, self.app.size.height // _LIST_HEIGHT_DIVISOR)
         self.files.styles.height = max(1, min(most, len(self.view.files)))
-        self.files.display = self._between.display = bool(self.view.files)
+        self.files.display = self._separator.display = bool(self.view.files)
 
-    def _tell(self) -> None:
-        if self.is_mounted:
-            note = self._told_note()
+    def _announce_hunk(self) -> None:
+        if self.query("#title"):  # a request may be done after the desk was closed
+            note = self._note_text()
             self.query_one("#title", RuleTitle).show(
-                title=_title(self.view, note, self.app.size.width), note=note
+                title=_fitted_title(self.view, note, self.app.size.width), note=note
             )
             count = len(self._hunks)
             at = self._hunks.index(self.hunk) + 1 if self.hunk in self._hunks else 0
-            self._between.show(note=f"hunk {at} of {count}" if at and count > 1 else "")
+            self._separator.show(note=f"hunk {at} of {count}" if at and count > 1 else "")
 
-    def _told_note(self) -> str:
+    def _note_text(self) -> str:
         count = len(self.view.files)
-        at = f"{self.files.index + 1} of {count}" if count else ""
+        at = f"file {self.files.index + 1} of {count}" if count > 1 else ""
         return " · ".join(word for word in (self._note, self.view.note, at) if word)
 
     @on(RowList.Moved)
-    def _moved(self, message: RowList.Moved) -> None:
+    def _follow_cursor(self, message: RowList.Moved) -> None:
         message.stop()
         self._note = ""
-        self._tell()
-        if message.row is not None and message.row.id != self._shown:
-            self.ask("file")
+        self._announce_hunk()
+        if message.row is not None and message.row.id != self._shown_path:
+            self.request_action("file")
 
     @on(Transcript.FocusModeChanged)
     @on(Transcript.BranchRequested)
     @on(Transcript.RetryRequested)
-    def _not_here(self, message: Message) -> None:
+    def _ignore_request(self, message: Message) -> None:
         message.stop()
 
 
+ReviewAnswer = Literal["yes", "always", "no"]
+
+
+class ReviewQuestionScreen(ReviewScreen):
+    """The review screen for a change that waits for approval, with keys that answer the question."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,alt+a", "answer('yes')", "Allow", show=False, priority=True, id="app.review.allow"),
+        Binding(
+            "a,alt+w", "answer('always')", "Always allow", show=False, priority=True, id="app.review.always"
+        ),
+        Binding("n,alt+x", "answer('no')", "Deny", show=False, priority=True, id="app.review.deny"),
+    ]
+
+    def __init__(self, view: ReviewView, answer: Callable[[ReviewAnswer], str | None]) -> None:
+        """`answer` returns None if the question is answered, else what the person should know."""
+        super().__init__(view)
+        self._answer = answer
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disables the answer keys while the search line has the keyboard, because they are letters
+        there."""
+        if action == "answer" and not isinstance(self.focused, Transcript):
+            return False
+        if parameters == ("always",) and not self.view.answers[1]:
+            return False  # the key has its usual meaning
+        return super().check_action(action, parameters)
+
+    def action_answer(self, answer: ReviewAnswer) -> None:
+        label = self.view.answers[("yes", "always", "no").index(answer)]
+        problem = self._answer(answer) if label else "this answer is not available here"
+        if problem is None:
+            self.dismiss(None)
+        else:
+            self.show_note(problem)
+
+
+class HunkEditor(SheetScreen[str | None]):
+    """A screen that edits some lines of a file, shown with their line numbers; returns the new lines, or
+    None if unchanged."""
+
+    AUTO_FOCUS: ClassVar[str | None] = "TextArea"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", show=False, priority=True, id="app.editLines.save"),
+        Binding("escape", "cancel", "Cancel", show=False, priority=True, id="app.editLines.cancel"),
+    ]
+
+    def __init__(self, title: str, text: str, first_line: int) -> None:
+        super().__init__(classes="full-height")
+        self._heading = title
+        self._text = text
+        self._area = TextArea(
+            text,
+            theme="css",
+            soft_wrap=False,
+            show_line_numbers=True,
+            line_number_start=max(1, first_line),
+            tab_behavior="indent",
+            id="lines",
+        )
+        self._is_warned = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._heading, "", id="title")
+            yield self._area
+            yield KeyHints(
+                [
+                    KeyHint("ctrl+s", "save", 9, "app.editLines.save"),
+                    KeyHint("escape", "cancel", 8, "app.editLines.cancel"),
+                ],
+                id="keys",
+            )
+
+    def action_save(self) -> None:
+        text = self._area.text.replace("\r\n", "\n")
+        self.dismiss(text if text != self._text else None)
+
+    def action_cancel(self) -> None:
+        """Closes the editor; changed lines are dropped at the second time."""
+        is_changed = self._area.text.replace("\r\n", "\n") != self._text
+        if is_changed and not self._is_warned:
+            self._is_warned = True
+            self.query_one("#title", RuleTitle).show(note="not saved: escape again discards your changes")
+        else:
+            self.dismiss(None)
+
+
 KEYS: KeyTable[ReviewScreen] = KeyTable(
-    Key("app.review.next", "j", "Next hunk", lambda screen: screen.step(1)),
-    Key("app.review.previous", "k", "Previous hunk", lambda screen: screen.step(-1)),
+    Key("app.review.next", "j", "Next hunk", lambda screen: screen.step_hunk(1)),
+    Key("app.review.previous", "k", "Previous hunk", lambda screen: screen.step_hunk(-1)),
     Key(
         "app.review.nextFile",
         "J,n,right,l,right_square_bracket",
         "Next file",
-        lambda screen: screen.next_or_hit(1),
+        lambda screen: screen.go_to_next_hit_or_file(1),
     ),
     Key(
         "app.review.previousFile",
         "K,p,N,left,h,left_square_bracket",
         "Previous file",
-        lambda screen: screen.next_or_hit(-1),
+        lambda screen: screen.go_to_next_hit_or_file(-1),
     ),
-    Key("app.review.keep", "space", "Keep the hunk", lambda screen: screen.ask("keep")),
-    Key("app.review.takeBack", "x", "Take the hunk back", lambda screen: screen.ask("take-back")),
-    Key("app.review.undo", "u", "Undo the last decision", lambda screen: screen.ask("undo")),
-    Key("app.review.comment", "c", "Comment on the hunk", lambda screen: screen.ask("comment")),
-    Key("app.review.send", "s", "Send the comments", lambda screen: screen.ask("send")),
-    Key("app.review.edit", "e", "Open the file in your own editor", lambda screen: screen.ask("edit")),
-    Key("app.review.unfold", "o", "Open a folded file", lambda screen: screen.ask("unfold")),
-    Key("app.review.spacing", "w", "Hide changes of blanks", lambda screen: screen.ask("spacing")),
+    Key("app.review.keep", "space", "Keep the hunk", lambda screen: screen.request_action("keep")),
+    Key("app.review.takeBack", "x", "Revert the hunk", lambda screen: screen.request_action("take-back")),
+    Key("app.review.undo", "u", "Undo the last decision", lambda screen: screen.request_action("undo")),
+    Key("app.review.comment", "c", "Comment on the hunk", lambda screen: screen.request_action("comment")),
     Key(
-        "app.review.scope", "tab", "Next comparison: session, prompt, git", lambda screen: screen.ask("scope")
+        "app.review.apply",
+        "a",
+        "Apply the file of a helper's changes",
+        lambda screen: screen.request_action("apply"),
     ),
-    Key("app.review.scopeBack", "shift+tab", "Previous comparison", lambda screen: screen.ask("scope-back")),
-    Key("app.review.older", "less_than_sign,comma", "Previous prompt", lambda screen: screen.ask("older")),
+    Key("app.review.send", "s", "Send the comments", lambda screen: screen.request_action("send")),
+    Key("app.review.edit", "e", "Edit the lines of the hunk", lambda screen: screen.request_action("edit")),
+    Key(
+        "app.review.ownEditor",
+        "E",
+        "Open the file in your editor",
+        lambda screen: screen.request_action("own-editor"),
+    ),
+    Key("app.review.unfold", "o", "Open a folded file", lambda screen: screen.request_action("unfold")),
+    Key(
+        "app.review.spacing", "w", "Hide whitespace changes", lambda screen: screen.request_action("spacing")
+    ),
+    Key(
+        "app.review.scope",
+        "tab",
+        "Compare with: session, prompt, git",
+        lambda screen: screen.request_action("scope"),
+    ),
+    Key(
+        "app.review.scopeBack",
+        "shift+tab",
+        "Previous comparison",
+        lambda screen: screen.request_action("scope-back"),
+    ),
+    Key(
+        "app.review.older",
+        "less_than_sign,comma",
+        "Previous prompt",
+        lambda screen: screen.request_action("older"),
+    ),
     Key(
         "app.review.newer",
         "greater_than_sign,full_stop",
         "Next prompt",
-        lambda screen: screen.ask("newer"),
+        lambda screen: screen.request_action("newer"),
     ),
-    Key("app.review.copy", "y", "Copy as a patch", lambda screen: screen.ask("copy")),
-    Key("app.review.copyAll", "Y", "Copy all files as one patch", lambda screen: screen.ask("copy-all")),
+    Key("app.review.copy", "y", "Copy as a patch", lambda screen: screen.request_action("copy")),
+    Key(
+        "app.review.copyAll",
+        "Y",
+        "Copy all files as one patch",
+        lambda screen: screen.request_action("copy-all"),
+    ),
 )
 
 
@@ -350,19 +480,19 @@ class HunksView(BlockView):
     def action_do(self, id: str) -> object:
         screen = self.screen
         if id in KEYS and isinstance(screen, ReviewScreen):
-            return KEYS.do(id, screen)
+            return KEYS.run_key(id, screen)
         return super().action_do(id)
 
     @on(events.MouseDown)
-    def _point(self, event: events.MouseDown) -> None:
+    def _move_to_pointer(self, event: events.MouseDown) -> None:
         """Moves the cursor to the hunk under the pointer."""
         row, screen, keyboard = self.viewport.row_at(event.y), self.screen, self.keyboard
         if row is not None and isinstance(screen, ReviewScreen) and isinstance(keyboard, HunkKeyboard):
-            keyboard.point_at(row.item.block.id)
+            keyboard.move_to_block(row.item.block.id)
             screen.show_note("")
 
 
-class PressedHints(KeyHints):
+class ClickableHints(KeyHints):
     """Key hints that can be clicked: a click presses the key."""
 
     def on_click(self, event: events.Click) -> None:
@@ -370,61 +500,94 @@ class PressedHints(KeyHints):
             self.app.simulate_key(key)
 
 
+_APPLY_ACTION = "app.review.apply"
 HINTS = (
     KeyHint("space", "keep", 9, "app.review.keep"),
-    KeyHint("x", "take back", 9, "app.review.takeBack"),
+    KeyHint("x", "revert", 9, "app.review.takeBack"),
+    KeyHint("a", "apply file", 9, _APPLY_ACTION),
     KeyHint("c", "comment", 8, "app.review.comment"),
     KeyHint("u", "undo", 7, "app.review.undo"),
     KeyHint("j/k", "hunk", 8, "app.review.next/app.review.previous"),
     KeyHint("J/K", "file", 7, "app.review.nextFile/app.review.previousFile"),
     KeyHint("e", "edit", 6, "app.review.edit"),
-    KeyHint("tab", "session/git", 4, "app.review.scope"),
+    KeyHint("E", "open editor", 2, "app.review.ownEditor"),
+    KeyHint("tab", "compare with", 4, "app.review.scope"),
     KeyHint("less_than_sign/greater_than_sign", "prompt", 3, "app.review.older/app.review.newer"),
-    KeyHint("w", "blanks", 2, "app.review.spacing"),
+    KeyHint("w", "whitespace", 2, "app.review.spacing"),
     KeyHint("y/Y", "copy patch", 3, "app.review.copy/app.review.copyAll"),
     KeyHint("slash", "search", 2, "tui.altScreen.search"),
     KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
 
 
-_WITHOUT_FILES = {"app.review.scope", "app.review.older/app.review.newer", "tui.select.cancel"}
+_QUESTION_HINTS = (
+    KeyHint("x", "exclude", 8, "app.review.takeBack"),
+    KeyHint("e", "edit", 8, "app.review.edit"),
+    KeyHint("c", "comment", 8, "app.review.comment"),
+    KeyHint("space", "include", 5, "app.review.keep"),
+)
+"""Of changes that are not made yet."""
+_QUESTION_ACTIONS = {hint.id for hint in _QUESTION_HINTS}
+_ACTIONS_WITHOUT_QUESTION = {
+    "app.review.scope",
+    "app.review.older/app.review.newer",
+    "app.review.copy/app.review.copyAll",
+}
+_ACTIONS_WITHOUT_FILES = {"app.review.scope", "app.review.older/app.review.newer", "tui.select.cancel"}
 
 
-def _hints(view: ReviewView) -> list[KeyHint]:
+def _key_hints(view: ReviewView) -> list[KeyHint]:
     """Returns the key hints; those for a file only if there is one."""
-    return [hint for hint in HINTS if view.files or hint.id in _WITHOUT_FILES]
+    hints = [
+        hint
+        for hint in HINTS
+        if (view.files or hint.id in _ACTIONS_WITHOUT_FILES)
+        and (hint.id != _APPLY_ACTION or view.applies_files)
+    ]
+    if not any(view.answers):
+        return hints
+    asked = [
+        KeyHint(key, label, 10, f"app.review.{id}")
+        for key, label, id in zip("yan", view.answers, ("allow", "always", "deny"), strict=True)
+        if label
+    ]
+    return [
+        *asked,
+        *_QUESTION_HINTS,
+        *(hint for hint in hints if hint.id not in _ACTIONS_WITHOUT_QUESTION | _QUESTION_ACTIONS),
+    ]
 
 
-def _title(view: ReviewView, note: str, width: int) -> str:
+def _fitted_title(view: ReviewView, note: str, width: int) -> str:
     """Returns the title, shortened so that the note has room."""
-    return crop(view.title, max(24, width - cells(note) - 10))
+    return cut_end_to_fit(view.title, max(24, width - cells(note) - 10))
 
 
-def _rows(view: ReviewView) -> list[ListRow]:
+def _list_rows(view: ReviewView) -> list[ListRow]:
     """Returns the list's rows with aligned columns: what happened to the file, lines added, lines
     removed, and how much is decided."""
     columns = [
         max((cells(text) for text in texts), default=0)
         for texts in (
             [file.progress for file in view.files],
-            [file.deed for file in view.files],
+            [file.change for file in view.files],
             [file.added for file in view.files],
             [file.removed for file in view.files],
         )
     ]
-    return [_row(file, *columns) for file in view.files]
+    return [_list_row(file, *columns) for file in view.files]
 
 
-def _row(file: FileRow, progress: int, deed: int, added: int, removed: int) -> ListRow:
+def _list_row(file: FileRow, progress: int, deed: int, added: int, removed: int) -> ListRow:
     tones: dict[str, Tone] = {"new": "success", "removed": "error"}
     badges = [Badge(text=f"{file.progress:<{progress}}", tone="muted")] if progress else []
-    badges += [Badge(text=f"{file.deed:<{deed}}", tone=tones.get(file.deed, "muted"))]
+    badges += [Badge(text=f"{file.change:<{deed}}", tone=tones.get(file.change, "muted"))]
     badges += [Badge(text=f"{file.added:>{added}}", tone="success")] if added else []
     badges += [Badge(text=f"{file.removed:>{removed}}", tone="error")] if removed else []
     return ListRow(
         id=file.path,
         title=file.path,
-        detail=" · ".join(word for word in (file.why, file.by) if word),
+        detail=" · ".join(word for word in (file.why, file.changed_by) if word),
         badges=tuple(badges),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.rules.notes import NotesPage
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class RulesFeature(Feature["RulesPage"]):
-    slash: Sequence[SlashCommand["RulesPage"]] = (
+    slash_commands: Sequence[SlashCommand["RulesPage"]] = (
         SlashCommand(
             name="rules",
-            help="rules of the project and your own: why each is in force",
+            help="active rules, and why each applies",
             run=lambda page, _: page.open(),
         ),
     )
@@ -27,19 +27,19 @@ class RulesFeature(Feature["RulesPage"]):
         return RulesPage(
             lambda: assembled.prompt.paths,
             screen.ask,
-            screen.say,
+            screen.show_message,
             settings=lambda: assembled.effective_settings.settings.rules,
-            is_trusted=lambda: assembled.project.decision.is_trusted,
+            is_trusted=lambda: assembled.project_trust.decision.is_trusted,
         )
 
 
 class NotesFeature(Feature["NotesPage"]):
     """The `#` prefix in the editor, which saves a note to a memory file, and these files."""
 
-    slash: Sequence[SlashCommand["NotesPage"]] = (
+    slash_commands: Sequence[SlashCommand["NotesPage"]] = (
         SlashCommand(
             name="memory",
-            help="files that steer every session: open one in your editor",
+            help="instruction and memory files: open one in your editor",
             run=lambda page, _: page.open(),
         ),
     )
@@ -52,9 +52,9 @@ class NotesFeature(Feature["NotesPage"]):
             screen.session,
             lambda: prompt.paths,
             lambda: [file.path for file in prompt.context_files.files],
-            screen.edit,
+            screen.edit_file,
             screen.ask,
-            screen.say,
+            screen.show_message,
             reload=prompt.reload,
         )
 

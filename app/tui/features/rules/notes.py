@@ -9,8 +9,8 @@ from app.engine.session import Session
 from app.resources.context_files import MemoryFile, appended_item_text, memory_files
 from app.resources.paths import Paths
 from app.resources.text_files import read_text
-from app.tui.features.shared_dialogs import pick
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.features.shared_dialogs import pick_row
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import UserError
 from tools.amounts import size
@@ -19,8 +19,8 @@ from widgets.screens.dialogs import QuestionScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
 
-_SEND = "send"
-_SHOWN = 3
+_SEND_CHOICE = "send"
+_MAX_SHOWN_LINES = 3
 
 
 class NotesPage(msgspec.Struct, frozen=True):
@@ -29,16 +29,16 @@ class NotesPage(msgspec.Struct, frozen=True):
 
     session: Session
     paths: Callable[[], Paths]
-    steering: Callable[[], Sequence[Path]]
+    context_files: Callable[[], Sequence[Path]]
     """Returns the context files of this session."""
     edit: Callable[[Path], str]
     """Opens a file in the user's editor; returns an error message or an empty text."""
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
     reload: Callable[[], None]
     """Reads the context files again."""
 
-    async def note(self, text: str) -> str:
+    async def save_note(self, text: str) -> str:
         """Saves the note and returns the outcome: `noted`, `kept` (cancelled, the text stays in the
         editor) or `send` (it is a prompt)."""
         line, paths = text[1:].strip(), self.paths()
@@ -50,23 +50,23 @@ class NotesPage(msgspec.Struct, frozen=True):
                 )
                 for number, file in enumerate(files)
             ),
-            ListRow(id=_SEND, title="send it to the model", detail="cancel"),
+            ListRow(id=_SEND_CHOICE, title="send it to the model", detail="cancel"),
         ]
         answer = await self.ask(
-            QuestionScreen("Save as a note for every session", _shown(files, line, paths), rows)
+            QuestionScreen("Save as a note for every session", _note_preview(files, line, paths), rows)
         )
         if answer is None:
             return "kept"
-        if answer.id == _SEND:
+        if answer.id == _SEND_CHOICE:
             return "send"
         file = files[int(answer.id)]
         try:
             dated = await self.session.memory.add(file, line, paths)
         except UserError as problem:
-            self.say(str(problem), NoteKind.ERROR)
+            self.show_message(str(problem), NoteKind.ERROR)
             return "kept"
         self.reload()
-        await self.session.memory.tell(file, dated)
+        await self.session.memory.announce_saved_line(file, dated)
         return "noted"
 
     async def open(self) -> None:
@@ -74,16 +74,16 @@ class NotesPage(msgspec.Struct, frozen=True):
         editor."""
         paths = self.paths()
         labels = {file.path: file.label for file in memory_files(paths)}
-        places = dict.fromkeys((*self.steering(), *labels))
+        places = dict.fromkeys((*self.context_files(), *labels))
         rows = [
             ListRow(
                 id=str(place),
                 title=short_path(place, paths.home),
-                detail=", ".join(filter(None, (labels.get(place, ""), _size_of(place)))),
+                detail=", ".join(filter(None, (labels.get(place, ""), _size_text(place)))),
             )
             for place in places
         ]
-        picked = await pick(
+        picked = await pick_row(
             self.ask, "Memory", rows, order="given", choose="edit", note="# saves a line in one of them"
         )
         if picked is None or picked.row is None:
@@ -91,18 +91,18 @@ class NotesPage(msgspec.Struct, frozen=True):
         place = Path(picked.row.id)
         place.parent.mkdir(parents=True, exist_ok=True)
         if problem := self.edit(place):
-            self.say(problem, NoteKind.ERROR)
+            self.show_message(problem, NoteKind.ERROR)
         self.reload()
 
 
-def _size_of(place: Path) -> str:
+def _size_text(place: Path) -> str:
     try:
         return size(place.stat().st_size)
     except OSError:
-        return "not there yet"
+        return "does not exist yet"
 
 
-def _shown(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewText:
+def _note_preview(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewText:
     """Returns a preview: the ends of both memory files with the new line."""
     parts: list[PreviewPart] = []
     for file in files:
@@ -112,7 +112,7 @@ def _shown(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewTex
         except UserError as problem:
             parts.append(PreviewPart(text=str(problem), tone="error"))
             continue
-        tail = text.rstrip().splitlines()[-_SHOWN:]
+        tail = text.rstrip().splitlines()[-_MAX_SHOWN_LINES:]
         parts += [PreviewPart(text=f"  {one}", tone="dim") for one in tail]
         parts.append(PreviewPart(text=f"+ {appended_item_text(text, line).strip()}", tone="success"))
     return PreviewText(parts=tuple(parts))

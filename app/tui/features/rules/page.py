@@ -8,15 +8,15 @@ import msgspec
 from app.resources.paths import Paths
 from app.resources.rules.rule_files import Rule, RuleActivation, Rules, find_rules
 from app.resources.settings.settings_agent import RuleSettings
-from app.tui.features.shared_dialogs import read_card
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.features.shared_dialogs import show_card
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from tools.results import Card, MarkdownBlock, TextBlock
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked, PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 
-_BUCKETS: tuple[tuple[RuleActivation, str], ...] = (
+_GROUP_TITLES: tuple[tuple[RuleActivation, str], ...] = (
     ("always", "In every prompt"),
     ("conditional", "Applied when an answer matches"),
     ("rulebook", "Listed in the prompt, loaded when needed"),
@@ -28,24 +28,26 @@ class RulesPage(msgspec.Struct, frozen=True):
     """Shows the current rules of a folder and its user."""
 
     paths: Callable[[], Paths]
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
     settings: Callable[[], RuleSettings]
     is_trusted: Callable[[], bool]
 
     async def open(self) -> None:
         settings, paths, is_trusted = self.settings(), self.paths(), self.is_trusted()
         if not settings.enabled:
-            self.say("Rules are switched off (rules.enabled in /settings).")
+            self.show_message("Rules are switched off (rules.enabled in /settings).")
             return
         rules = await asyncio.to_thread(find_rules, paths, is_trusted=is_trusted, sources=settings.sources)
         if not (rules.rules or rules.shadowed or rules.problems):
             theirs = "" if is_trusted else " Project rules apply after you trust the project: /trust."
-            self.say(f"There are no rules. Put rule files into .bayou/rules or ~/.bayou/agent/rules.{theirs}")
+            self.show_message(
+                f"No rules found. Put rule files into .bayou/rules or ~/.bayou/agent/rules.{theirs}"
+            )
             return
         by_id = {str(number): rule for number, rule in enumerate((*rules.rules, *rules.shadowed))}
         note = "" if is_trusted else "the project is not trusted, so its rules are ignored"
-        rows, current = _rows(rules, by_id, settings, paths), ""
+        rows, current = _rule_rows(rules, by_id, settings, paths), ""
         while True:
             screen = PickerScreen(
                 "Rules",
@@ -54,30 +56,30 @@ class RulesPage(msgspec.Struct, frozen=True):
                 choose="read",
                 note=note,
                 current=current,
-                preview=lambda row: _shown(by_id.get(row.id), row, paths),
+                preview=lambda row: _rule_preview(by_id.get(row.id), row, paths),
             )
             picked: Picked | None = await self.ask(screen)
             rule = by_id.get(picked.row.id) if picked is not None else None
             if picked is None or rule is None:
                 return
             current = picked.row.id
-            await read_card(self.ask, f"Rule {rule.name}", _card(rule, paths))
+            await show_card(self.ask, f"Rule {rule.name}", _rule_card(rule, paths))
 
 
-def _rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: Paths) -> list[ListRow]:
+def _rule_rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: Paths) -> list[ListRow]:
     rows: list[ListRow] = []
     ids = {id(rule): key for key, rule in by_id.items()}
-    for bucket, title in _BUCKETS:
-        found = rules.of(bucket)
+    for bucket, title in _GROUP_TITLES:
+        found = rules.rules_with_activation(bucket)
         if found:
             off = " (rules.interrupt is off)" if bucket == "conditional" and not settings.interrupt else ""
             rows.append(ListRow(id=bucket, title=title + off, is_heading=True))
-        rows += [_row(ids[id(rule)], rule, paths) for rule in found]
+        rows += [_rule_row(ids[id(rule)], rule, paths) for rule in found]
     if rules.shadowed:
-        rows.append(ListRow(id="shadowed", title="Covered by another of the same name", is_heading=True))
-        rows += [_row(ids[id(rule)], rule, paths) for rule in rules.shadowed]
+        rows.append(ListRow(id="shadowed", title="Overridden by a rule with the same name", is_heading=True))
+        rows += [_rule_row(ids[id(rule)], rule, paths) for rule in rules.shadowed]
     if rules.problems:
-        rows.append(ListRow(id="problems", title="What is wrong", is_heading=True))
+        rows.append(ListRow(id="problems", title="Errors", is_heading=True))
         rows += [
             ListRow(id=f"problem {number}", title=name.rpartition("/")[2], detail=words, tone="warning")
             for number, (name, _, words) in enumerate(problem.partition(": ") for problem in rules.problems)
@@ -85,41 +87,44 @@ def _rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: P
     return rows
 
 
-def _row(key: str, rule: Rule, paths: Paths) -> ListRow:
+def _rule_row(key: str, rule: Rule, paths: Paths) -> ListRow:
     return ListRow(
-        id=key, title=rule.name, detail=reason(rule), right=short_path(rule.path.parent, paths.home)
+        id=key,
+        title=rule.name,
+        detail=activation_reason(rule),
+        right=short_path(rule.path.parent, paths.home),
     )
 
 
-def reason(rule: Rule) -> str:
+def activation_reason(rule: Rule) -> str:
     """Returns why the rule is in its group."""
     if rule.conditions:
-        how = {"always": "stops the answer", "never": "is told with the result"}.get(
-            rule.interrupt_mode, "stops it"
+        how = {"always": "stops the answer", "never": "is added to the tool result"}.get(
+            rule.interrupt_mode, "stops the call"
         )
         return f"{how} at {', '.join(rule.conditions)}"
     if rule.always_apply:
-        return f"alwaysApply, of {rule.source}"
+        return f"alwaysApply, from {rule.source}"
     words = [rule.description] if rule.description else []
     return " · ".join([*words, f"files: {', '.join(rule.globs)}"] if rule.globs else words)
 
 
-def _shown(rule: Rule | None, row: ListRow, paths: Paths) -> PreviewText:
+def _rule_preview(rule: Rule | None, row: ListRow, paths: Paths) -> PreviewText:
     if rule is None:
         return PreviewText(parts=(PreviewPart(text=f"{row.title}: {row.detail}", tone="warning"),))
     return PreviewText(
         title=rule.name,
         parts=(
             PreviewPart(text=short_path(rule.path, paths.home), tone="dim"),
-            PreviewPart(text=reason(rule), tone="muted"),
+            PreviewPart(text=activation_reason(rule), tone="muted"),
             PreviewPart(text=rule.content),
         ),
     )
 
 
-def _card(rule: Rule, paths: Paths) -> Card:
+def _rule_card(rule: Rule, paths: Paths) -> Card:
     return Card(
         title=rule.name,
         subject=short_path(rule.path, paths.home),
-        blocks=(TextBlock(text=reason(rule)), MarkdownBlock(text=rule.content)),
+        blocks=(TextBlock(text=activation_reason(rule)), MarkdownBlock(text=rule.content)),
     )

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 
 from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.screen.page import ScreenPage
-from app.tui.features.screen.run_keys import RunKeys
-from app.tui.keys.page_keys import CLEAR, PageKey
+from app.tui.features.screen.run_keys import RunActions
+from app.tui.keys.page_keys import CLEAR_ACTION, PageKey
 from app.tui.prompt.queued_messages import QueuedMessages
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 from app.values.events import QueueUpdate
 from widgets.transcript.view import Transcript
 
 
-async def _copy(page: RunKeys, argument: str) -> None:
+async def _run_copy_command(page: RunActions, argument: str) -> None:
     page.copy_answer()
 
 
-async def _quit(page: ScreenPage, argument: str) -> None:
-    page.quit()
+async def _run_quit_command(page: ScreenPage, argument: str) -> None:
+    page.quit_with_confirmation()
 
 
 class QueueFeature(Feature[QueuedMessages]):
@@ -25,148 +25,157 @@ class QueueFeature(Feature[QueuedMessages]):
         PageKey(
             id="app.message.dequeue",
             keys="alt+up",
-            verb="clear_queue",
-            do=lambda page: page.take_back(),
+            session_command="clear_queue",
+            run_key=lambda page: page.take_back_all(),
         ),
         PageKey(
             id="app.queue.focus",
             keys="alt+q",
             help="Edit, move or remove queued messages",
-            do=lambda page: page.focus(),
+            run_key=lambda page: page.focus_queue(),
         ),
     )
     subscriptions: Sequence[Subscription[QueuedMessages]] = (
-        Subscription((QueueUpdate,), lambda page, _: page.show()),
+        Subscription((QueueUpdate,), lambda page, _: page.show_queue()),
     )
 
     def page(self, screen: FeatureServices) -> QueuedMessages:
-        return QueuedMessages(screen.session, screen.queue_view, screen.editor, screen.say)
+        return QueuedMessages(screen.session, screen.queue_view, screen.editor, screen.show_message)
 
 
-class RunKeysFeature(Feature[RunKeys]):
-    slash: Sequence[SlashCommand[RunKeys]] = (
-        SlashCommand(name="copy", help="copy the last answer", run=_copy),
+class RunKeysFeature(Feature[RunActions]):
+    slash_commands: Sequence[SlashCommand[RunActions]] = (
+        SlashCommand(name="copy", help="copy the last answer", run=_run_copy_command),
     )
-    keys: Sequence[PageKey[RunKeys]] = (
+    keys: Sequence[PageKey[RunActions]] = (
         PageKey(
             id="app.thinking.toggle",
             keys="ctrl+t",
             help="Show or hide thinking",
-            do=lambda page: page.show_thinking(),
+            run_key=lambda page: page.toggle_thinking(),
         ),
         PageKey(
             id="app.tools.expand",
             keys="ctrl+o",
-            help="Open or close all tools, or the block that the keyboard is at",
-            do=lambda page: page.open_or_close(),
+            help="Expand or collapse all tools, or the focused block",
+            run_key=lambda page: page.toggle_blocks(),
         ),
         PageKey(
             id="app.tools.background",
             keys="ctrl+b",
-            help="Put the running tool into the background",
-            do=lambda page: page.to_background(),
+            help="Move the running tool to the background",
+            run_key=lambda page: page.move_to_background(),
         ),
         PageKey(
             id="app.message.copy",
             keys="ctrl+x",
             help="Copy the last answer",
-            do=lambda page: page.copy_answer(),
+            run_key=lambda page: page.copy_answer(),
         ),
         PageKey(
             id="app.retry",
             keys="alt+r,f5",
-            help="Try again after an error or a stop",
-            do=lambda page: page.retry(),
+            help="Retry after an error or a stop",
+            run_key=lambda page: page.retry_request(),
         ),
     )
-    subscriptions: Sequence[Subscription[RunKeys]] = (
-        Subscription((Transcript.RetryRequested,), lambda page, _: page.retry()),
+    subscriptions: Sequence[Subscription[RunActions]] = (
+        Subscription((Transcript.RetryRequested,), lambda page, _: page.retry_request()),
     )
 
-    def page(self, screen: FeatureServices) -> RunKeys:
-        return RunKeys(screen.session, screen.presenter, screen.transcript, screen.copy, screen.key_label)
+    def page(self, screen: FeatureServices) -> RunActions:
+        return RunActions(screen.session, screen.presenter, screen.transcript, screen.copy, screen.key_label)
 
 
 class ScreenFeature(Feature[ScreenPage]):
-    slash: Sequence[SlashCommand[ScreenPage]] = (
-        SlashCommand(name="init", verb="init_context", run=lambda page, _: page.command("init_context")),
+    slash_commands: Sequence[SlashCommand[ScreenPage]] = (
+        SlashCommand(
+            name="init",
+            session_command="init_context",
+            run=lambda page, _: page.run_session_command("init_context"),
+        ),
         SlashCommand(
             name="review",
             hint="[branch|commit]",
-            verb="review",
-            run=lambda page, text: page.command("review", what=text),
+            session_command="review",
+            run=lambda page, text: page.run_session_command("review", what=text),
         ),
         SlashCommand(
             name="reload",
-            help="read again: context, skills, extensions, keys, themes",
-            run=lambda page, _: page.reload(),
+            help="reload extensions, skills, keys, themes",
+            run=lambda page, _: page.reload_files(),
         ),
-        SlashCommand(name="quit", help="leave bayou", run=_quit),
+        SlashCommand(name="quit", help="quit bayou", run=_run_quit_command),
     )
     keys: Sequence[PageKey[ScreenPage]] = (
         PageKey(
             id="app.interrupt",
             keys="escape",
-            help="Stop; twice: the tree",
-            do=lambda page: page.leaving.escape(),
+            help="Stop; twice: open the session tree",
+            run_key=lambda page: page.stop_or_leave.stop_activity(),
         ),
         PageKey(
-            id=CLEAR,
+            id=CLEAR_ACTION,
             keys="ctrl+c",
             help="Clear; twice: quit",
-            do=lambda page: page.clear(CLEAR),
-            is_first=True,
+            run_key=lambda page: page.clear_or_leave(CLEAR_ACTION),
+            takes_precedence=True,
         ),
-        PageKey(id="app.exit", keys="ctrl+d", help="Quit", do=lambda page: page.leaving.leave()),
-        PageKey(id="app.suspend", keys="ctrl+z", help="Suspend", do=lambda page: page.screen.suspend()),
+        PageKey(
+            id="app.exit",
+            keys="ctrl+d",
+            help="Quit",
+            run_key=lambda page: page.stop_or_leave.leave_if_editor_empty(),
+        ),
+        PageKey(id="app.suspend", keys="ctrl+z", help="Suspend", run_key=lambda page: page.screen.suspend()),
         PageKey(
             id="app.transcript.focus",
             keys="f6,alt+t",
-            help="Go to the transcript's blocks",
-            do=lambda page: page.screen.transcript.focus(),
+            help="Focus the transcript",
+            run_key=lambda page: page.screen.transcript.focus(),
         ),
         PageKey(
             id="tui.altScreen.search",
             keys="ctrl+f,f3,ctrl+shift+f",
             help="Search the transcript",
-            do=lambda page: page.screen.search_bar.open(),
-            is_first=True,
+            run_key=lambda page: page.screen.search_bar.open_or_step(),
+            takes_precedence=True,
         ),
         PageKey(
             id="tui.altScreen.previousPrompt",
             keys="ctrl+up,ctrl+shift+up",
             help="Previous prompt",
-            do=lambda page: page.screen.transcript.keyboard.prompt(-1),
+            run_key=lambda page: page.screen.transcript.keyboard.prompt(-1),
         ),
         PageKey(
             id="tui.altScreen.nextPrompt",
             keys="ctrl+down,ctrl+shift+down",
             help="Next prompt",
-            do=lambda page: page.screen.transcript.keyboard.prompt(1),
+            run_key=lambda page: page.screen.transcript.keyboard.prompt(1),
         ),
         PageKey(
             id="tui.altScreen.pageUp",
             keys="pageup",
             help="Page up",
-            do=lambda page: page.screen.transcript.keyboard.page(-1),
+            run_key=lambda page: page.screen.transcript.keyboard.page(-1),
         ),
         PageKey(
             id="tui.altScreen.pageDown",
             keys="pagedown",
             help="Page down",
-            do=lambda page: page.screen.transcript.keyboard.page(1),
+            run_key=lambda page: page.screen.transcript.keyboard.page(1),
         ),
         PageKey(
             id="tui.altScreen.top",
             keys="ctrl+home",
-            help="To the beginning",
-            do=lambda page: page.screen.transcript.keyboard.go_home(),
+            help="Scroll to the beginning",
+            run_key=lambda page: page.screen.transcript.keyboard.go_home(),
         ),
         PageKey(
             id="tui.altScreen.bottom",
             keys="ctrl+end",
-            help="To the end",
-            do=lambda page: page.screen.transcript.keyboard.go_end(),
+            help="Scroll to the end",
+            run_key=lambda page: page.screen.transcript.keyboard.go_end(),
         ),
     )
 
@@ -175,10 +184,10 @@ class ScreenFeature(Feature[ScreenPage]):
 
 
 QUEUE = QueueFeature()
-RUN = RunKeysFeature()
+RUN_KEYS = RunKeysFeature()
 SCREEN = ScreenFeature()
 FEATURES = (
     QUEUE,
-    RUN,
+    RUN_KEYS,
     SCREEN,
 )

@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.tui.feature import FeatureServices
-from app.tui.features.ending_jobs import EndingWork
 from app.tui.features.extensions.feature import TRUST
+from app.tui.features.leave_confirmation import LeaveConfirmation
 from app.tui.features.screen.stop_or_leave import StopOrLeave
 from app.tui.features.sessions.feature import SESSIONS
 from app.tui.features.tree.feature import TREE
@@ -17,63 +17,65 @@ class ScreenPage:
 
     def __init__(self, screen: FeatureServices, queued: QueuedMessages) -> None:
         self.screen = screen
-        self.leaving = StopOrLeave(
+        self.stop_or_leave = StopOrLeave(
             screen.session,
             screen.editor,
-            take_back=queued.take_back,
-            on_second_escape=self._second_escape,
-            end=self.quit,
-            ask_and_end=lambda: screen.tasks.choose(self._ask_and_quit()),
-            tell=screen.status.tell,
+            take_back_queued=queued.take_back_all,
+            on_second_escape=self._run_second_escape_action,
+            leave_app=self.quit_with_confirmation,
+            confirm_and_quit=lambda: screen.tasks.run_action_in_background(self._confirm_and_quit()),
+            show_temporary_text=screen.status.show_hint,
             copy=screen.copy,
-            remember=screen.remembered.add_prompt,
+            add_to_history=screen.project_history.add_prompt,
             spawn=screen.tasks.spawn,
             clock=screen.clock,
-            clear_stops=lambda: screen.assembled.effective_settings.settings.interaction.ctrl_c_stops,
+            can_clear_key_stop=lambda: screen.assembled.effective_settings.settings.interaction.ctrl_c_stops,
         )
 
-    def clear(self, action: str) -> None:
+    def clear_or_leave(self, action: str) -> None:
         """Copies the selection, clears the editor or leaves. `action`: the action whose key was
         pressed."""
-        self.leaving.clear(self.screen.action_table.key_of(action), self.screen.front())
+        self.stop_or_leave.copy_clear_or_leave(
+            self.screen.action_table.key_of(action), self.screen.front_screen()
+        )
 
-    def quit(self) -> None:
+    def quit_with_confirmation(self) -> None:
         """Leaves bayou; asks first if jobs would end."""
-        if self.screen.session.jobs.running():
-            self.screen.tasks.choose(self._ask_and_quit())
+        if self.screen.session.jobs.running_jobs():
+            self.screen.tasks.run_action_in_background(self._confirm_and_quit())
         else:
-            self.screen.leave()
+            self.screen.leave_app()
 
-    async def _ask_and_quit(self) -> None:
-        if await EndingWork(self.screen.session, self.screen.ask).may_quit():
-            self.screen.leave()
+    async def _confirm_and_quit(self) -> None:
+        if await LeaveConfirmation(self.screen.session, self.screen.ask).confirm_quit():
+            self.screen.leave_app()
 
-    def _second_escape(self) -> None:
+    def _run_second_escape_action(self) -> None:
         match self.screen.assembled.effective_settings.settings.interaction.double_escape_action:
             case "tree":
-                self.screen.tasks.choose(self.screen.page(TREE).open())
+                self.screen.tasks.run_action_in_background(self.screen.page(TREE).open())
             case "fork":
-                self.screen.tasks.choose(self.screen.page(SESSIONS).fork())
+                self.screen.tasks.run_action_in_background(self.screen.page(SESSIONS).fork_at_prompt())
             case "none":
                 pass
 
-    async def command(self, name: str, **given: Any) -> Any:
+    async def run_session_command(self, name: str, **given: Any) -> Any:
         """Runs a command of the session by its name."""
         from app.engine.commands.command_table import COMMANDS  # noqa: PLC0415  (the first paint needs none)
 
         return await COMMANDS[name](self.screen.session, **given)
 
-    async def reload(self) -> None:
+    async def reload_files(self) -> None:
         """Reads all files again: settings, extensions, context, prompts, skills and keys."""
-        assembled, say = self.screen.assembled, self.screen.say
-        if (extended := self.screen.extended()) is not None:
+        assembled, say = self.screen.assembled, self.screen.show_message
+        if (extended := self.screen.connected_extensions()) is not None:
             await extended.reload()
         else:
             assembled.prompt.reload()
-        self.screen.session.settings.look()
-        self.screen.session.models.reread()
-        if assembled.project.decision.needs_answer:
+        self.screen.session.settings.reload_if_changed()
+        self.screen.session.models.reread_models_file()
+        if assembled.project_trust.decision.needs_answer:
             await self.screen.page(TRUST).open()
-        for problem in self.screen.user_keys.read():
+        for problem in self.screen.user_keys.apply_key_file():
             say(problem, NoteKind.WARNING)
         say("Reloaded context files, skills, prompts, extensions, settings, models, keys and themes.")

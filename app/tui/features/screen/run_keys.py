@@ -3,13 +3,13 @@
 import msgspec
 
 from app.engine.session import Session
-from app.tui.page_protocols import Copy, KeyLabel
+from app.tui.page_protocols import CopyText, KeyLabel
 from app.tui.transcript.presenter import Presenter
 from tools.amounts import pluralized
-from widgets.transcript.expansion import Extent, extent_of
+from widgets.transcript.expansion import Extent, to_extent
 from widgets.transcript.view import Transcript
 
-_NEXT = {
+_NEXT_EXTENT = {
     Extent.CLOSED: Extent.PREVIEW,
     Extent.RESULT: Extent.PREVIEW,
     Extent.PREVIEW: Extent.ALL,
@@ -18,28 +18,28 @@ _NEXT = {
 }
 
 
-class RunKeys(msgspec.Struct, frozen=True):
+class RunActions(msgspec.Struct, frozen=True):
     """Actions of the keys for the current run."""
 
     session: Session
     presenter: Presenter
     transcript: Transcript
-    copy: Copy
+    copy: CopyText
     key_label: KeyLabel
 
     def copy_answer(self) -> None:
         text = self.session.last_answer_text
         if text is None:
-            self.presenter.note("There is no answer to copy yet.")
+            self.presenter.add_note("There is no answer to copy yet.")
             return
         self.copy(text, f"answer, {pluralized(len(text.splitlines()), 'line')}")
 
-    async def retry(self) -> None:
+    async def retry_request(self) -> None:
         """Repeats the request after a failed or stopped answer, which is removed from the context."""
         if not await self.session.retry():
-            self.presenter.note("There is nothing to retry.")
+            self.presenter.add_note("There is nothing to retry.")
 
-    def to_background(self) -> None:
+    def move_to_background(self) -> None:
         """Moves running tools to the background."""
         moved = self.presenter.running_call_ids()
         for call_id in moved:
@@ -47,20 +47,20 @@ class RunKeys(msgspec.Struct, frozen=True):
         if not moved and self.session.state.is_shell_running:
             key = self.key_label("app.interrupt", "Escape")
             stops = f"; {key} stops it" if key else ""
-            self.presenter.note(f"Your own command cannot move to the background{stops}.")
+            self.presenter.add_note(f"Your own command cannot move to the background{stops}.")
         elif not moved:
-            self.presenter.note("No tool is running.")
+            self.presenter.add_note("No tool is running.")
 
-    def open_or_close(self) -> None:
+    def toggle_blocks(self) -> None:
         """Opens or closes the focused block; without one, all tools: previews, then everything, then
         one line each."""
         transcript = self.transcript
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)
         else:
-            now = extent_of(transcript.column.expansion.tools or Extent.CLOSED)
-            transcript.open_all(tools=_NEXT[now])
+            now = to_extent(transcript.column.expansion.tools or Extent.CLOSED)
+            transcript.open_all(tools=_NEXT_EXTENT[now])
 
-    def show_thinking(self) -> None:
+    def toggle_thinking(self) -> None:
         """Shows or hides the model's thinking."""
         self.transcript.open_all(thinking=not self.transcript.column.expansion.thinking)

@@ -8,40 +8,40 @@ import msgspec
 from textual.screen import Screen
 
 from app.engine.session import Session
-from app.tui.page_protocols import Copy, Spawn
+from app.tui.page_protocols import CopyText, SpawnTask
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 
 DOUBLE_PRESS_SECONDS = 0.5
-LAST_WARNING_SECONDS = 2.0
+WARNING_SECONDS = 2.0
 """Seconds in which pressing the same key again leaves; the hint is shown as long."""
 
 
 class StopOrLeave(msgspec.Struct):
-    """Handles the three keys for one session and its editor."""
+    """Handles Escape, Ctrl+C and Ctrl+D for one session and its editor."""
 
     session: Session
     editor: PromptEditor
-    take_back: Callable[[], None]
+    take_back_queued: Callable[[], None]
     """Moves queued messages back to the editor."""
     on_second_escape: Callable[[], None]
-    end: Callable[[], None]
-    ask_and_end: Callable[[], None]
+    leave_app: Callable[[], None]
+    confirm_and_quit: Callable[[], None]
     """Asks before the agent's work is stopped, and leaves."""
-    tell: Callable[[str, float], None]
+    show_temporary_text: Callable[[str, float], None]
     """Shows a text for some seconds."""
-    copy: Copy
-    remember: Callable[[UnsentPrompt], None]
+    copy: CopyText
+    add_to_history: Callable[[UnsentPrompt], None]
     """Adds a prompt to the history, which later sessions have too."""
-    spawn: Spawn
+    spawn: SpawnTask
     clock: Callable[[], float]
-    clear_stops: Callable[[], bool]
+    can_clear_key_stop: Callable[[], bool]
     """Returns whether Ctrl+C on an empty editor stops the current activity."""
-    _leaves_until: float = -math.inf
-    _stopped_until: float = -math.inf
+    _leave_deadline: float = -math.inf
+    _stop_deadline: float = -math.inf
     _last_escape: float = -math.inf
 
-    def escape(self) -> None:
+    def stop_activity(self) -> None:
         """Stops the current activity and returns queued messages to the editor; when idle, a second
         press runs the action from the settings."""
         session = self.session
@@ -49,7 +49,7 @@ class StopOrLeave(msgspec.Struct):
         if state.is_waiting_to_retry:
             session.retry_countdown.cancel()
         elif state.is_busy:
-            self.take_back()
+            self.take_back_queued()
             self.spawn(session.abort())
         elif self.editor.text.startswith("!"):
             self.editor.clear()
@@ -59,7 +59,7 @@ class StopOrLeave(msgspec.Struct):
                 self.on_second_escape()
             self._last_escape = now
 
-    def clear(self, key: str, screen: Screen[Any]) -> None:
+    def copy_clear_or_leave(self, key: str, screen: Screen[Any]) -> None:
         """Copies the screen's selection, else clears the editor, else stops the current activity, else warns; a second
         press after the warning leaves.
 
@@ -70,28 +70,29 @@ class StopOrLeave(msgspec.Struct):
             screen.clear_selection()
             return
         now = self.clock()
-        if now < self._leaves_until:
-            is_stopped_first = self.clear_stops() or not self.session.is_running
-            (self.end if is_stopped_first else self.ask_and_end)()
+        if now < self._leave_deadline:
+            is_stopped_first = self.can_clear_key_stop() or not self.session.is_running
+            (self.leave_app if is_stopped_first else self.confirm_and_quit)()
         elif self.editor.model.is_blank:
-            if self.clear_stops() and self.session.state.is_busy and now >= self._stopped_until:
-                self._stopped_until = now + LAST_WARNING_SECONDS
-                self.escape()
-                self.tell(f"stopped · {key} twice to quit", LAST_WARNING_SECONDS)
+            if self.can_clear_key_stop() and self.session.state.is_busy and now >= self._stop_deadline:
+                self._stop_deadline = now + WARNING_SECONDS
+                self.stop_activity()
+                self.show_temporary_text(f"stopped · {key} twice to quit", WARNING_SECONDS)
                 return
-            self._leaves_until = now + LAST_WARNING_SECONDS
-            self.tell(f"press {key} again to quit", LAST_WARNING_SECONDS)
+            self._leave_deadline = now + WARNING_SECONDS
+            self.show_temporary_text(f"press {key} again to quit", WARNING_SECONDS)
         else:
-            self._leaves_until = now + DOUBLE_PRESS_SECONDS
-            self.remember(self.editor.model.draft())
+            self._leave_deadline = now + DOUBLE_PRESS_SECONDS
+            self.add_to_history(self.editor.model.draft())
             self.editor.clear()
 
-    def typed(self) -> None:
-        """Forgets an earlier press once the user writes something: the next one only clears it."""
+    def reset_double_press(self) -> None:
+        """Forgets an earlier press of Ctrl+C once the user types, so that the next press only clears the
+        editor."""
         if not self.editor.model.is_blank:
-            self._leaves_until = -math.inf
+            self._leave_deadline = -math.inf
 
-    def leave(self) -> None:
+    def leave_if_editor_empty(self) -> None:
         """Leaves with an empty editor; asks before the agent's work is stopped."""
         if self.editor.model.is_blank:
-            (self.ask_and_end if self.session.is_running else self.end)()
+            (self.confirm_and_quit if self.session.is_running else self.leave_app)()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.sessions.page import SessionsPage
@@ -19,41 +19,48 @@ class ResumeFeature(Feature["SessionOpener"]):
 
         return SessionOpener(
             screen.session,
-            screen.assembled.places,
+            screen.assembled.session_paths,
             screen.ask,
-            screen.say,
-            enter=screen.assembled.ground.enter,
+            screen.show_message,
+            enter_folder=screen.assembled.working_folder.switch_to,
             home=screen.home,
         )
 
 
 class SessionsFeature(Feature["SessionsPage"]):
-    slash: Sequence[SlashCommand["SessionsPage"]] = (
-        SlashCommand(name="resume", verb="switch_session", run=lambda page, _: page.open()),
+    slash_commands: Sequence[SlashCommand["SessionsPage"]] = (
+        SlashCommand(
+            name="resume",
+            hint="[id]",
+            session_command="switch_session",
+            run=lambda page, named: page.resume(named) if named else page.open(),
+        ),
         SlashCommand(
             name="fork",
-            verb="fork",
-            run=lambda page, _: page.fork(),
+            session_command="fork",
+            run=lambda page, _: page.fork_at_prompt(),
         ),
-        SlashCommand(name="new", verb="new_session", run=lambda page, _: page.new()),
-        SlashCommand(name="clone", verb="clone", run=lambda page, _: page.clone()),
+        SlashCommand(name="new", session_command="new_session", run=lambda page, _: page.start_session()),
+        SlashCommand(name="clone", session_command="clone", run=lambda page, _: page.clone_session()),
         SlashCommand(
             name="name",
             hint="[name]",
-            verb="set_session_name",
-            run=lambda page, text: page.rename(text),
+            session_command="set_session_name",
+            run=lambda page, text: page.rename_session(text),
         ),
-        SlashCommand(name="session", verb="get_session_stats", run=lambda page, _: page.tell_counts()),
+        SlashCommand(
+            name="session", session_command="get_session_stats", run=lambda page, _: page.show_counts()
+        ),
         SlashCommand(
             name="export",
             hint="[file]",
-            help="write the session as HTML, .md or .jsonl",
-            run=lambda page, text: page.export(text),
+            help="export the session as HTML, .md or .jsonl",
+            run=lambda page, text: page.export_session(text),
         ),
         SlashCommand(
             name="import",
             hint="file",
-            help="copy a session file in and go on with it",
+            help="import a session file and continue it",
             run=lambda page, text: page.import_file(text),
         ),
     )
@@ -61,20 +68,20 @@ class SessionsFeature(Feature["SessionsPage"]):
         PageKey(
             id="app.session.resume",
             keys=NO_KEY,
-            verb="switch_session",
-            do=lambda page: page.open(),
+            session_command="switch_session",
+            run_key=lambda page: page.open(),
         ),
         PageKey(
             id="app.session.fork",
             keys=NO_KEY,
-            verb="fork",
-            do=lambda page: page.fork(),
+            session_command="fork",
+            run_key=lambda page: page.fork_at_prompt(),
         ),
         PageKey(
             id="app.session.new",
             keys=NO_KEY,
-            verb="new_session",
-            do=lambda page: page.new(),
+            session_command="new_session",
+            run_key=lambda page: page.start_session(),
         ),
     )
 
@@ -84,14 +91,14 @@ class SessionsFeature(Feature["SessionsPage"]):
         resuming = screen.page(RESUME)
         return SessionsPage(
             screen.session,
-            screen.assembled.places,
+            screen.assembled.session_paths,
             screen.ask,
-            screen.say,
-            screen.write,
+            screen.show_message,
+            screen.write_to_editor,
             screen.key_label,
-            go_on=resuming.open,
-            bring_in=resuming.bring_in,
-            read_texts=screen.session_texts.read,
+            continue_session=resuming.open,
+            import_session=resuming.continue_copy,
+            index_session_texts=screen.session_texts.index_new_texts,
             spawn=screen.tasks.spawn,
             home=screen.home,
         )

@@ -17,19 +17,25 @@ from app.sessions.errors import SessionError
 from app.sessions.file.lock import locked_by_others
 from app.sessions.index.list_values import SessionSummary
 from app.sessions.session_library import (
+    arrange_forks,
     list_sessions,
     newest_sessions,
     rename_session,
-    rows_with_forks,
-    search_now,
+    search_indexed,
 )
 from app.sessions.session_log import SessionLog
 from app.sessions.trash import delete_session, trashed_sessions, undo_delete
-from app.tui.entry_texts import entry_title, one_line, prompt_rows
-from app.tui.features.ending_jobs import EndingWork
+from app.tui.entry_texts import (
+    MAX_PREVIEW_CHARS,
+    entry_preview_parts,
+    entry_title,
+    one_line,
+    prompt_list_rows,
+)
+from app.tui.features.leave_confirmation import LeaveConfirmation
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
-from app.tui.features.shared_dialogs import ask_text, pick
-from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, Spawn, Write
+from app.tui.features.shared_dialogs import ask_text, pick_row
+from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage, SpawnTask, WriteToEditor
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
@@ -41,9 +47,9 @@ from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
 
-PAUSE_SECONDS = 0.12
+SEARCH_DELAY_SECONDS = 0.12
 """Seconds without typing before all texts are searched."""
-MAX_FOUND = 200
+MAX_SEARCH_RESULTS = 200
 LAST_MESSAGES_SHOWN = 12
 
 
@@ -52,49 +58,53 @@ class SessionsPage(msgspec.Struct):
 
     session: Session
     places: SessionPaths
-    ask: AskPerson
-    say: ShowMessage
-    write: Write
+    ask: AskOnScreen
+    show_message: ShowMessage
+    write: WriteToEditor
     key_label: KeyLabel
-    go_on: Callable[[Path], Awaitable[None]]
+    continue_session: Callable[[Path], Awaitable[None]]
     """Opens a session file in this session."""
-    bring_in: Callable[[Path], Awaitable[bool]]
+    import_session: Callable[[Path], Awaitable[bool]]
     """Imports a copy of a session file and continues with it; returns whether it did."""
-    read_texts: Callable[[], None]
+    index_session_texts: Callable[[], None]
     """Starts to index the texts of all sessions for the search."""
-    spawn: Spawn
+    spawn: SpawnTask
     home: Path
-    has_shown: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    first_shown_event: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     """Set when the list has been shown once."""
     _screen: SessionsScreen | None = None
     """The list that was opened last."""
     _summaries: dict[str, SessionSummary] = {}
     _previews: dict[str, PreviewText] = {}
-    _searching: asyncio.Task[None] | None = None
+    _search_task: asyncio.Task[None] | None = None
 
     async def open(self, is_ready: asyncio.Event | None = None) -> None:
         """Shows the session list. `is_ready`: set when the start is complete; the list opens before,
         and the choice waits for it."""
-        rows = await self._first_rows()
+        rows = await self._newest_rows()
         is_whole = not rows
-        rows = rows or await self._rows()
+        rows = rows or await self._session_rows()
         if not rows:
-            self.say("There is no session to resume yet.")
+            self.show_message("No sessions to resume yet.")
             return
         self._screen = screen = SessionsScreen(rows, preview=self._preview)
-        screen.call_after_refresh(self._shown, screen, is_whole)
-        picked: Picked | None = await self.ask(screen, on_request=self._requested)
+        screen.call_after_refresh(self._load_when_visible, screen, is_whole)
+        picked: Picked | None = await self.ask(screen, on_request=self._handle_request)
         if picked is None or picked.row.id == str(self.session.state.file):
             return
         if is_ready is not None:
             await is_ready.wait()
-        await self.go_on(Path(picked.row.id))
+        await self.continue_session(Path(picked.row.id))
 
-    async def new(self) -> None:
-        if not await EndingWork(self.session, self.ask).may_leave():
+    async def resume(self, named: str) -> None:
+        """Resumes a session by its path or a part of its id (`/resume ID`)."""
+        await self.continue_session(await asyncio.to_thread(self.places.find_session, named))
+
+    async def start_session(self) -> None:
+        if not await LeaveConfirmation(self.session, self.ask).confirm_leave():
             return
         await self.session.abort()
-        await self.session.branches.open(self.places.new(), "new")
+        await self.session.branches.open(self.places.create_session(), "new")
 
     async def import_file(self, name: str) -> None:
         """Imports a session file (`/import FILE`)."""
@@ -103,29 +113,29 @@ class SessionsPage(msgspec.Struct):
                 "No file given. /import FILE copies a session file (.jsonl) and continues it; `bayou "
                 "import-pi` imports sessions of pi."
             )
-        if await self.bring_in(self.places.named(name)):
-            self.say(f"Imported and opened: {self.session.state.file}")
+        if await self.import_session(self.places.find_session(name)):
+            self.show_message(f"Imported and opened: {self.session.state.file}")
 
-    async def clone(self) -> None:
+    async def clone_session(self) -> None:
         if await clone_from(self.session, self.session.state.leaf_id):
-            self.say(f"Now working in a copy: {self.session.state.file}")
+            self.show_message(f"Now working in a copy: {self.session.state.file}")
 
-    async def rename(self, name: str) -> None:
+    async def rename_session(self, name: str) -> None:
         """Renames the session (`/name NAME`), or shows its name."""
         if name:
-            await self.session.record.rename(name)
-        self.say(f"Session name: {self.session.state.name or '(none)'}")
+            await self.session.notes.rename(name)
+        self.show_message(f"Session name: {self.session.state.name or '(none)'}")
 
-    async def export(self, name: str) -> None:
+    async def export_session(self, name: str) -> None:
         """Exports the session (`/export FILE`)."""
         target = self.session.cwd / name if name else None
         try:
             written = await asyncio.to_thread(self.session.export, target)
         except OSError as problem:
             raise UserError(f"{problem.filename or name}: {problem.strerror or problem}") from None
-        self.say(f"Exported to {written}")
+        self.show_message(f"Exported to {written}")
 
-    async def tell_counts(self) -> None:
+    async def show_counts(self) -> None:
         """Shows messages, tokens and cost of the session (`/session`)."""
         state, stats = self.session.state, self.session.stats
         usage = stats.usage
@@ -141,56 +151,56 @@ class SessionsPage(msgspec.Struct):
             "Tokens": f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
             "Cost": format_dollars(usage.cost.total),
         }
-        self.say("\n".join(f"{label:<10}{text}" for label, text in told.items()))
+        self.show_message("\n".join(f"{label:<10}{text}" for label, text in told.items()))
 
-    async def fork(self) -> None:
+    async def fork_at_prompt(self) -> None:
         """Starts a new session that ends before a chosen prompt of this one."""
-        rows = prompt_rows(self.session.log)
+        rows = prompt_list_rows(self.session.log)
         if not rows:
-            self.say("There is no prompt to fork from yet.")
+            self.show_message("No prompts to fork from yet.")
             return
-        picked = await pick(self.ask, "Fork from", rows, order="given")
+        picked = await pick_row(self.ask, "Fork from", rows, order="given")
         if picked is not None:
             data = await fork_session(self.session, picked.row.id)
             self.write(data.get("text") or "")
 
-    def _requested(self, request: ScreenRequest[Any]) -> Awaitable[None] | None:
+    def _handle_request(self, request: ScreenRequest[Any]) -> Awaitable[None] | None:
         match request:
-            case SessionsScreen.Searched():
-                self._search(request.screen, request.query)
+            case SessionsScreen.QueryChanged():
+                self._search_texts(request.screen, request.query)
             case SessionsScreen.ActionRequested(screen=SessionsScreen() as screen):
-                return self._act(screen, request.action, request.row)
+                return self._run_action(screen, request.action, request.row)
         return None
 
-    async def _act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
+    async def _run_action(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
         """Runs an action on a row while the list stays open."""
         note = ""
         try:
             match action:
                 case "app.session.delete" if row is not None:
-                    note = await self._delete(Path(row.id), row.title)
+                    note = await self._delete_session(Path(row.id), row.title)
                 case "app.session.undelete":
-                    note = await self._undelete()
+                    note = await self._restore_deleted_session()
                 case "app.session.rename" if row is not None:
-                    note = await self._rename(Path(row.id))
+                    note = await self._rename_session(Path(row.id))
         except SessionError as problem:
             note = str(problem).removeprefix(
                 f"{row.id}: " if row is not None else ""
             )  # the list's line shows an excerpt, and the preview shows all of it
-            self.say(str(problem), NoteKind.ERROR)
-        screen.show_sessions(await self._rows(), note)
+            self.show_message(str(problem), NoteKind.ERROR)
+        screen.show_sessions(await self._session_rows(), note)
 
-    def _search(self, screen: SessionsScreen, query: str) -> None:
+    def _search_texts(self, screen: SessionsScreen, query: str) -> None:
         """Searches all texts in the background after typing has paused."""
-        if self._searching is not None:
-            self._searching.cancel()
+        if self._search_task is not None:
+            self._search_task.cancel()
         if len(query.strip()) < 2 or query.startswith("re:"):
             return
 
         async def look() -> None:
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(SEARCH_DELAY_SECONDS)
             root = self.places.root
-            hits, unread = await asyncio.to_thread(search_now, root, query, limit=MAX_FOUND)
+            hits, unread = await asyncio.to_thread(search_indexed, root, query, limit=MAX_SEARCH_RESULTS)
             found: dict[str, str] = {}
             for hit in hits:
                 excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
@@ -198,34 +208,36 @@ class SessionsPage(msgspec.Struct):
             if screen.is_there:
                 screen.show_found(query, found, f"still indexing: {unread:,}" if unread else "")
 
-        self._searching = asyncio.get_running_loop().create_task(look())
+        self._search_task = asyncio.get_running_loop().create_task(look())
 
-    async def _first_rows(self) -> list[SessionRow]:
+    async def _newest_rows(self) -> list[SessionRow]:
         """Returns the newest sessions of this folder, so that the list opens quickly."""
         places = self.places
-        return await self._listed(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
+        return await self._rows_of_summaries(
+            await asyncio.to_thread(newest_sessions, places.root, places.cwd)
+        )
 
-    def _shown(self, screen: SessionsScreen, is_whole: bool) -> None:
+    def _load_when_visible(self, screen: SessionsScreen, is_whole: bool) -> None:
         """Called when the list is visible: loads the rest of the sessions, or starts indexing their
         texts."""
-        self.has_shown.set()
+        self.first_shown_event.set()
         if is_whole:
-            self.read_texts()
+            self.index_session_texts()
         else:
-            self.spawn(self._show_all(screen))
+            self.spawn(self._show_all_sessions(screen))
 
-    async def _show_all(self, screen: SessionsScreen) -> None:
+    async def _show_all_sessions(self, screen: SessionsScreen) -> None:
         first = len(self._summaries)
         found = await asyncio.to_thread(list_sessions, self.places.root, self.places.cwd)
         if screen.is_there and len(found) >= first:  # fewer: another process is reading the sessions now
-            screen.show_sessions(await self._listed(found))
-        self.read_texts()
+            screen.show_sessions(await self._rows_of_summaries(found))
+        self.index_session_texts()
 
-    async def _rows(self) -> list[SessionRow]:
+    async def _session_rows(self) -> list[SessionRow]:
         places = self.places
-        return await self._listed(await asyncio.to_thread(list_sessions, places.root, places.cwd))
+        return await self._rows_of_summaries(await asyncio.to_thread(list_sessions, places.root, places.cwd))
 
-    async def _listed(self, found: list[SessionSummary]) -> list[SessionRow]:
+    async def _rows_of_summaries(self, found: list[SessionSummary]) -> list[SessionRow]:
         elsewhere = await asyncio.to_thread(locked_by_others, [one.path for one in found])
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(self.places.cwd)
@@ -236,44 +248,45 @@ class SessionsPage(msgspec.Struct):
                 title=one_line(one.title, 120),
                 age=age((now - one.modified) / 1000),
                 folder=short_path(Path(one.cwd), self.home),
-                count=_count(one),
-                begins=one_line(one.first_prompt or "", 120) if one.name else "",
+                messages=f"{one.message_count:,}" if one.message_count >= 0 else "",
+                cost=format_dollars(one.cost) if one.cost else "",
+                first_words=one_line(one.first_prompt or "", 120) if one.name else "",
                 depth=thread.depth,
                 recency=recency[one.path],
-                is_here=one.cwd == here,
+                is_in_this_folder=one.cwd == here,
                 is_named=bool(one.name),
                 is_open=one.path == self.session.state.file,
-                is_elsewhere=one.path in elsewhere,
-                words=one_line(one.first_prompt or "", 300),
+                is_open_elsewhere=one.path in elsewhere,
+                search_text=one_line(one.first_prompt or "", 300),
             )
-            for thread in rows_with_forks(found)
+            for thread in arrange_forks(found)
             for one in (thread.summary,)
         ]
 
-    async def _delete(self, path: Path, title: str) -> str:
+    async def _delete_session(self, path: Path, title: str) -> str:
         if path == self.session.state.file:
             return "this session is open: start another with /new, then delete it"
         await asyncio.to_thread(delete_session, path, self.places.root)
         key = self.key_label("app.session.undelete", "ctrl+z")
-        return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
+        return f"{key} restores it: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
-    async def _undelete(self) -> str:
+    async def _restore_deleted_session(self) -> str:
         """Restores the session that was deleted last, even in an earlier run; returns a message."""
         trash = await asyncio.to_thread(trashed_sessions, self.places.root)
         if not trash:
             return "the trash is empty"
         path = await asyncio.to_thread(undo_delete, trash[0])
-        await self._rows()
+        await self._session_rows()
         summary = self._summaries.get(str(path))
         return f"restored: {(one_line(summary.title, 30) if summary else path.name)}"
 
-    async def _rename(self, path: Path) -> str:
+    async def _rename_session(self, path: Path) -> str:
         summary = self._summaries[str(path)]
         name = await ask_text(self.ask, "Name of the session", prefill=summary.name or "")
         if name is None:
             return ""
         if path == self.session.state.file:
-            await self.session.record.rename(name)
+            await self.session.notes.rename(name)
         else:
             await asyncio.to_thread(rename_session, path, name.strip() or None)
         return "renamed" if name.strip() else "name removed"
@@ -286,19 +299,18 @@ class SessionsPage(msgspec.Struct):
             return PreviewText()
         told = self._previews.get(row.id)
         if told is None:
-            self.spawn(self._read_last(row.id, summary))
-            told = _head(summary, self.home)
+            self.spawn(self._read_last_messages(row.id, summary))
+            told = _session_facts(summary, self.home)
         return told
 
-    async def _read_last(self, row_id: str, summary: SessionSummary) -> None:
-        await asyncio.sleep(PAUSE_SECONDS)
+    async def _read_last_messages(self, row_id: str, summary: SessionSummary) -> None:
+        await asyncio.sleep(SEARCH_DELAY_SECONDS)
         screen = self._screen
         if screen is None or screen.row is None or screen.row.id != row_id:
             return
-        last = await asyncio.to_thread(_last_lines, summary.path)
-        head = _head(summary, self.home)
-        said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
-        parts = [PreviewPart(text=text) for text in last]
+        parts = await asyncio.to_thread(_last_message_parts, summary.path)
+        head = _session_facts(summary, self.home)
+        said = [PreviewPart(text=""), PreviewPart(text="Last messages", is_heading=True)]
         self._previews[row_id] = PreviewText(
             title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
         )
@@ -306,34 +318,35 @@ class SessionsPage(msgspec.Struct):
             screen.refresh_preview()
 
 
-def _count(summary: SessionSummary) -> str:
-    cost = f" {format_dollars(summary.cost)}" if summary.cost else ""
-    if summary.message_count < 0:
-        return ""
-    return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"
+def _message_count_text(summary: SessionSummary) -> str:
+    cost = format_dollars(summary.cost) if summary.cost else ""
+    count = pluralized(summary.message_count, "message") if summary.message_count >= 0 else ""
+    return " · ".join(filter(None, (count, cost)))
 
 
-def _head(summary: SessionSummary, home: Path) -> PreviewText:
+def _session_facts(summary: SessionSummary, home: Path) -> PreviewText:
     created, modified = (ago((now_ms() - then) / 1000) for then in (summary.created, summary.modified))
     facts = (
         f"{short_path(Path(summary.cwd), home)}",
-        " · ".join(filter(None, (_count(summary), f"begun {created}", f"last {modified}"))),
+        " · ".join(filter(None, (_message_count_text(summary), f"started {created}", f"last {modified}"))),
     )
     return PreviewText(
         title=one_line(summary.title, 200),
         parts=(
             *(PreviewPart(text=fact, tone="muted") for fact in facts),
             PreviewPart(text=""),
-            PreviewPart(text=one_line(summary.first_prompt or "No messages yet.", 400)),
+            PreviewPart(
+                text=(summary.first_prompt or "No messages yet.")[:MAX_PREVIEW_CHARS], is_markdown=True
+            ),
         ),
     )
 
 
-def _last_lines(path: Path) -> list[str]:
-    """Returns the last entries of the active branch, one line each; none if the file cannot be read."""
+def _last_message_parts(path: Path) -> list[PreviewPart]:
+    """Returns the last entries of the active branch; none if the file cannot be read."""
     try:
         log = SessionLog.open(path, read_only=True)
     except (SessionError, OSError):
         return []
-    told = [title for entry in log.path_to(log.leaf_id) if (title := entry_title(entry))]
-    return told[-LAST_MESSAGES_SHOWN:]
+    told = [entry for entry in log.path_to(log.leaf_id) if entry_title(entry)]
+    return [part for entry in told[-LAST_MESSAGES_SHOWN:] for part in entry_preview_parts(entry)]

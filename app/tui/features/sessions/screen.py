@@ -8,12 +8,14 @@ from textual.binding import BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.key_labels import key_label
-from widgets.lists.rows import Badge, ListRow
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
 
 ListScope = Literal["here", "all"]
+_NARROW_MAX_COLUMNS = 60
+"""Columns below which a row shows only its age."""
 _MAX_AGE_CELLS = 4
 
 
@@ -25,35 +27,36 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     age: str = ""
     folder: str = ""
-    count: str = ""
-    """The number of messages, such as `12 messages`."""
-    begins: str = ""
+    messages: str = ""
+    """The number of messages."""
+    cost: str = ""
+    first_words: str = ""
     """The first words of the session, if it has a name."""
     depth: int = 0
     """The row's depth in the tree of forks."""
     recency: int = 0
     """A sort key; the newest session has the largest."""
-    is_here: bool = True
+    is_in_this_folder: bool = True
     is_named: bool = False
     is_open: bool = False
     """Whether this is the current session."""
-    is_elsewhere: bool = False
+    is_open_elsewhere: bool = False
     """Whether another process writes the session."""
-    words: str = ""
+    search_text: str = ""
     """Additional text that is searched but not shown."""
 
 
-def _badges(one: SessionRow) -> tuple[Badge, ...]:
+def _session_badges(one: SessionRow) -> tuple[Badge, ...]:
     if one.is_open:
         return (Badge(text="open", tone="accent"),)
-    return (Badge(text="open elsewhere", tone="warning"),) if one.is_elsewhere else ()
+    return (Badge(text="in use", tone="warning"),) if one.is_open_elsewhere else ()
 
 
-def _count_and_age(one: SessionRow) -> str:
-    return f"{one.count}  {one.age:>{_MAX_AGE_CELLS}}" if one.count else one.age
+def _join_figures(messages: str, cost: str, age: str, *, has_costs: bool) -> str:
+    return f"{messages:>8}{f'{cost:>10}' if has_costs else ''}{age:>{_MAX_AGE_CELLS + 3}}"
 
 
-def _empty(own: Mapping[str, str]) -> str:
+def _empty_text(own: Mapping[str, str]) -> str:
     tab = key_label(own, "app.session.togglePath", "tab")
     return f"no session matches; {tab} searches all folders" if tab else "no session matches"
 
@@ -63,7 +66,7 @@ class SessionsScreen(PickerScreen):
 
     ACTIONS = (
         PickerAction(
-            id="app.session.togglePath", keys="tab", label="here or everywhere", closes=False, needs_row=False,
+            id="app.session.togglePath", keys="tab", label="this folder/all", closes=False, needs_row=False,
             importance=7,
         ),
         PickerAction(id="app.session.rename", keys="ctrl+r", label="rename", closes=False, importance=6),
@@ -72,7 +75,7 @@ class SessionsScreen(PickerScreen):
             id="app.session.undelete", keys="ctrl+z", label="undo", closes=False, needs_row=False, importance=4
         ),
         PickerAction(
-            id="app.session.toggleSort", keys="ctrl+s", label="order", closes=False, needs_row=False,
+            id="app.session.toggleSort", keys="ctrl+s", label="sort", closes=False, needs_row=False,
             importance=3,
         ),
         PickerAction(
@@ -80,9 +83,9 @@ class SessionsScreen(PickerScreen):
             needs_row=False, importance=3,
         ),
     )  # fmt: skip
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
-    class Searched(ScreenRequest["SessionsScreen"]):
+    class QueryChanged(ScreenRequest["SessionsScreen"]):
         """The query changed; the application answers with `show_found`."""
 
         def __init__(self, screen: "SessionsScreen", query: str) -> None:
@@ -96,39 +99,42 @@ class SessionsScreen(PickerScreen):
         preview: Callable[[ListRow], PreviewText] | None = None,
     ) -> None:
         self._sessions = tuple(sessions)
-        self._found: Mapping[str, str] = {}
-        self._found_for = ""
-        self.scope: ListScope = "here" if any(one.is_here for one in sessions) else "all"
+        self._excerpts: Mapping[str, str] = {}
+        self._searched_query = ""
+        self.scope: ListScope = "here" if any(one.is_in_this_folder for one in sessions) else "all"
         self.is_threaded = True
         self.is_named_only = False
+        self._is_narrow = False
         super().__init__(
             self._heading(),
-            self._shown(),
+            self._visible_sessions(),
             order="given",
             choose="resume",
             is_full_height=True,
+            heads=self._column_heads(),
             preview=preview,
-            placeholder="title, or any word that was said",
-            empty=_empty,
+            placeholder="search titles and messages",
+            empty=_empty_text,
         )
 
     def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
         """Replaces the rows, for example after a session was renamed, deleted or restored."""
         self._sessions = tuple(sessions)
-        self._refill(note)
+        self._refresh_rows(note)
 
     def show_found(self, query: str, found: Mapping[str, str], note: str = "") -> None:
-        """Shows excerpts by session; ignored if the query has changed meanwhile."""
-        if query == self.typed:
-            self._found, self._found_for = found, query
-            self._refill(note)
+        """Shows the sessions that a search found, with excerpts; ignored if the query has changed
+        meanwhile."""
+        if query == self.filter_text:
+            self._excerpts, self._searched_query = found, query
+            self._refresh_rows(note)
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
-        if not event.text.startswith(self._found_for):
-            self._found, self._found_for = {}, ""
-            self._rows = tuple(self._shown())
+        if not event.text.startswith(self._searched_query):
+            self._excerpts, self._searched_query = {}, ""
+            self._rows = tuple(self._visible_sessions())
         super().on_line_input_changed(event)
-        self.post_message(self.Searched(self, event.text))
+        self.post_message(self.QueryChanged(self, event.text))
 
     def action_act(self, action_id: str) -> None:
         match action_id:
@@ -141,34 +147,49 @@ class SessionsScreen(PickerScreen):
             case _:
                 super().action_act(action_id)
                 return
-        self._refill()
+        self._refresh_rows()
 
-    def _refill(self, note: str = "") -> None:
-        self.show_rows(self._shown(), title=self._heading(), note=note)
+    def _refresh_rows(self, note: str = "") -> None:
+        self.show_rows(self._visible_sessions(), title=self._heading(), note=note, heads=self._column_heads())
 
     def _heading(self) -> str:
-        where = "Sessions of this folder" if self.scope == "here" else "Sessions everywhere"
+        where = "Sessions in this folder" if self.scope == "here" else "Sessions in all folders"
         order = "" if self.is_threaded else ", newest first"
         return where + order + (", named only" if self.is_named_only else "")
 
-    def _shown(self) -> list[ListRow]:
+    def _visible_sessions(self) -> list[ListRow]:
         kept = [
             one
             for one in self._sessions
-            if (self.scope == "all" or one.is_here) and (one.is_named or not self.is_named_only)
+            if (self.scope == "all" or one.is_in_this_folder) and (one.is_named or not self.is_named_only)
         ]
         if not self.is_threaded:
             kept.sort(key=lambda one: -one.recency)
-        return [self._row(one) for one in kept]
+        return [self._list_row(one) for one in kept]
 
-    def _row(self, one: SessionRow) -> ListRow:
-        said = self._found.get(one.id, "")
+    def on_resize(self) -> None:
+        self._is_narrow = self.app.size.width < _NARROW_MAX_COLUMNS
+        self._refresh_rows(self._note)
+        super().on_resize()
+
+    @property
+    def _has_costs(self) -> bool:
+        return any(one.cost for one in self._sessions)
+
+    def _column_heads(self) -> ListRow:
+        figures = _join_figures("messages", "cost", "age", has_costs=self._has_costs)
+        return column_heads("Session", detail="begins", right="age" if self._is_narrow else figures)
+
+    def _list_row(self, one: SessionRow) -> ListRow:
+        said = self._excerpts.get(one.id, "")
+        figures = _join_figures(one.messages, one.cost, one.age, has_costs=self._has_costs)
         return ListRow(
             id=one.id,
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
             title=one.title,
-            detail=said or "  ".join(filter(None, ("" if one.is_here else one.folder, one.begins))),
-            right=one.age if said else _count_and_age(one),
-            badges=_badges(one),
-            words=f"{one.words} {one.folder} {self._found_for if said else ''}",
+            detail=said
+            or "  ".join(filter(None, ("" if one.is_in_this_folder else one.folder, one.first_words))),
+            right=one.age if said or self._is_narrow else figures,
+            badges=_session_badges(one),
+            words=f"{one.search_text} {one.folder} {self._searched_query if said else ''}",
         )

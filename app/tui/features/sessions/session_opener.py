@@ -9,26 +9,28 @@ import msgspec
 from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
 from app.sessions.errors import SessionLocked, SessionTooNew
-from app.sessions.folders import header_of
+from app.sessions.folders import read_header_if_session
 from app.sessions.session_library import is_same_folder
 from app.sessions.session_log import SessionLog
-from app.tui.features.ending_jobs import EndingWork
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.features.leave_confirmation import LeaveConfirmation
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import UserError
-from tools.files.presence import is_dir
+from tools.files.existence import is_dir
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.transcript.blocks import NoteKind
 
-_READ = ListRow(id="read", title="Open it read-only", detail="look, search, copy, export")
-_COPIED = ListRow(id="here", title="Go on here", detail="with this folder's files")
-_FORK = ListRow(id="fork", title="Fork it here", detail="go on in a copy; the file stays as it is")
-_IN_ITS_FOLDER = ListRow(
+_READ_ONLY_ROW = ListRow(id="read", title="Open read-only", detail="read, search, copy, export")
+_CONTINUE_IN_THIS_FOLDER_ROW = ListRow(id="here", title="Continue here", detail="with this folder's files")
+_FORK_ROW = ListRow(id="fork", title="Fork here", detail="continue in a copy; the original does not change")
+_CONTINUE_IN_SESSION_FOLDER_ROW = ListRow(
     id="there", title="Continue there", detail="with the tools, settings and prompt of that folder"
 )
-_IN_THIS_FOLDER = ListRow(id="here", title="Go on here", detail="in the same file, with this folder's files")
-_CANCEL = ListRow(id="cancel", title="Cancel")
+_CONTINUE_WITHOUT_FOLDER_ROW = ListRow(
+    id="here", title="Continue here", detail="in the same session file, with this folder's files"
+)
+_CANCEL_ROW = ListRow(id="cancel", title="Cancel")
 
 
 class SessionOpener(msgspec.Struct, frozen=True):
@@ -36,121 +38,133 @@ class SessionOpener(msgspec.Struct, frozen=True):
 
     session: Session
     places: SessionPaths
-    ask: AskPerson
-    say: ShowMessage
-    enter: Callable[[Path], Awaitable[None]]
+    ask: AskOnScreen
+    show_message: ShowMessage
+    enter_folder: Callable[[Path], Awaitable[None]]
     """Changes the working folder."""
     home: Path
 
-    async def begin(self, locked: SessionLocked | None, left: Path | None) -> bool:
+    async def ask_about_started_session(self, locked: SessionLocked | None, left: Path | None) -> bool:
         """Asks about the session that bayou was started with; returns False if the user declines.
 
         `locked`: another process writes the session. `left`: the user's folder, if the session belongs to another one.
         """
         session = self.session
         if locked is not None:
-            answer = await self._ask_locked(locked)
+            answer = await self._ask_about_lock(locked)
         elif left is not None:
-            answer = await self._ask_where(session.log, left)
+            answer = await self._ask_about_folder(session.log, left)
             if answer in ("here", "fork"):
-                await self.enter(left)
+                await self.enter_folder(left)
         elif (log := session.log).is_on_disk and log.is_cwd_gone:
-            answer = await self._ask_gone(log)
+            answer = await self._ask_about_missing_folder(log)
         else:
             return True
         if answer == "fork" and (path := session.state.file) is not None:
             try:
-                await session.branches.open(await self._copy(path), "fork")
+                await session.branches.open(await self._copy_session(path), "fork")
             except UserError as problem:
-                self.say(str(problem), NoteKind.ERROR)
+                self.show_message(str(problem), NoteKind.ERROR)
         return answer is not None
 
     async def open(self, path: Path) -> None:
-        """Opens the file; if it is unavailable or the user cancels, the current session stays."""
+        """Opens a session file; if it is unavailable or the user cancels, the current session stays."""
         session = self.session
-        if not await EndingWork(session, self.ask).may_leave():
+        if not await LeaveConfirmation(session, self.ask).confirm_leave():
             return
-        found = await self._log_of(path)
+        found = await self._open_log(path)
         if found is not None:
             log, stays = found
             await session.abort()
             await session.branches.open(log, "resume", stays=stays)
 
-    async def bring_in(self, path: Path) -> bool:
+    async def continue_copy(self, path: Path) -> bool:
         """Continues with a copy of a session file, on request in the folder that the session belongs
         to."""
         about = await asyncio.to_thread(self._other_folder, path)
         if about is not None:
-            text = f"It belongs to {self._short(about)}. This is {self._short(self.session.cwd)}."
-            answer = await self._ask("This session belongs to another folder", text, _IN_ITS_FOLDER, _COPIED)
+            here = self._shorten_path(self.session.cwd)
+            text = f"The session belongs to {self._shorten_path(about)}. You are in {here}."
+            answer = await self._ask_choice(
+                "This session belongs to another folder",
+                text,
+                _CONTINUE_IN_SESSION_FOLDER_ROW,
+                _CONTINUE_IN_THIS_FOLDER_ROW,
+            )
             if answer is None:
                 return False
             about = about if answer == "there" else None
-        copied = await asyncio.to_thread(self.places.copy, path, about=about)
+        copied = await asyncio.to_thread(self.places.copy_session, path, about=about)
         await self.session.abort()
         await self.session.branches.open(copied, "resume")
         return True
 
     def _other_folder(self, path: Path) -> Path | None:
         """Returns the folder that a session file belongs to, if it exists and is not the current one."""
-        header = header_of(path)
+        header = read_header_if_session(path)
         if header is None or is_same_folder(header.cwd, self.session.cwd):
             return None
         folder = Path(header.cwd)
         return folder if folder.is_absolute() and is_dir(folder) else None
 
-    async def _log_of(self, path: Path) -> tuple[SessionLog, bool] | None:
+    async def _open_log(self, path: Path) -> tuple[SessionLog, bool] | None:
         """Opens the log; returns it and whether the session continues in this folder. None if the
         user cancels."""
         places = self.places
         try:
-            log = await asyncio.to_thread(places.open, path)
+            log = await asyncio.to_thread(places.open_file, path)
         except SessionLocked as locked:
-            answer = await self._ask_locked(locked)
+            answer = await self._ask_about_lock(locked)
             if answer == "fork":
-                return await self._copy(path), True
-            return (await asyncio.to_thread(places.open, path, read_only=True), True) if answer else None
+                return await self._copy_session(path), True
+            return (await asyncio.to_thread(places.open_file, path, read_only=True), True) if answer else None
         except SessionTooNew:
             return await asyncio.to_thread(places.open_newer, path), True
         if log.is_cwd_gone:
-            answer = await self._ask_gone(log)
-        elif places.is_elsewhere(log):
-            answer = await self._ask_where(log, self.session.cwd)
+            answer = await self._ask_about_missing_folder(log)
+        elif places.belongs_elsewhere(log):
+            answer = await self._ask_about_folder(log, self.session.cwd)
         else:
             return log, True
         if answer in ("here", "there"):
             return log, answer == "here"
         log.close()
-        return (await self._copy(path), True) if answer == "fork" else None
+        return (await self._copy_session(path), True) if answer == "fork" else None
 
-    async def _copy(self, path: Path) -> SessionLog:
-        return await asyncio.to_thread(self.places.copy, path)
+    async def _copy_session(self, path: Path) -> SessionLog:
+        return await asyncio.to_thread(self.places.copy_session, path)
 
-    async def _ask_locked(self, locked: SessionLocked) -> str | None:
+    async def _ask_about_lock(self, locked: SessionLocked) -> str | None:
         who = f"Process {locked.holder}" if locked.holder else "Another process"
-        text = f"{who} is writing it. Two at once would mix their lines."
+        text = f"{who} has this session open. Two writers would corrupt its file."
         if locked.path is not None:
-            text += f"\n\n{self._short(locked.path)}"
-        return await self._ask("This session is open elsewhere", text, _READ, _FORK)
+            text += f"\n\n{self._shorten_path(locked.path)}"
+        return await self._ask_choice("This session is open elsewhere", text, _READ_ONLY_ROW, _FORK_ROW)
 
-    async def _ask_where(self, log: SessionLog, here: Path) -> str | None:
-        text = f"It belongs to {self._short(log.cwd)}. This is {self._short(here)}."
-        return await self._ask(
-            "This session belongs to another folder", text, _IN_ITS_FOLDER, _IN_THIS_FOLDER, _FORK
+    async def _ask_about_folder(self, log: SessionLog, here: Path) -> str | None:
+        text = f"The session belongs to {self._shorten_path(log.cwd)}. You are in {self._shorten_path(here)}."
+        return await self._ask_choice(
+            "This session belongs to another folder",
+            text,
+            _CONTINUE_IN_SESSION_FOLDER_ROW,
+            _CONTINUE_WITHOUT_FOLDER_ROW,
+            _FORK_ROW,
         )
 
-    async def _ask_gone(self, log: SessionLog) -> str | None:
+    async def _ask_about_missing_folder(self, log: SessionLog) -> str | None:
         text = (
-            f"It was about {self._short(log.cwd)}, which {log.cwd_problem}. "
-            f"This is {self._short(self.session.cwd)}."
+            f"The session belongs to {self._shorten_path(log.cwd)}, which {log.cwd_problem}. "
+            f"You are in {self._shorten_path(self.session.cwd)}."
         )
         if log.path is not None:
-            text += f"\n\n{self._short(log.path)}"
-        return await self._ask("The folder of this session is gone", text, _IN_THIS_FOLDER, _FORK)
+            text += f"\n\n{self._shorten_path(log.path)}"
+        return await self._ask_choice(
+            "The folder of this session does not exist", text, _CONTINUE_WITHOUT_FOLDER_ROW, _FORK_ROW
+        )
 
-    def _short(self, path: Path) -> str:
+    def _shorten_path(self, path: Path) -> str:
         return short_path(path, self.home)
 
-    async def _ask(self, title: str, text: str, *answers: ListRow) -> str | None:
-        chosen: ListRow | None = await self.ask(QuestionScreen(title, text, (*answers, _CANCEL)))
+    async def _ask_choice(self, title: str, text: str, *answers: ListRow) -> str | None:
+        chosen: ListRow | None = await self.ask(QuestionScreen(title, text, (*answers, _CANCEL_ROW)))
         return None if chosen is None or chosen.id == "cancel" else chosen.id

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.settings.page import SettingsPage, ThemePage
 
 
 class SettingsFeature(Feature["SettingsPage"]):
-    slash: Sequence[SlashCommand["SettingsPage"]] = (
+    slash_commands: Sequence[SlashCommand["SettingsPage"]] = (
         SlashCommand(name="settings", help="show and change settings", run=lambda page, _: page.open()),
     )
 
@@ -20,11 +20,16 @@ class SettingsFeature(Feature["SettingsPage"]):
         from app.tui.features.settings.page import SettingsPage  # noqa: PLC0415  (when it is first used)
 
         own_shell = OwnShellPage(screen.session.own_shell, screen.ask)
-        return SettingsPage(screen.assembled.effective_settings, screen.ask, {"bash.ownShell": own_shell})
+        return SettingsPage(
+            screen.assembled.effective_settings,
+            screen.ask,
+            {"bash.ownShell": own_shell},
+            themes=lambda: screen.current_theme.theme_names(),
+        )
 
 
 class ThemesFeature(Feature["ThemePage"]):
-    slash: Sequence[SlashCommand["ThemePage"]] = (
+    slash_commands: Sequence[SlashCommand["ThemePage"]] = (
         SlashCommand(
             name="theme", hint="[name]", help="choose a theme", run=lambda page, text: page.choose(text)
         ),
@@ -33,7 +38,7 @@ class ThemesFeature(Feature["ThemePage"]):
     def page(self, screen: FeatureServices) -> "ThemePage":
         from app.tui.features.settings.page import ThemePage  # noqa: PLC0415  (when it is first used)
 
-        return ThemePage(screen.look, screen.ask, screen.keep)
+        return ThemePage(screen.current_theme, screen.ask, screen.save_default)
 
 
 SETTINGS = SettingsFeature()

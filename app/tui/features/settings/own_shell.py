@@ -10,109 +10,109 @@ import msgspec
 from textual.binding import BindingType
 
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
-from app.tui.features.shared_dialogs import read_card
-from app.tui.page_protocols import AskPerson
+from app.tui.features.shared_dialogs import show_card
+from app.tui.page_protocols import AskOnScreen
 from app.values.user_errors import UserError
 from tools.amounts import ago, pluralized
 from tools.results import Card, TextBlock
 from tools.running.user_shell.shell_snapshot import ShellSnapshot
 from tools.text import escape_controls, one_line
 from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewPart, PreviewText
 
-AGAIN = PickerAction(
-    id="app.ownShell.again", keys="ctrl+r", label="take anew", closes=False, needs_row=False, importance=7
+RETAKE_ACTION = PickerAction(
+    id="app.ownShell.again", keys="ctrl+r", label="reload", closes=False, needs_row=False, importance=7
 )
 
 
 class OwnShellScreen(PickerScreen):
     """Lists what was taken over from the shell; Enter shows a definition in full."""
 
-    ACTIONS = (AGAIN,)
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    ACTIONS = (RETAKE_ACTION,)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
 
 class OwnShellPage(msgspec.Struct, frozen=True):
     """Shows the imported shell definitions of one session."""
 
-    verbs: ShellSnapshotSource
-    ask: AskPerson
-    now: Callable[[], float] = time.time
+    snapshot_source: ShellSnapshotSource
+    ask: AskOnScreen
+    clock: Callable[[], float] = time.time
 
-    def in_a_line(self) -> str:
+    def one_line_summary(self) -> str:
         """Returns a one-line summary for the setting's row."""
-        if not self.verbs.is_wanted:
+        if not self.snapshot_source.is_wanted:
             return ""
-        found = self.verbs.view()
+        found = self.snapshot_source.view()
         return (
-            "Not read yet: the first command reads your startup files."
+            "Not imported yet: the first command reads your shell's startup files."
             if found is None
-            else self._summary(found)
+            else self._snapshot_summary(found)
         )
 
-    def _summary(self, found: ShellSnapshot) -> str:
+    def _snapshot_summary(self, found: ShellSnapshot) -> str:
         has = [
             pluralized(len(found.aliases), "alias", "aliases"),
             pluralized(len(found.functions), "function"),
             pluralized(len(found.options), "option"),
         ]
-        of = f"Taken from {found.shell} {ago(self.now() - found.taken)}"
+        of = f"Imported from {found.shell} {ago(self.clock() - found.taken)}"
         return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
 
     async def open(self) -> None:
-        found = self.verbs.view()
+        found = self.snapshot_source.view()
         note = ""
-        if found is None and self.verbs.is_wanted:
+        if found is None and self.snapshot_source.is_wanted:
             found, note = await self._take_snapshot()
         current = ""
         while True:
             screen = OwnShellScreen(
-                "Your shell, as commands have it",
-                _rows(found),
-                choose="read",
+                "Imported shell definitions",
+                _definition_rows(found),
+                choose="open",
                 current=current,
-                note=note or self._note(found),
-                empty="nothing",
-                preview=lambda row: _shown(self.verbs.view(), row),
+                note=note or self._note_text(found),
+                empty="nothing imported",
+                preview=lambda row: _definition_preview(self.snapshot_source.view(), row),
                 is_full_height=True,
             )
-            picked: Picked | None = await self.ask(screen, on_request=self._answer)
-            found, note = self.verbs.view(), ""
+            picked: Picked | None = await self.ask(screen, on_request=self._handle_request)
+            found, note = self.snapshot_source.view(), ""
             if picked is None:
                 return
             current = picked.row.id
-            await read_card(self.ask, picked.row.title, _card(found, picked.row))
+            await show_card(self.ask, picked.row.title, _definition_card(found, picked.row))
 
-    async def _answer(self, request: PickerScreen.ActionRequested) -> None:
-        if request.action == AGAIN.id:
-            request.screen.show_note("reading your startup files …")
+    async def _handle_request(self, request: PickerScreen.ActionRequested) -> None:
+        if request.action == RETAKE_ACTION.id:
+            request.screen.show_note("reading your shell's startup files …")
             found, problem = await self._take_snapshot()
-            request.screen.show_rows(_rows(found), note=problem or self._note(found))
+            request.screen.show_rows(_definition_rows(found), note=problem or self._note_text(found))
 
     async def _take_snapshot(self) -> tuple[ShellSnapshot | None, str]:
         try:
-            return await self.verbs.take(), ""
+            return await self.snapshot_source.take_snapshot(), ""
         except UserError as problem:
-            return self.verbs.view(), str(problem)
+            return self.snapshot_source.view(), str(problem)
 
-    def _note(self, found: ShellSnapshot | None) -> str:
-        return f"{found.shell}, taken {ago(self.now() - found.taken)}" if found is not None else ""
+    def _note_text(self, found: ShellSnapshot | None) -> str:
+        return f"{found.shell}, imported {ago(self.clock() - found.taken)}" if found is not None else ""
 
 
-def _rows(found: ShellSnapshot | None) -> list[ListRow]:
+def _definition_rows(found: ShellSnapshot | None) -> list[ListRow]:
     rows: list[ListRow] = []
     if found is None:
         return rows
     if found.problem:
         rows += [
-            ListRow(id="#problem", title="What is missing", is_heading=True),
+            ListRow(id="#problem", title="Not imported", is_heading=True),
             ListRow(id="problem", title=found.problem, tone="warning"),
         ]
     for kind, title, defined in (
         ("alias", "Aliases", found.aliases),
         ("function", "Functions", found.functions),
-        ("option", "Options that are on", dict.fromkeys(found.options, "")),
+        ("option", "Shell options that are on", dict.fromkeys(found.options, "")),
     ):
         if defined:
             rows.append(ListRow(id=f"#{kind}", title=f"{title} ({len(defined)})", is_heading=True))
@@ -120,32 +120,32 @@ def _rows(found: ShellSnapshot | None) -> list[ListRow]:
             ListRow(
                 id=f"{kind} {name}",
                 title=escape_controls(name),
-                detail=_in_short(kind, body),
+                detail=_short_definition(kind, body),
             )
             for name, body in sorted(defined.items())
         ]
     return rows
 
 
-def _in_short(kind: str, body: str) -> str:
+def _short_definition(kind: str, body: str) -> str:
     if kind == "alias":
         return one_line(escape_controls(body))
     return pluralized(body.count("\n"), "line") if body else ""
 
 
-def _definition(found: ShellSnapshot | None, row: ListRow) -> str:
+def _full_definition(found: ShellSnapshot | None, row: ListRow) -> str:
     kind, _, name = row.id.partition(" ")
     known = {"alias": found.aliases, "function": found.functions}.get(kind, {}) if found is not None else {}
     return escape_controls(known.get(name, row.title)).strip("\n")
 
 
-def _shown(found: ShellSnapshot | None, row: ListRow) -> PreviewText:
+def _definition_preview(found: ShellSnapshot | None, row: ListRow) -> PreviewText:
     if row.id == "problem":
         return PreviewText(parts=(PreviewPart(text=row.title, tone="warning"),))
     kind = row.id.partition(" ")[0]
-    parts = (PreviewPart(text=kind, tone="dim"), PreviewPart(text=_definition(found, row)))
+    parts = (PreviewPart(text=kind, tone="dim"), PreviewPart(text=_full_definition(found, row)))
     return PreviewText(title=row.title, parts=parts)
 
 
-def _card(found: ShellSnapshot | None, row: ListRow) -> Card:
-    return Card(title=row.title, blocks=(TextBlock(text=_definition(found, row)),))
+def _definition_card(found: ShellSnapshot | None, row: ListRow) -> Card:
+    return Card(title=row.title, blocks=(TextBlock(text=_full_definition(found, row)),))

@@ -1,7 +1,7 @@
 """`/settings`: every setting as a row; changes are written to the user's file and take effect at once if possible."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -10,64 +10,109 @@ from app.resources.settings.effective_settings import EffectiveSettings, Setting
 from app.resources.settings.settings import (
     SettingKey,
     SettingRefused,
+    SettingUnit,
+    all_keys,
     find_key,
-    keys,
     setting_choices,
     value_at,
 )
 from app.resources.settings.value_checks import check_value
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
-from app.tui.page_protocols import AskPerson, SaveDefault
+from app.tui.page_protocols import AskOnScreen, SaveDefault
+from app.values.usage import format_dollars
 from app.values.user_errors import UserError
+from tools.amounts import duration, size, tokens
 from widgets.lists.rows import ListRow
 from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.picker import Picked
 
-_HIDDEN = "the project or the command line overrides it, so it applies to this session only"
-_OVERRIDDEN_BY: dict[SettingOrigin, str] = {
+SYSTEM_THEME = "system"
+"""The theme that follows the background of the terminal."""
+_OVERRIDDEN_LATER_TEXT = "the project or the command line overrides it in later sessions"
+_OVERRIDDEN_TEXTS: dict[SettingOrigin, str] = {
     "project": "saved; the project's settings override it",
     "flags": "saved; the command line overrides it",
 }
 
 
-_FROM: dict[SettingOrigin | None, str] = {"project": "project", "flags": "command line"}
+_ORIGIN_LABELS: dict[SettingOrigin | None, str] = {"project": "project", "flags": "command line"}
 
 
 def setting_rows(
-    effective_settings: EffectiveSettings, setting_details: Mapping[str, "SettingDetails"] | None = None
+    effective_settings: EffectiveSettings,
+    setting_details: Mapping[str, "SettingDetails"] | None = None,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> list[SettingRow]:
-    """Returns a row for each setting. `setting_details`: details by the setting's name."""
+    """Returns a row for each setting. `setting_details`: details by the setting's name. `names`: what is offered for
+    settings that name something installed, such as themes."""
     settings = effective_settings.settings
     problems: dict[str, list[str]] = {}
     for problem in effective_settings.problems:
         problems.setdefault(problem.key, []).append(str(problem))
-    told = {name: one for name, one in (setting_details or {}).items() if one.in_a_line()}
+    told = {name: one for name, one in (setting_details or {}).items() if one.one_line_summary()}
     return [
         SettingRow(
             id=key.name,
             label=key.label,
             group=key.group,
-            value=shown(value_at(settings, key)),
-            default=shown(key.default),
-            choices=tuple(shown(choice) for choice in setting_choices(key) or ()),
+            value=display_value(value_at(settings, key)),
+            default=display_value(key.default),
+            value_with_unit=format_amount(key, value_at(settings, key)),
+            default_with_unit=format_amount(key, key.default),
+            unit=_UNIT_NAMES.get(key.unit, ""),
+            choices=tuple(
+                display_value(choice) for choice in setting_choices(key) or (names or {}).get(key.name, ())
+            ),
             help=key.description,
-            source=_FROM.get(effective_settings.origin(key.name), ""),
+            origin=_ORIGIN_LABELS.get(effective_settings.origin(key.name), ""),
             problems=tuple(problems.get(key.name, ())),
-            facts=(told[key.name].in_a_line(),) if key.name in told else (),
-            look="show what was taken" if key.name in told else "",
+            effects=(told[key.name].one_line_summary(),) if key.name in told else (),
+            details_label="show imported" if key.name in told else "",
         )
-        for key in keys()
+        for key in all_keys()
     ]
 
 
-def shown(value: Any) -> str:
+def display_value(value: Any) -> str:
     """Formats a value for display and editing: texts plainly, nothing as empty, everything else as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def typed(key: SettingKey, text: str) -> Any:
+_UNIT_NAMES: dict[SettingUnit, str] = {
+    "ms": "milliseconds",
+    "s": "seconds",
+    "min": "minutes",
+    "B": "bytes",
+    "$": "US dollars",
+    "days": "days",
+    "MB": "MB",
+    "tokens": "tokens",
+}
+_SECONDS_PER_UNIT: dict[SettingUnit, float] = {"ms": 0.001, "s": 1, "min": 60, "days": 86_400}
+
+
+def format_amount(key: SettingKey, value: Any) -> str:
+    """Formats a number as all figures are; empty for a value without a unit."""
+    if not isinstance(value, int | float):
+        return ""
+    match key.unit:
+        case "ms" | "s" | "min" | "days":
+            return duration(value * _SECONDS_PER_UNIT[key.unit]) or "0 s"
+        case "B":
+            return size(round(value))
+        case "MB":
+            return f"{value:,} MB"
+        case "tokens":
+            return tokens(round(value))
+        case "$":
+            return format_dollars(value)
+        case "":
+            return ""
+
+
+def parse_typed_value(key: SettingKey, text: str) -> Any:
     """Parses a typed value: text for text settings, else JSON."""
     if not text and check_value(key, None) is None:
         return None
@@ -82,7 +127,7 @@ def typed(key: SettingKey, text: str) -> Any:
 class SettingDetails(Protocol):
     """Details of a setting: its effect in one line, and a page."""
 
-    def in_a_line(self) -> str:
+    def one_line_summary(self) -> str:
         """Returns the effect in one line; empty if there is none yet."""
         ...
 
@@ -93,49 +138,61 @@ class SettingsPage(msgspec.Struct, frozen=True):
     """Shows and changes the user's settings."""
 
     effective_settings: EffectiveSettings
-    ask: AskPerson
+    ask: AskOnScreen
     setting_details: Mapping[str, SettingDetails] = {}
     """Details of settings, by the setting's name."""
+    themes: Callable[[], Sequence[str]] = tuple
+    """Returns the names of the installed themes."""
 
     async def open(self) -> None:
-        by_name = {key.name: key for key in keys()}
+        by_name = {key.name: key for key in all_keys()}
 
         def check(name: str, text: str) -> str:
-            return check_value(by_name[name], typed(by_name[name], text)) or ""
+            return check_value(by_name[name], parse_typed_value(by_name[name], text)) or ""
 
-        await self.ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
+        await self.ask(SettingsScreen(self._rows_with_themes(), check=check), on_request=self._handle_request)
 
-    def _rows(self) -> list[SettingRow]:
-        return setting_rows(self.effective_settings, self.setting_details)
+    def _rows_with_themes(self) -> list[SettingRow]:
+        chosen = self.effective_settings.settings.display.theme
+        themes = dict.fromkeys((SYSTEM_THEME, *self.themes(), chosen))
+        return setting_rows(self.effective_settings, self.setting_details, {"theme": tuple(themes)})
 
-    async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.DetailsRequested) -> None:
+    async def _handle_request(
+        self, request: SettingsScreen.Changed | SettingsScreen.DetailsRequested
+    ) -> None:
         if isinstance(request, SettingsScreen.Changed):
-            self._change(request)
+            self._change_setting(request)
         else:
             await self.setting_details[request.key].open()
-            request.screen.show_settings(self._rows())
+            request.screen.show_settings(self._rows_with_themes())
 
-    def _change(self, request: SettingsScreen.Changed) -> None:
+    def _change_setting(self, request: SettingsScreen.Changed) -> None:
         """Writes one setting, which takes effect at once."""
         key = find_key(request.key)
-        value = None if request.value is None else typed(key, request.value)
+        value = None if request.value is None else parse_typed_value(key, request.value)
         try:
-            told = self._write(key.name, value, is_default=request.value is None)
+            told = self._write_setting(key.name, value, is_default=request.value is None)
         except SettingRefused as problem:
             told = str(problem)
-        request.screen.show_settings(self._rows(), told)
+        request.screen.show_settings(self._rows_with_themes(), told)
 
-    def keep(self, name: str, value: Any) -> None:
+    def save_default(self, name: str, value: Any) -> None:
         """Saves a value that a screen offers as the default. Raises `SettingRefused`."""
-        self._write(name, value, is_default=value is None)
+        self._write_setting(name, value, is_default=value is None)
 
-    def _write(self, name: str, value: Any, *, is_default: bool) -> str:
+    def _write_setting(self, name: str, value: Any, *, is_default: bool) -> str:
         """Writes a setting and returns the outcome as text. Raises `SettingRefused`."""
         if is_default:
             self.effective_settings.reset(name)
-            return _OVERRIDDEN_BY.get(self.effective_settings.origin(name) or "global", "back to the default")
-        self.effective_settings.keep(name, value)
-        return "saved" if self.effective_settings.origin(name) == "global" else f"saved; {_HIDDEN}"
+            return _OVERRIDDEN_TEXTS.get(
+                self.effective_settings.origin(name) or "global", "reset to the default"
+            )
+        self.effective_settings.save_value(name, value)
+        return (
+            "saved"
+            if self.effective_settings.origin(name) == "global"
+            else f"saved; {_OVERRIDDEN_LATER_TEXT}"
+        )
 
 
 class ThemeChoice(Protocol):
@@ -144,9 +201,9 @@ class ThemeChoice(Protocol):
     @property
     def name(self) -> str: ...
 
-    def names(self) -> Sequence[str]: ...
+    def theme_names(self) -> Sequence[str]: ...
 
-    def use(self, name: str) -> str | None:
+    def apply_theme(self, name: str) -> str | None:
         """Applies a theme; returns an error message if it cannot be used, and then changes nothing."""
         ...
 
@@ -155,18 +212,20 @@ class ThemePage(msgspec.Struct, frozen=True):
     """Chooses the theme of the application."""
 
     themes: ThemeChoice
-    ask: AskPerson
-    keep: SaveDefault
+    ask: AskOnScreen
+    save_default: SaveDefault
 
     async def choose(self, name: str = "") -> None:
         """Applies a theme (`/theme NAME`); without a name, shows a list that previews the theme under
         the cursor."""
         if name:
-            if (problem := self.themes.use(name)) is not None:
+            if (problem := self.themes.apply_theme(name)) is not None:
                 raise UserError(problem)
             return
         current = self.themes.name
-        rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self.themes.names()]
-        picked: Picked | None = await self.ask(ThemeScreen(rows, current, self.themes.use))
+        rows = [
+            ListRow(id=name, title=name, is_checked=name == current) for name in self.themes.theme_names()
+        ]
+        picked: Picked | None = await self.ask(ThemeScreen(rows, current, self.themes.apply_theme))
         if picked is not None and picked.action == "app.themes.save":
-            self.keep("theme", picked.row.id)
+            self.save_default("theme", picked.row.id)

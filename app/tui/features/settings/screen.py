@@ -8,18 +8,18 @@ from textual.binding import Binding, BindingType
 
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow
+from widgets.lists.rows import Badge, ListRow, column_heads
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
 from widgets.screens.screen_parts import KeyHint, KeyHints
 
-_WORDS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
+_VALUE_TEXTS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
 """Display texts for JSON values."""
 _VALUE_CELLS = 11
 """The width of the value column: most values fit, so the descriptions line up."""
-_CHANGED = "• "
+_CHANGED_MARK = "• "
 """Stands in front of a value that is not the default."""
 
 
@@ -34,16 +34,21 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
     """The value as the user reads and types it."""
     default: str = ""
+    value_with_unit: str = ""
+    """The value with its unit, as figures are shown; empty if it has none."""
+    default_with_unit: str = ""
+    unit: str = ""
+    """The unit in which the value is typed."""
     choices: tuple[str, ...] = ()
     """All possible values; empty for numbers and texts, which are typed."""
     help: str = ""
-    source: str = ""
+    origin: str = ""
     """The origin of the value: `global`, `project`, `default`."""
-    facts: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
     """The effects of the value, one line each."""
     problems: tuple[str, ...] = ()
     """Parts of the value that are ignored, with the reasons."""
-    look: str = ""
+    details_label: str = ""
     """The label of the setting's details page; empty if it has none."""
     is_fixed: bool = False
     """Whether the command line or environment sets the value, so that it cannot be changed here."""
@@ -51,6 +56,10 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         return self.label or self.id
+
+    @property
+    def shown_value(self) -> str:
+        return self.value_with_unit or value_text(self.value)
 
     @property
     def is_changed(self) -> bool:
@@ -94,32 +103,33 @@ class SettingsScreen(PickerScreen):
         self._check = check
         super().__init__(
             "Settings",
-            _rows(settings),
+            _list_rows(settings),
             query=query,
             choose="change",
-            preview=self._describe,
+            heads=column_heads("Setting", badges=("  value",), right="from"),
+            preview=self._setting_preview,
             is_full_height=True,
         )
 
     def show_settings(self, settings: Sequence[SettingRow], note: str = "") -> None:
         self._settings = {row.id: row for row in settings}
-        self.show_rows(_rows(settings), note=note)
+        self.show_rows(_list_rows(settings), note=note)
         self.refresh_preview()
         if self.is_there:  # the new value may have a details page
             self.query_one(KeyHints).show(self.hints())
 
     def hints(self) -> list[KeyHint]:
-        look = self.setting.look if self.setting is not None else ""
-        is_filtering = self.is_there and bool(self.typed)  # then the arrows move within the typed text
-        values = KeyHint("left/right", "through the values", 7, "app.settings.previous/app.settings.next")
+        look = self.setting.details_label if self.setting is not None else ""
+        is_filtering = self.is_there and bool(self.filter_text)  # then the arrows move within the typed text
+        values = KeyHint("left/right", "switch value", 7, "app.settings.previous/app.settings.next")
         one = self.setting
         # a value of the project or the command line is not the person's to take back
-        can_reset = one is not None and one.is_changed and not (one.source or one.is_fixed)
+        can_reset = one is not None and one.is_changed and not (one.origin or one.is_fixed)
         return [
             *([KeyHint("ctrl+o", look, 8, "app.settings.look")] if look else []),
             KeyHint("enter", "change", 9, "tui.select.confirm"),
             *([] if is_filtering else [values]),
-            *([KeyHint("delete", "back to default", 8, "app.settings.reset")] if can_reset else []),
+            *([KeyHint("delete", "reset to default", 8, "app.settings.reset")] if can_reset else []),
             KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]
 
@@ -128,7 +138,7 @@ class SettingsScreen(PickerScreen):
         self.query_one(KeyHints).show(self.hints())
 
     def action_look(self) -> None:
-        if self.setting is not None and self.setting.look:
+        if self.setting is not None and self.setting.details_label:
             self.post_message(self.DetailsRequested(self, self.setting.id))
 
     @property
@@ -147,9 +157,9 @@ class SettingsScreen(PickerScreen):
             "below"
         )  # the pane above the question shows it already
         screen = InputScreen(
-            setting.title,
+            f"{setting.title} ({setting.unit})" if setting.unit else setting.title,
             "" if is_told else setting.help,
-            placeholder=f"default: {in_words(setting.default)}",
+            placeholder=f"default: {value_text(setting.default)}",
             prefill=setting.value,
             check=lambda text: check(setting.id, text),
         )
@@ -177,46 +187,48 @@ class SettingsScreen(PickerScreen):
         super()._fit()
         self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
 
-    def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
         """Removes descriptions from the rows where the pane shows them in full."""
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
-        return [VisibleRow(msgspec.structs.replace(item.row, detail=""), item.places) for item in shown]
+        return [VisibleRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]
 
-    def _describe(self, row: ListRow) -> PreviewText:
+    def _setting_preview(self, row: ListRow) -> PreviewText:
         setting = self._settings.get(row.id)
         if setting is None:
             return PreviewText()
         facts: list[str] = []
         if setting.choices:
-            facts.append("one of: " + ", ".join(map(in_words, setting.choices)))
-        if setting.source:
-            facts.append(f"from: {setting.source}")
+            facts.append("one of: " + ", ".join(map(value_text, setting.choices)))
+        if setting.unit:
+            facts.append(f"in the file: {setting.value} {setting.unit}")
+        if setting.origin:
+            facts.append(f"from: {setting.origin}")
         parts = (
             PreviewPart(text=setting.help),
             *(PreviewPart(text=problem, tone="warning") for problem in setting.problems),
-            *(PreviewPart(text=fact) for fact in setting.facts),
+            *(PreviewPart(text=fact) for fact in setting.effects),
             PreviewPart(text=_default_text(setting), tone="accent" if setting.is_changed else "muted"),
             *(PreviewPart(text=fact, tone="muted") for fact in facts),
         )
         return PreviewText(title=setting.id, parts=parts)
 
 
-def in_words(value: str) -> str:
-    return _WORDS.get(value, value)
+def value_text(value: str) -> str:
+    return _VALUE_TEXTS.get(value, value)
 
 
 def _default_text(setting: SettingRow) -> str:
-    return f"default: {in_words(setting.default)}"
+    return f"default: {setting.default_with_unit or value_text(setting.default)}"
 
 
 def _source_text(setting: SettingRow) -> str:
     if setting.problems:
-        return "error in its file"
-    return setting.source if setting.source != "default" else ""
+        return "error in file"
+    return setting.origin if setting.origin != "default" else ""
 
 
-def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
+def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
     rows: list[ListRow] = []
     group = ""
     column = min(32, max((len(setting.title) for setting in settings), default=0))
@@ -226,7 +238,7 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         is_changed = setting.is_changed
         value = Badge(
-            text=f"{_CHANGED if is_changed else '  '}{in_words(setting.value).ljust(_VALUE_CELLS)}",
+            text=f"{_CHANGED_MARK if is_changed else '  '}{setting.shown_value.ljust(_VALUE_CELLS)}",
             tone="accent" if is_changed else "text",
         )
         rows.append(

@@ -4,32 +4,32 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.side_questions.page import SideQuestionsPage
 
 
 class SideQuestionsFeature(Feature["SideQuestionsPage"]):
-    slash: Sequence[SlashCommand["SideQuestionsPage"]] = (
+    slash_commands: Sequence[SlashCommand["SideQuestionsPage"]] = (
         SlashCommand(
             name="btw",
             hint="question",
-            verb="ask_beside",
+            session_command="ask_beside",
             run=lambda page, text: page.ask(text),
         ),
         SlashCommand(
             name="handoff",
             hint="goal",
-            help="a new session with what its goal needs of this one",
-            run=lambda page, text: page.hand_over(text),
+            help="new session for a goal, with the context it needs",
+            run=lambda page, text: page.start_handoff(text),
         ),
     )
 
     def page(self, screen: FeatureServices) -> "SideQuestionsPage":
         from app.tui.features.side_questions.page import SideQuestionsPage  # noqa: PLC0415  (when it is first used)
 
-        return SideQuestionsPage(screen.session, screen.ask, screen.say)
+        return SideQuestionsPage(screen.session, screen.ask, screen.show_message)
 
 
 SIDE_QUESTIONS = SideQuestionsFeature()

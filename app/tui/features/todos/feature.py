@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from app.tui.feature import Feature, FeatureServices, Subscription
-from app.tui.features.todos.todo_list import TodoList
+from app.tui.features.todos.todo_list import TodoListUpdater
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 from app.values.events import EntryAppended, SessionReplaced, TodosChanged
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class TodosFeature(Feature["TodosPage"]):
-    slash: Sequence[SlashCommand["TodosPage"]] = (
+    slash_commands: Sequence[SlashCommand["TodosPage"]] = (
         SlashCommand(
             name="todos",
-            help="what is to be done: states, texts, new items",
+            help="todo list: edit and add items",
             run=lambda page, _: page.open(),
         ),
     )
@@ -27,66 +27,72 @@ class TodosFeature(Feature["TodosPage"]):
     def page(self, screen: FeatureServices) -> "TodosPage":
         from app.tui.features.todos.page import TodosPage  # noqa: PLC0415  (when it is first used)
 
-        return TodosPage(screen.session, screen.ask, screen.say)
+        return TodosPage(screen.session, screen.ask, screen.show_message)
 
 
-class TodoBarFeature(Feature[TodoList]):
+class TodoBarFeature(Feature[TodoListUpdater]):
     """The todo list above the editor."""
 
-    keys: Sequence[PageKey[TodoList]] = (
+    keys: Sequence[PageKey[TodoListUpdater]] = (
         PageKey(
             id="app.todos.fold",
             keys="alt+l",
-            help="Fold the list of todos into one line, or show it",
-            do=lambda page: page.fold(),
+            help="Collapse or expand the todo list",
+            run_key=lambda page: page.fold(),
         ),
     )
-    subscriptions: Sequence[Subscription[TodoList]] = (
+    subscriptions: Sequence[Subscription[TodoListUpdater]] = (
         Subscription((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
     )
 
-    above_editor: Sequence[Callable[[TodoList], Widget]] = (lambda page: page.view,)
+    above_editor: Sequence[Callable[[TodoListUpdater], Widget]] = (lambda page: page.view,)
 
-    def page(self, screen: FeatureServices) -> TodoList:
+    def page(self, screen: FeatureServices) -> TodoListUpdater:
         def hint() -> str:
             key = screen.action_table.key_of("app.todos.fold")
-            return f"{key} folds" if key else ""
+            return f"{key} collapse" if key else ""
 
-        return TodoList(screen.session, hint)
+        return TodoListUpdater(screen.session, hint)
 
 
 class PlansFeature(Feature["PlansPage"]):
-    slash: Sequence[SlashCommand["PlansPage"]] = (
+    slash_commands: Sequence[SlashCommand["PlansPage"]] = (
         SlashCommand(
             name="plan",
             hint="[prompt]",
-            verb="set_plan_mode",
-            run=lambda page, text: page.toggle(text),
+            session_command="set_plan_mode",
+            run=lambda page, text: page.toggle_plan_mode(text),
         ),
     )
     keys: Sequence[PageKey["PlansPage"]] = (
         PageKey(
             id="app.plan.toggle",
             keys="alt+o",
-            verb="set_plan_mode",
-            do=lambda page: page.toggle(),
+            session_command="set_plan_mode",
+            run_key=lambda page: page.toggle_plan_mode(),
         ),
     )
     subscriptions: Sequence[Subscription["PlansPage"]] = (
-        Subscription(("plan",), lambda page, event: page.answer(event)),
+        Subscription(("plan",), lambda page, event: page.show_proposed_plan(event)),
     )
 
     def page(self, screen: FeatureServices) -> "PlansPage":
         from app.tui.features.todos.page import PlansPage  # noqa: PLC0415  (when it is first used)
 
-        return PlansPage(screen.session, screen.ask, screen.say, told=screen.told, clock=screen.clock)
+        return PlansPage(
+            screen.session,
+            screen.ask,
+            screen.show_message,
+            notify_waiting=screen.notify_waiting,
+            clock=screen.clock,
+        )
 
 
 TODOS = TodosFeature()
-TODO_LIST = TodoBarFeature()
+TODO_BAR = TodoBarFeature()
 PLANS = PlansFeature()
 FEATURES = (
     TODOS,
-    TODO_LIST,
+    TODO_BAR,
     PLANS,
 )

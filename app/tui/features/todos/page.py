@@ -15,14 +15,14 @@ from textual.containers import Vertical
 from app.engine.planning.plan_mode import PlanReply
 from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_phases
 from app.engine.session import Session
-from app.tui.features.todos.todo_list import GLYPHS, TONES, state_of
-from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
+from app.tui.features.todos.todo_list import GLYPHS, TONES, todo_state
+from app.tui.page_protocols import AskOnScreen, NotifyWaiting, ShowMessage
 from app.values.events import PlanProposed, QuestionAsked
 from app.values.todos import Phases, TodoItem, TodoStatus, count_closed, items_of
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockView
-from widgets.screens.dialogs import InputScreen, TextScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.screens.dialogs import InputScreen, TextEditScreen
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 from widgets.status.input_guard import InputGuard
 from widgets.textual_internals import SheetScreen
@@ -35,34 +35,34 @@ class TodosScreen(PickerScreen):
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
-        PickerAction(id="app.todos.cycle", keys="space", label="state", closes=False, importance=8),
+        PickerAction(id="app.todos.cycle", keys="space", label="status", closes=False, importance=8),
         PickerAction(id="app.todos.edit", keys="e", label="edit", closes=False, importance=6),
         PickerAction(id="app.todos.add", keys="a", label="add", closes=False, needs_row=False, importance=7),
         PickerAction(id="app.todos.drop", keys="d", label="drop", closes=False, importance=5),
         PickerAction(id="app.todos.clear", keys="c", label="clear all", importance=4),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], note: str = "") -> None:
         super().__init__(
             "Todos",
             rows,
             order="given",
-            choose="keep",
+            choose="save",
             note=note,
-            empty="nothing to do; a adds an item",
+            empty="no items; a adds one",
         )
 
     def hints(self) -> list[KeyHint]:
         own = [KeyHint(action.keys, action.label, action.importance, action.id) for action in self.ACTIONS]
         return [
-            KeyHint("enter", "keep", 9, "tui.select.confirm"),
+            KeyHint("enter", "save", 9, "tui.select.confirm"),
             *own,
-            KeyHint("escape", "leave as it was", 9, "tui.select.cancel"),
+            KeyHint("escape", "cancel", 9, "tui.select.cancel"),
         ]
 
 
-_NEXT: dict[TodoStatus, TodoStatus] = {
+_NEXT_STATUS: dict[TodoStatus, TodoStatus] = {
     "pending": "in_progress",
     "in_progress": "completed",
     "completed": "abandoned",
@@ -73,29 +73,29 @@ _NEXT: dict[TodoStatus, TodoStatus] = {
 class TodosPage:
     """Shows and edits the todo list of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: ShowMessage) -> None:
+    def __init__(self, session: Session, ask: AskOnScreen, say: ShowMessage) -> None:
         self._session = session
         self._ask = ask
-        self._say = say
+        self._show_message = say
         self._draft: Phases = ()
 
     async def open(self) -> None:
         before = self._draft = self._session.todos.phases
-        screen = TodosScreen(_rows(before), _counted(before))
-        picked: Picked | None = await self._ask(screen, on_request=self._requested)
+        screen = TodosScreen(_todo_rows(before), _progress_text(before))
+        picked: Picked | None = await self._ask(screen, on_request=self._handle_request)
         if picked is not None and picked.action == "app.todos.clear":
             self._draft = ()
         if picked is None or self._draft == before:
             return
         if self._session.todos.phases != before:
-            self._say(
+            self._show_message(
                 "The agent changed the list in the meantime, so your change was not saved. /todos shows it.",
                 NoteKind.WARNING,
             )
             return
-        await self._session.todos.set(self._draft)
+        await self._session.todos.replace_by_user(self._draft)
 
-    async def _requested(self, request: TodosScreen.ActionRequested) -> None:
+    async def _handle_request(self, request: TodosScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
         if not isinstance(screen, TodosScreen):
             return
@@ -104,11 +104,11 @@ class TodosPage:
         try:
             match request.action:
                 case "app.todos.add":
-                    await self._add(item)
+                    await self._add_item(item)
                 case "app.todos.edit" if item is not None:
-                    await self._edit(item)
+                    await self._edit_item(item)
                 case "app.todos.cycle" if item is not None:
-                    self._set_status(item, _NEXT[item.status])
+                    self._set_status(item, _NEXT_STATUS[item.status])
                 case "app.todos.drop" if item is not None:
                     self._set_status(item, "pending" if item.status == "abandoned" else "abandoned")
                 case _:
@@ -116,27 +116,27 @@ class TodosPage:
         except TodoRefused as problem:
             note = str(problem)
         current = row.id if row is not None else ""
-        screen.show_rows(_rows(self._draft), current=current, note=note or _counted(self._draft))
+        screen.show_rows(_todo_rows(self._draft), current=current, note=note or _progress_text(self._draft))
 
-    async def _add(self, item: TodoItem | None) -> None:
+    async def _add_item(self, item: TodoItem | None) -> None:
         """Adds an item to the phase of the current row."""
-        text: str | None = await self._ask(InputScreen("Add an item", placeholder="what is to be done"))
+        text: str | None = await self._ask(InputScreen("Add an item", placeholder="text of the item"))
         if text and text.strip():
             phase = next((one.name for one in self._draft if item in one.tasks), None)
             self._draft = apply_todo_change(self._draft, TodoChange(op="add", tasks=(text,), phase=phase))
 
-    async def _edit(self, item: TodoItem) -> None:
+    async def _edit_item(self, item: TodoItem) -> None:
         text: str | None = await self._ask(InputScreen("Edit the item", prefill=item.content))
         if text and text.strip():
-            self._replace(item, msgspec.structs.replace(item, content=text))
+            self._replace_item(item, msgspec.structs.replace(item, content=text))
 
     def _set_status(self, item: TodoItem, status: TodoStatus) -> None:
         if status == "in_progress":
             self._draft = apply_todo_change(self._draft, TodoChange(op="start", tasks=(item.content,)))
         else:
-            self._replace(item, msgspec.structs.replace(item, status=status, blocked=None))
+            self._replace_item(item, msgspec.structs.replace(item, status=status, blocked=None))
 
-    def _replace(self, item: TodoItem, other: TodoItem) -> None:
+    def _replace_item(self, item: TodoItem, other: TodoItem) -> None:
         self._draft = normalise_phases(
             [
                 msgspec.structs.replace(
@@ -147,26 +147,26 @@ class TodosPage:
         )
 
 
-def _rows(phases: Phases) -> list[ListRow]:
+def _todo_rows(phases: Phases) -> list[ListRow]:
     rows: list[ListRow] = []
     for phase in phases:
         rows.append(ListRow(id=f"phase {phase.id}", title=phase.name, is_heading=True))
-        rows += map(_row, phase.tasks)
+        rows += map(_todo_row, phase.tasks)
     return rows
 
 
-def _row(item: TodoItem) -> ListRow:
-    state = state_of(item)
+def _todo_row(item: TodoItem) -> ListRow:
+    state = todo_state(item)
     return ListRow(
         id=item.id,
         title=item.content,
         prefix=f"{GLYPHS[state]} ",
         tone=TONES[state],
-        detail=f"waits for: {item.blocked}" if item.blocked else "",
+        detail=f"blocked by: {item.blocked}" if item.blocked else "",
     )
 
 
-def _counted(phases: Phases) -> str:
+def _progress_text(phases: Phases) -> str:
     closed, total = count_closed(phases)
     return f"{closed} of {total} closed" if total else ""
 
@@ -184,7 +184,7 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer('accept')", "Accept", show=False, id="app.plan.accept"),
         Binding("e", "answer('edit')", "Edit", show=False, id="app.plan.edit"),
-        Binding("r", "answer('remark')", "Remark", show=False, id="app.plan.remark"),
+        Binding("r", "answer('remark')", "Request changes", show=False, id="app.plan.remark"),
         Binding("escape", "answer('stay')", "Stay", show=False, id="app.plan.stay"),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="tui.select.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="tui.select.down"),
@@ -196,7 +196,7 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
         super().__init__(classes="full-height")
         self._heading = title
         self._clock = clock
-        self._arming = InputGuard()
+        self._input_guard = InputGuard()
         self.transcript = BlockView(ReplyBlock(id="plan", parts=(Prose(text=plan),)))
         self.transcript.can_focus = False
 
@@ -208,7 +208,7 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
                 (
                     KeyHint("enter", "accept", 9, "app.plan.accept"),
                     KeyHint("e", "edit", 8, "app.plan.edit"),
-                    KeyHint("r", "remark", 8, "app.plan.remark"),
+                    KeyHint("r", "request changes", 8, "app.plan.remark"),
                     KeyHint("up/down", "scroll", 4, "tui.select.up/tui.select.down"),
                     KeyHint("escape", "stay in plan mode", 9, "app.plan.stay"),
                 ),
@@ -216,17 +216,20 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
             )
 
     def on_mount(self) -> None:
-        self._arming.shown(self._clock())
-        self.set_interval(_POLL_SECONDS, self.look)
+        self._input_guard.note_shown(self._clock())
+        self.set_interval(_POLL_SECONDS, self.start_pause_when_visible)
 
-    def look(self) -> None:
+    def start_pause_when_visible(self) -> None:
         """Called while the screen is visible: starts the pause after which keys are accepted."""
-        self._arming.look(self._clock())
+        self._input_guard.update_armed(self._clock())
 
     def on_key(self, event: events.Key) -> None:
         """Ignores a key that was meant for the editor."""
-        self._arming.key(self._clock())
-        if not self._arming.was_armed:
+        now = self._clock()
+        self._input_guard.note_key(now)
+        if event.is_printable and not (self._input_guard.was_armed and event.key in self.active_bindings):
+            self._input_guard.note_letter(now)
+        if not self._input_guard.was_armed:
             event.stop()
             event.prevent_default()
 
@@ -244,28 +247,28 @@ class PlansPage(msgspec.Struct, frozen=True):
     """Shows the plans of one session and switches plan mode."""
 
     session: Session
-    ask: AskPerson
-    say: ShowMessage
-    told: NotifyWaiting
+    ask: AskOnScreen
+    show_message: ShowMessage
+    notify_waiting: NotifyWaiting
     clock: Callable[[], float]
 
-    async def toggle(self, prompt: str = "") -> None:
+    async def toggle_plan_mode(self, prompt: str = "") -> None:
         """Switches plan mode on or off; with a prompt, switches it on and sends the prompt."""
         is_on = bool(prompt) or not self.session.state.is_planning
-        self.session.plan.switch(is_on)
+        self.session.plan.set_active(is_on)
         if is_on:
-            self.say("Plan mode: nothing changes until you accept a plan. /plan leaves it.")
+            self.show_message("Plan mode: nothing changes until you accept a plan. /plan ends it.")
         else:
-            self.say(f"Plan mode is off. Permissions: {self.session.state.permission_mode}.")
+            self.show_message(f"Plan mode is off. Permission mode: {self.session.state.permission_mode}.")
         if prompt:
             await self.session.prompt(prompt)
 
-    async def answer(self, event: QuestionAsked) -> None:
+    async def show_proposed_plan(self, event: QuestionAsked) -> None:
         """Shows a plan that the agent proposes until it is answered, here or by another client."""
         plan, answer = event.plan, event.answer
         if plan is None or answer is None:
             return
-        self.told(f"Plan: {plan.title}", answer)
+        self.notify_waiting(f"Plan: {plan.title}", answer)
         while not answer.done():
             reply = await self._ask_about_plan(plan, answer)
             if reply is not None and not answer.done():
@@ -281,7 +284,7 @@ class PlansPage(msgspec.Struct, frozen=True):
             case "stay":
                 return PlanReply(accepts=False)
             case "edit":
-                text = await self.ask(TextScreen("Edit the plan", prefill=plan.plan, is_for_reading=True))
+                text = await self.ask(TextEditScreen("Edit the plan", prefill=plan.plan, is_for_reading=True))
                 return PlanReply(accepts=True, plan=text) if text and text.strip() else None
             case "remark":
                 words = await self.ask(InputScreen("What should change?"))

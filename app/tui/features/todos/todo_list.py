@@ -11,8 +11,8 @@ from textual.widget import Widget
 
 from app.engine.session import Session
 from app.values.todos import Phases, TodoItem, TodoPhase, count_closed, current_item
-from widgets.key_labels import hint_parts
-from widgets.line import RowBuilder, cells, plain_line
+from widgets.key_labels import split_hints
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
 
 TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
 MAX_ROWS = 5
@@ -35,11 +35,11 @@ class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
     state: TodoState = "pending"
 
 
-class TodoHead(msgspec.Struct, frozen=True, kw_only=True):
+class TodoHeading(msgspec.Struct, frozen=True, kw_only=True):
     """The heading: the current phase and the progress of the whole list."""
 
     phase: str = ""
-    closed: int = 0
+    closed_items: int = 0
     total: int = 0
 
 
@@ -62,23 +62,23 @@ class TodoView(Widget):
         """`hint`: names the key that folds the list."""
         super().__init__(id="todos")
         self.hint = hint
-        self.head = TodoHead()
+        self.heading = TodoHeading()
         self.rows: tuple[TodoRow, ...] = ()
         self.is_folded = self.is_hidden = False
         self.display = False
 
-    def show(self, head: TodoHead, rows: Sequence[TodoRow]) -> None:
+    def show(self, head: TodoHeading, rows: Sequence[TodoRow]) -> None:
         """Shows the items of the current phase; without items the list is hidden."""
-        if (head, tuple(rows)) != (self.head, self.rows):
-            self.head, self.rows = head, tuple(rows)
+        if (head, tuple(rows)) != (self.heading, self.rows):
+            self.heading, self.rows = head, tuple(rows)
             self._fit()
 
-    def fold(self) -> None:
+    def toggle_fold(self) -> None:
         """Folds the list to one line, or unfolds it."""
         self.is_folded = not self.is_folded
         self._fit()
 
-    def hide(self, *, is_hidden: bool) -> None:
+    def set_hidden(self, *, is_hidden: bool) -> None:
         self.is_hidden = is_hidden
         self._fit()
 
@@ -90,10 +90,10 @@ class TodoView(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=1)
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
         if y == 0:
-            return self._head(line.pad(2))
-        shown = self._shown()
+            return self._head_line(line.pad(2))
+        shown = self._visible_items()
         row = shown[y - 1] if y <= len(shown) else None
         if row is None:
             return line.strip()
@@ -103,26 +103,28 @@ class TodoView(Widget):
         style = self.get_component_rich_style(f"todos--{name}")
         return line.add(f"{GLYPHS[row.state]} ", style).add(plain_line(row.text), style).strip()
 
-    def _head(self, line: RowBuilder) -> Strip:
+    def _head_line(self, line: RowBuilder) -> Strip:
         head, count = (
             self.get_component_rich_style("todos--head"),
             self.get_component_rich_style("todos--count"),
         )
-        line.add(plain_line(self.head.phase), head).add(f"  {self.head.closed}/{self.head.total}", count)
+        line.add(plain_line(self.heading.phase), head).add(
+            f"  {self.heading.closed_items}/{self.heading.total}", count
+        )
         now = next((row for row in self.rows if row.state == "current"), None)
         if self.is_folded and now is not None:
             line.add(
                 f"  {GLYPHS['current']} {plain_line(now.text)}",
                 self.get_component_rich_style("todos--current"),
             )
-        elif (told := self.hint()) and cells(self.head.phase) + cells(told) + 14 < self.size.width:
+        elif (told := self.hint()) and cells(self.heading.phase) + cells(told) + 14 < self.size.width:
             hint, key = map(self.get_component_rich_style, ("todos--hint", "todos--key"))
             line.add("  ")
-            for piece, is_key in hint_parts(told):
+            for piece, is_key in split_hints(told):
                 line.add(piece, key if is_key else hint)
         return line.strip()
 
-    def _shown(self) -> Sequence[TodoRow]:
+    def _visible_items(self) -> Sequence[TodoRow]:
         """Returns the visible items: the current one, one closed item before it, and those after it."""
         room = MAX_ROWS - 1
         if len(self.rows) <= room:
@@ -133,7 +135,7 @@ class TodoView(Widget):
         return self.rows[first : first + room]
 
 
-class TodoList:
+class TodoListUpdater:
     """Updates the todo view of one session."""
 
     def __init__(self, session: Session, hint: Callable[[], str]) -> None:
@@ -142,27 +144,27 @@ class TodoList:
         self._shown: Phases | None = None
 
     def show(self) -> None:
-        """Updates the view; does nothing if the list is unchanged."""
+        """Updates the todo list above the editor; does nothing if the list is unchanged."""
         phases = self._session.todos.phases
         if phases is self._shown:
             return
         self._shown = phases
-        at = phase_at_hand(phases)
+        at = current_phase(phases)
         closed, total = count_closed(phases)
-        head = TodoHead(phase=at.name if at else "", closed=closed, total=total)
+        head = TodoHeading(phase=at.name if at else "", closed_items=closed, total=total)
         self.view.show(
-            head, [TodoRow(text=item.content, state=state_of(item)) for item in at.tasks] if at else []
+            head, [TodoRow(text=item.content, state=todo_state(item)) for item in at.tasks] if at else []
         )
 
     def fold(self) -> None:
-        self.view.fold()
+        self.view.toggle_fold()
 
-    def stand_elsewhere(self, is_elsewhere: bool) -> None:
+    def hide_for_side_panel(self, is_elsewhere: bool) -> None:
         """Hides the list above the editor while the side panel shows it."""
-        self.view.hide(is_hidden=is_elsewhere)
+        self.view.set_hidden(is_hidden=is_elsewhere)
 
 
-def phase_at_hand(phases: Phases) -> TodoPhase | None:
+def current_phase(phases: Phases) -> TodoPhase | None:
     """Returns the phase of the current item, else the first with an open item, else the last."""
     current = current_item(phases)
     holding = (phase for phase in phases if current is not None and current in phase.tasks)
@@ -174,7 +176,7 @@ def phase_at_hand(phases: Phases) -> TodoPhase | None:
     )
 
 
-def state_of(item: TodoItem) -> TodoState:
+def todo_state(item: TodoItem) -> TodoState:
     if item.status == "in_progress":
         return "current"
     if item.status == "pending":

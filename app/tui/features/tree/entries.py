@@ -37,14 +37,14 @@ from tools.effects import CallFiles
 from widgets.lists.rows import Badge
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 
-_MESSAGES: dict[type, EntryKind] = {
+_KIND_BY_MESSAGE_TYPE: dict[type, EntryKind] = {
     UserMessage: "user",
     AssistantMessage: "assistant",
     ToolResultMessage: "tool",
     BashExecutionMessage: "shell",
     SystemMessage: "change",
 }
-_ENTRY_KINDS: dict[type, EntryKind] = {
+_KIND_BY_ENTRY_TYPE: dict[type, EntryKind] = {
     CompactionEntry: "compaction",
     BranchSummaryEntry: "summary",
     CustomMessageEntry: "custom",
@@ -72,41 +72,41 @@ class TreeEntries:
     def __init__(self, log: SessionLog, files_of_call: Callable[[ToolCall], CallFiles]) -> None:
         self._log = log
         self._files_of_call = files_of_call
-        self._here: frozenset[str] | None = None
+        self._current_branch_ids: frozenset[str] | None = None
         """The entries of the current branch, computed on first use."""
 
-    def bare(self) -> list[TreeEntry]:
+    def entries_without_texts(self) -> list[TreeEntry]:
         """Returns the entries without texts: parent, kind and label."""
         labels = self._log.labels
         found: list[TreeEntry] = []
         for entry in self._log.entries:
-            kind = kind_of(entry)
+            kind = entry_kind(entry)
             found.append(
                 TreeEntry(
                     id=entry.id,
                     parent=entry.parent_id,
                     kind=kind,
                     label=labels.get(entry.id) or "",
-                    is_minor=kind == "assistant" and _is_minor(entry),
+                    is_minor=kind == "assistant" and _has_only_tool_calls(entry),
                 )
             )
         return found
 
-    def described(self, bare: TreeEntry) -> TreeEntry:
+    def describe_entry(self, bare: TreeEntry) -> TreeEntry:
         """Returns the entry with its text, time, and what the branch did there."""
         entry = self._log.entry(bare.id)
         return TreeEntry(
             id=bare.id,
             parent=bare.parent,
             kind=bare.kind,
-            text=self._called(entry) or text_of_entry(entry),
+            text=self._call_text(entry) or full_entry_text(entry),
             label=bare.label,
             time=entry.timestamp,
-            badges=self._badges(entry),
+            badges=self._entry_badges(entry),
             is_minor=bare.is_minor,
         )
 
-    def _badges(self, entry: Entry) -> tuple[Badge, ...]:
+    def _entry_badges(self, entry: Entry) -> tuple[Badge, ...]:
         """Returns badges for a model change, changed files, cost and compactions."""
         if isinstance(entry, CompactionEntry):
             return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
@@ -121,20 +121,20 @@ class TreeEntries:
             if message.usage.cost.total:
                 found.append(Badge(text=format_dollars(message.usage.cost.total), tone="dim"))
         elif isinstance(message, UserMessage):
-            changed = count_changes(self._until_next_prompt(entry))
+            changed = count_changes(self._entries_until_next_prompt(entry))
             if changed.files:
-                found.append(Badge(text=f"± {changed.words}", tone="success"))
+                found.append(Badge(text=f"± {changed.summary}", tone="success"))
         elif isinstance(message, ToolResultMessage):
-            changed = self._changed(entry, message)
+            changed = self._changed_files_text(entry, message)
             if changed:
                 found.append(Badge(text=f"± {changed}", tone="success"))
         return tuple(found)
 
-    def _until_next_prompt(self, prompt: Entry) -> Iterator[Entry]:
+    def _entries_until_next_prompt(self, prompt: Entry) -> Iterator[Entry]:
         """Yields the entries that follow a prompt, along the current branch or else the newest."""
-        if self._here is None:
-            self._here = frozenset(entry.id for entry in self._log.path_to())
-        here = self._here
+        if self._current_branch_ids is None:
+            self._current_branch_ids = frozenset(entry.id for entry in self._log.path_to())
+        here = self._current_branch_ids
         below = self._log.children(prompt.id)
         while below:
             entry = next((one for one in below if one.id in here), below[-1])
@@ -143,7 +143,7 @@ class TreeEntries:
             yield entry
             below = self._log.children(entry.id)
 
-    def _changed(self, entry: Entry, message: ToolResultMessage) -> str:
+    def _changed_files_text(self, entry: Entry, message: ToolResultMessage) -> str:
         """Returns what a call changed in files: recorded after its result, or in older sessions
         derived from its arguments."""
         behind = with_tool_results([entry], self._log.children)[1:]
@@ -153,15 +153,15 @@ class TreeEntries:
                 return changed_files(files.total, files.added, files.removed) if files.total else ""
             name = files.changes[0].path.rpartition("/")[2]
             return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
-        call = None if message.is_error else self._call(entry, message)
+        call = None if message.is_error else self._find_call(entry, message)
         return _file_names_text(self._files_of_call(call).writes) if call is not None else ""
 
-    def _called(self, entry: Entry) -> str:
+    def _call_text(self, entry: Entry) -> str:
         """Returns the call of a tool result, because the result's text rarely says what it belongs
         to."""
         message = entry.message if isinstance(entry, MessageEntry) else None
         if isinstance(message, ToolResultMessage):
-            called, call = message.tool_name, self._call(entry, message)
+            called, call = message.tool_name, self._find_call(entry, message)
             if call is not None:
                 words = (value for value in call.arguments.values() if isinstance(value, str))
                 called = f"{call.name} {one_line(next(words, ''), 60)}".rstrip()
@@ -171,7 +171,7 @@ class TreeEntries:
             return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
         return ""
 
-    def _call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
+    def _find_call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
         """Returns the call that a result belongs to."""
         calls = (call for answer in self._answers_above(entry) for call in answer.tool_calls)
         return next((call for call in calls if call.id == result.tool_call_id), None)
@@ -192,7 +192,7 @@ def _file_names_text(paths: Sequence[str]) -> str:
     return changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
 
 
-def files_changed(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
+def changed_paths(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
     """Returns the changed paths: recorded after the results, or in older sessions taken from the tool
     calls."""
     entries = list(entries)
@@ -212,7 +212,7 @@ def files_changed(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], 
     )
 
 
-def text_of_entry(entry: Entry) -> str:
+def full_entry_text(entry: Entry) -> str:
     match entry:
         case ModelChangeEntry():
             return f"model: {entry.provider}/{entry.model_id}"
@@ -225,7 +225,7 @@ def text_of_entry(entry: Entry) -> str:
         case MessageEntry(message=SystemMessage()):
             return "system prompt"
         case CustomEntry():
-            return _of_files(entry) or entry.custom_type
+            return _file_record_text(entry) or entry.custom_type
         case ContextEditEntry():
             return f"omits {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
         case MessageEntry(message=AssistantMessage() as message) if not message.text:
@@ -238,7 +238,7 @@ def text_of_entry(entry: Entry) -> str:
             assert_never(entry)
 
 
-def _of_files(entry: CustomEntry) -> str:
+def _file_record_text(entry: CustomEntry) -> str:
     """Returns what an entry records about files; empty for other entries."""
     files, restored = files_of(entry), restored_of(entry)
     if restored is not None:
@@ -249,9 +249,9 @@ def _of_files(entry: CustomEntry) -> str:
     return f"files: {files.total}" + (f" ({names})" if names else "")
 
 
-def heading(entry: Entry) -> str:
+def entry_heading(entry: Entry) -> str:
     """Returns the entry's heading: author and time, and for a result its call."""
-    said = _HEADINGS[kind_of(entry)]
+    said = _HEADINGS[entry_kind(entry)]
     message = entry.message if isinstance(entry, MessageEntry) else None
     if isinstance(message, AssistantMessage) and message.model:
         said = message.model
@@ -262,13 +262,13 @@ def heading(entry: Entry) -> str:
     return f"{said} · {time_of_day(entry.timestamp)}"
 
 
-def kind_of(entry: Entry) -> EntryKind:
+def entry_kind(entry: Entry) -> EntryKind:
     if isinstance(entry, MessageEntry):
-        return _MESSAGES.get(type(entry.message), "custom")
-    return _ENTRY_KINDS.get(type(entry), "change")
+        return _KIND_BY_MESSAGE_TYPE.get(type(entry.message), "custom")
+    return _KIND_BY_ENTRY_TYPE.get(type(entry), "change")
 
 
-def _is_minor(entry: Entry) -> bool:
+def _has_only_tool_calls(entry: Entry) -> bool:
     """Returns whether an answer contains only tool calls."""
     if not isinstance(entry, MessageEntry) or not isinstance(entry.message, AssistantMessage):
         return False

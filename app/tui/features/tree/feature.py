@@ -8,7 +8,7 @@ from app.tui.features.review.feature import REVIEW
 from app.tui.features.undo.feature import UNDO
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TreeFeature(Feature["TreePage"]):
-    slash: Sequence[SlashCommand["TreePage"]] = (
+    slash_commands: Sequence[SlashCommand["TreePage"]] = (
         SlashCommand(name="tree", help="the session tree", run=lambda page, _: page.open()),
     )
     keys: Sequence[PageKey["TreePage"]] = (
@@ -24,11 +24,11 @@ class TreeFeature(Feature["TreePage"]):
             id="app.session.tree",
             keys=NO_KEY,
             help="The session tree",
-            do=lambda page: page.open(),
+            run_key=lambda page: page.open(),
         ),
     )
     subscriptions: Sequence[Subscription["TreePage"]] = (
-        Subscription((Transcript.BranchRequested,), lambda page, message: page.branch_at(message.block_id)),
+        Subscription((Transcript.BranchRequested,), lambda page, message: page.go_to_block(message.block_id)),
     )
 
     def page(self, screen: FeatureServices) -> "TreePage":
@@ -37,8 +37,8 @@ class TreeFeature(Feature["TreePage"]):
         return TreePage(
             screen.session,
             screen.ask,
-            screen.say,
-            screen.write,
+            screen.show_message,
+            screen.write_to_editor,
             screen.copy,
             files=screen.page(UNDO),
             review=lambda entry_id: screen.page(REVIEW).open(entry_id),

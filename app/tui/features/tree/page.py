@@ -5,18 +5,26 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from app.engine.context.branch_summary import NavigationOptions
+from app.engine.context.branch_summary import NavigationOptions, NavigationStopped
+from app.engine.context.summariser import SummaryCancelled, SummaryFailed
 from app.engine.session import Session
+from app.engine.tree.navigation import NavigationResult
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.resources.settings.settings import Settings
 from app.sessions.session_log import SessionLog
 from app.tui.entry_texts import entry_text, entry_title, one_line
-from app.tui.features.shared_dialogs import ask_text, select
-from app.tui.features.tree.entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
+from app.tui.features.shared_dialogs import ask_text, select_option
+from app.tui.features.tree.entries import (
+    TreeEntries,
+    changed_paths,
+    entry_heading,
+    entry_kind,
+    full_entry_text,
+)
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.features.undo.page import FilesPage
-from app.tui.page_protocols import AskPerson, Copy, ShowMessage, ShowProgress, Write
+from app.tui.page_protocols import AskOnScreen, CopyText, ShowMessage, ShowProgress, WriteToEditor
 from app.undo.change_records import RestoreChoice
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
@@ -24,31 +32,37 @@ from app.values.messages import AssistantMessage, UserMessage
 from app.values.usage import format_dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE_SECONDS, QuestionScreen
-from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.text_pages import PageScreen
+from widgets.transcript.blocks import NoteKind
 
-_MOVE_MEANINGS = {
+_MOVE_DESCRIPTIONS = {
     "fork": (
         "Fork from here",
-        "A new session ends before this prompt, whose text comes back into the editor:",
+        "Starts a new session before this prompt and puts its text into the editor:",
     ),
-    "clone": ("Clone this branch", "A new session with a copy of everything up to this entry:"),
+    "clone": ("Clone this branch", "Starts a new session with a copy of everything up to this entry:"),
     "merge": ("Merge this branch", "Adds a summary of that branch to the current one:"),
 }
 T = TypeVar("T")
 
-KEEP, PUT_BACK = "Keep them as they are", "Restore them to that point"
-WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summary of what I ask for"
+KEEP_FILES, RESTORE_FILES = "Keep files as they are", "Restore files to that point"
+TRY_AGAIN, GO_WITHOUT_SUMMARY, STAY_ON_BRANCH = "Retry", "Go without a summary", "Stay on this branch"
+WITHOUT_SUMMARY, WITH_SUMMARY, WITH_REQUESTED_SUMMARY = (
+    "Without a summary",
+    "With a summary",
+    "With a custom summary",
+)
 
 
 class TreePage(msgspec.Struct, frozen=True):
     """Shows and navigates the tree of one session."""
 
     session: Session
-    ask: AskPerson
-    say: ShowMessage
-    write: Write
-    copy: Copy
+    ask: AskOnScreen
+    show_message: ShowMessage
+    write_to_editor: WriteToEditor
+    copy: CopyText
     files: FilesPage
     review: Callable[[str], Awaitable[None]]
     """Opens the review of the changes since an entry."""
@@ -59,16 +73,20 @@ class TreePage(msgspec.Struct, frozen=True):
     async def open(self) -> None:
         log = self.session.log
         if not log.entries:
-            self.say("There is nothing in this session yet.")
+            self.show_message("This session is empty.")
             return
         chosen = self.settings().interaction.tree_filter_mode
-        told = TreeEntries(log, self.session.tools.files_of)
+        told = TreeEntries(log, self.session.tools.files_of_call)
         screen = TreeScreen(
-            told.bare(), leaf=log.leaf_id, describe=told.described, preview=self._preview, filter=chosen
+            told.entries_without_texts(),
+            leaf=log.leaf_id,
+            describe=told.describe_entry,
+            preview=self._entry_preview,
+            filter=chosen,
         )
-        await self.ask(screen, on_request=self._requested)
+        await self.ask(screen, on_request=self._handle_request)
 
-    async def _requested(self, message: TreeScreen.ActionRequested) -> None:
+    async def _handle_request(self, message: TreeScreen.ActionRequested) -> None:
         """Runs an action requested in the tree; the tree closes only when the session moves to
         another entry."""
         screen, entry_id = message.screen, message.entry_id
@@ -78,25 +96,29 @@ class TreePage(msgspec.Struct, frozen=True):
                 label = await ask_text(self.ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
                     self.session.log.set_label(entry_id, label.strip() or None)
-                    screen.show_entries(TreeEntries(log, self.session.tools.files_of).bare())
+                    screen.show_entries(
+                        TreeEntries(log, self.session.tools.files_of_call).entries_without_texts()
+                    )
             case "copy":
                 self.copy(entry_text(log.entry(entry_id)), "entry")
             case "compare":
-                await self._compare(entry_id, message.other_id)
+                await self._compare_branches(entry_id, message.other_id)
             case "files":
-                await self.files.to_entry(entry_id)
-                screen.show_entries(TreeEntries(log, self.session.tools.files_of).bare(), log.leaf_id)
+                await self.files.restore_to_entry(entry_id)
+                screen.show_entries(
+                    TreeEntries(log, self.session.tools.files_of_call).entries_without_texts(), log.leaf_id
+                )
             case "review":
                 await self.review(entry_id)
             case "go":
-                await self.go_to(entry_id, leave=screen.dismiss)
+                await self.move_to_entry(entry_id, leave=screen.dismiss)
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
                 screen.show_note("no prompt above this entry; c clones up to here")
             case "fork" | "clone" | "merge" as action:
-                answer = await self._ask_options(action, entry_id)
+                answer = await self._confirm_action(action, entry_id)
                 if answer is not None and answer.id == "yes":
                     screen.dismiss(None)
-                    await self._fork_or_clone(action, entry_id)
+                    await self._fork_clone_or_merge(action, entry_id)
                 elif (
                     answer is not None and not answer.id
                 ):  # the user kept typing: the text was meant for the search
@@ -107,16 +129,18 @@ class TreePage(msgspec.Struct, frozen=True):
         none."""
         log = self.session.log
         path = log.path_to(entry_id)
-        return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
+        return next((entry.id for entry in reversed(path) if entry_kind(entry) == "user"), "")
 
-    async def _ask_options(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
-        title, means = _MOVE_MEANINGS[action]
+    async def _confirm_action(
+        self, action: Literal["fork", "clone", "merge"], entry_id: str
+    ) -> ListRow | None:
+        title, means = _MOVE_DESCRIPTIONS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         log = self.session.log
         entry = log.entry(entry_id)
         question = QuestionScreen(
             title,
-            f"{means}\n\n{text_of_entry(entry)}",
+            f"{means}\n\n{full_entry_text(entry)}",
             rows,
             grace=GRACE_SECONDS,
             returns_early_letters=True,
@@ -124,112 +148,142 @@ class TreePage(msgspec.Struct, frozen=True):
         )
         return await self.ask(question)
 
-    async def _fork_or_clone(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
+    async def _fork_clone_or_merge(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
         session = self.session
         match action:
             case "fork":
                 data = await fork_session(session, entry_id)
-                self.write(data.get("text") or "")
+                self.write_to_editor(data.get("text") or "")
             case "clone":
                 if await clone_from(session, entry_id):
-                    self.say(f"Now working in a copy: {session.state.file}")
+                    self.show_message(f"Now working in a copy: {session.state.file}")
             case "merge":
-                await self._summarised(session.branches.merge(entry_id))
+                await self._hide_progress_after(session.branches.merge(entry_id))
 
-    async def branch_at(self, block_id: str) -> None:
+    async def go_to_block(self, block_id: str) -> None:
         """Moves to the entry of a transcript block, if the block shows one."""
         if block_id in self.session.log:
-            await self.go_to(block_id)
+            await self.move_to_entry(block_id)
 
-    async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
-        session = self.session
-        how: str | None = WITHOUT
+    async def move_to_entry(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
+        how: str | None = WITHOUT_SUMMARY
         if self._leaves_messages(entry_id) and not self.settings().branch_summary.skip_prompt:
-            how = await select(self.ask, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
+            how = await select_option(
+                self.ask, "Leave this branch", (WITHOUT_SUMMARY, WITH_SUMMARY, WITH_REQUESTED_SUMMARY)
+            )
         if how is None:
             return
         instructions = None
-        if how == WITH_WORDS:
-            instructions = await ask_text(self.ask, "What should the summary be about?")
+        if how == WITH_REQUESTED_SUMMARY:
+            instructions = await ask_text(self.ask, "What should the summary focus on?")
             if instructions is None:
                 return
-        choices = await self._of_files(entry_id)
+        choices = await self._ask_file_choices(entry_id)
         if choices is None:
             return
         leave(None)
         wish = NavigationOptions(
-            summarise=how != WITHOUT,
+            summarise=how != WITHOUT_SUMMARY,
             instructions=instructions,
             restores_files=bool(choices),
             choices=choices,
         )
-        arrival = await self._summarised(session.branches.go_to(entry_id, wish))
+        arrival = await self._move_to(entry_id, wish)
+        if arrival is None:
+            return
         if arrival.files is not None:
-            self.files.tell(arrival.files)
+            self.files.report_result(arrival.files)
         if arrival.text:
-            self.write(arrival.text)
+            self.write_to_editor(arrival.text)
 
-    async def _of_files(self, entry_id: str) -> Mapping[str, RestoreChoice] | None:
+    async def _move_to(self, entry_id: str, wish: NavigationOptions) -> NavigationResult | None:
+        """Moves the session to an entry of the tree. A summary that fails is tried again or left out; None
+        if the user stays."""
+        while True:
+            try:
+                return await self._hide_progress_after(self.session.branches.go_to(entry_id, wish))
+            except (SummaryCancelled, NavigationStopped):
+                raise
+            except SummaryFailed as problem:
+                if not wish.summarise:
+                    raise
+                self.show_message(str(problem), NoteKind.ERROR)
+                how = await select_option(
+                    self.ask, "The summary failed", (TRY_AGAIN, GO_WITHOUT_SUMMARY, STAY_ON_BRANCH)
+                )
+                if how not in (TRY_AGAIN, GO_WITHOUT_SUMMARY):
+                    return None
+                wish = msgspec.structs.replace(wish, summarise=how == TRY_AGAIN)
+
+    async def _ask_file_choices(self, entry_id: str) -> Mapping[str, RestoreChoice] | None:
         """Returns the choice for each file when moving to the entry: empty to leave files alone, None
         to cancel the move."""
         how = self.settings().undo.on_tree_move
         if how == "keep":
             return {}
-        plan = await self.files.differ_at(entry_id)
+        plan = await self.files.plan_if_different(entry_id)
         if plan is None:
             return {}
         if how == "ask":
             count = sum(row.state in ("ready", "conflict") for row in plan.rows)
-            put_back = f"{PUT_BACK} ({count})"
-            answer = await select(self.ask, "Files have changed since that point", (KEEP, put_back))
+            put_back = f"{RESTORE_FILES} ({count})"
+            answer = await select_option(
+                self.ask, "Files have changed since that point", (KEEP_FILES, put_back)
+            )
             if answer is None:
                 return None
-            if answer == KEEP:
+            if answer == KEEP_FILES:
                 return {}
-        return await self.files.choose(plan)
+        return await self.files.choose_files(plan)
 
     def _leaves_messages(self, entry_id: str) -> bool:
         """Returns whether moving to the entry leaves any messages behind."""
         log = self.session.log
         if log.leaf_id is None:
             return False
-        left = _after(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
-        return any(kind_of(entry) not in ("label", "change") for entry in left)
+        left = _entries_below(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
+        return any(entry_kind(entry) not in ("label", "change") for entry in left)
 
-    async def _summarised(self, work: Awaitable[T]) -> T:
+    async def _hide_progress_after(self, work: Awaitable[T]) -> T:
         try:
             return await work
         finally:
             self.show_progress("")
 
-    def _preview(self, entry_id: str) -> PreviewText:
+    def _entry_preview(self, entry_id: str) -> PreviewText:
         log = self.session.log
         entry = log.entry(entry_id)
-        return preview_of(heading(entry), entry_text(entry) or text_of_entry(entry))
+        text = entry_text(entry) or full_entry_text(entry)
+        is_message = entry_kind(entry) in ("user", "assistant", "compaction", "summary")
+        return PreviewText(
+            title=entry_heading(entry), parts=(PreviewPart(text=text, is_markdown=is_message),)
+        )
 
-    async def _compare(self, one: str, other: str) -> None:
+    async def _compare_branches(self, one: str, other: str) -> None:
         """Compares two branches from where they part: their messages and the files that each changed."""
         log = self.session.log
         ancestor = log.common_ancestor(one, other)
-        branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
-        names = [_name(branch, log) for branch in branches]
+        branches = [_entries_below(log.path_to(leaf), ancestor) for leaf in (one, other)]
+        names = [_branch_name(branch, log) for branch in branches]
         sides = [
             _branch_preview(
-                name or "no messages after it", branch, files_changed(branch, self.session.tools.files_of)
+                name or "no messages after it",
+                branch,
+                changed_paths(branch, self.session.tools.files_of_call),
             )
             for name, branch in zip(names, branches, strict=True)
         ]
-        parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
-        note = f"they part at: {one_line(parted, 40)}"
+        parted = full_entry_text(log.entry(ancestor)) if ancestor else "at the beginning"
+        note = f"branches split at: {one_line(parted, 40)}"
         await self.ask(PageScreen("Two branches", *sides, note=note))
 
 
-def _after(path: Sequence[Entry], ancestor_id: str | None) -> Sequence[Entry]:
+def _entries_below(path: Sequence[Entry], ancestor_id: str | None) -> Sequence[Entry]:
     ids = [entry.id for entry in path]
     return path[ids.index(ancestor_id) + 1 :] if ancestor_id in ids else path
 
 
-def _name(branch: Sequence[Entry], log: SessionLog) -> str | None:
+def _branch_name(branch: Sequence[Entry], log: SessionLog) -> str | None:
     """Returns a branch's name: its last label, else its first prompt."""
     labels = (label for entry in reversed(branch) if (label := log.label(entry.id)))
     asked = (

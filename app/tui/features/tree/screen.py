@@ -14,6 +14,7 @@ from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
 from widgets.key_labels import key_label
 from widgets.lists.row_list import RowList
+from widgets.lists.rows import column_heads
 from widgets.lists.tree_rows import (
     FILTER_NAMES,
     FILTERS,
@@ -26,18 +27,18 @@ from widgets.lists.tree_rows import (
 from widgets.screens.picker import PREVIEW_MIN_WIDTH
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.screens.screen_parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, Sheet, SheetBody
 from widgets.screens.text_pages import show_all_keys
 from widgets.textual_internals import SheetScreen, keymap_of
 
 ALL_KEYS = KeyHint("?", "all keys", 10, "app.tree.keys")
 HINTS = (
-    KeyHint("enter", "go there", 10, "tui.select.confirm"),
+    KeyHint("enter", "go to", 10, "tui.select.confirm"),
     KeyHint("f", "fork", 7, "app.tree.fork"),
     KeyHint("c", "clone", 5, "app.tree.clone"),
     KeyHint("m", "merge", 5, "app.tree.merge"),
     KeyHint("d", "compare", 5, "app.tree.compare"),
-    KeyHint("z", "files", 5, "app.tree.files"),
+    KeyHint("z", "restore files", 5, "app.tree.files"),
     KeyHint("L", "label", 6, "app.tree.editLabel"),
     KeyHint("y", "copy", 3, "app.tree.copy"),
     KeyHint("/", "search", 8, "app.tree.search"),
@@ -46,18 +47,18 @@ HINTS = (
     KeyHint("tab", "filter", 6, "app.tree.filter.cycleForward"),
     KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
-SEARCHING = (
-    KeyHint("enter", "to the list", 9, "tui.select.confirm"),
+SEARCH_HINTS = (
+    KeyHint("enter", "back to list", 9, "tui.select.confirm"),
     KeyHint("up/down", "move", 7, "tui.select.up/tui.select.down"),
-    KeyHint("escape", "end the search", 8, "tui.select.cancel"),
+    KeyHint("escape", "close search", 8, "tui.select.cancel"),
 )
 
 
-def _key(id_: str, keys: str, action: str, description: str) -> Binding:
+def _binding(id_: str, keys: str, action: str, description: str) -> Binding:
     return Binding(keys, action, description, show=False, id=id_)
 
 
-def _empty(own: Mapping[str, str]) -> str:
+def _empty_text(own: Mapping[str, str]) -> str:
     tab = key_label(own, "app.tree.filter.cycleForward", "tab")
     return f"no entries here; {tab} changes the filter" if tab else "no entries here"
 
@@ -67,43 +68,45 @@ class TreeScreen(SheetScreen[None]):
 
     AUTO_FOCUS: ClassVar[str | None] = ""  # single letters are keys until a search starts
     BINDINGS: ClassVar[list[BindingType]] = [
-        _key("tui.select.confirm", "enter", "enter", "Go there"),
-        _key("tui.select.up", "up", "move(-1)", "Up"),
-        _key("tui.select.down", "down", "move(1)", "Down"),
-        _key("app.tree.up", "k", "move(-1)", "Up"),
-        _key("app.tree.down", "j", "move(1)", "Down"),
-        _key("tui.select.pageUp", "pageup", "page(-1)", "Page up"),
-        _key("tui.select.pageDown", "pagedown", "page(1)", "Page down"),
-        _key("tui.select.first", "home", "edge(False)", "First"),
-        _key("tui.select.last", "end", "edge(True)", "Last"),
-        _key(
+        _binding("tui.select.confirm", "enter", "enter", "Go there"),
+        _binding("tui.select.up", "up", "move(-1)", "Up"),
+        _binding("tui.select.down", "down", "move(1)", "Down"),
+        _binding("app.tree.up", "k", "move(-1)", "Up"),
+        _binding("app.tree.down", "j", "move(1)", "Down"),
+        _binding("tui.select.pageUp", "pageup", "page(-1)", "Page up"),
+        _binding("tui.select.pageDown", "pagedown", "page(1)", "Page down"),
+        _binding("tui.select.first", "home", "edge(False)", "First"),
+        _binding("tui.select.last", "end", "edge(True)", "Last"),
+        _binding(
             "app.tree.foldOrUp", "left,ctrl+left,alt+left", "fold", "Fold, or go to the start of the branch"
         ),
-        _key("app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold, or go down"),
-        _key("app.tree.nextBranch", "right_square_bracket", "branch(1)", "Next branch"),
-        _key("app.tree.previousBranch", "left_square_bracket", "branch(-1)", "Previous branch"),
-        _key("app.tree.nextSibling", "shift+down,alt+down", "sibling(1)", "Next sibling"),
-        _key("app.tree.previousSibling", "shift+up,alt+up", "sibling(-1)", "Previous sibling"),
-        _key("app.tree.parent", "backspace", "parent", "Parent"),
-        _key("app.tree.here", "full_stop", "here", "Go to the current place"),
-        _key("app.tree.search", "slash", "search", "Search"),
-        _key("app.tree.fork", "f", "ask('fork')", "Fork into a new session"),
-        _key("app.tree.clone", "c", "ask('clone')", "Clone this branch"),
-        _key("app.tree.merge", "m", "ask('merge')", "Merge a summary of this branch into the current one"),
-        _key("app.tree.compare", "d", "compare", "Compare with another branch"),
-        _key("app.tree.files", "z", "ask('files')", "Restore files to this point"),
-        _key("app.tree.review", "v", "ask('review')", "Review changes since this point"),
-        _key("app.tree.editLabel", "L", "ask('label')", "Label"),
-        _key("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
-        _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
-        _key("app.tree.keys", "question_mark,f1", "all_keys", "All keys of the tree"),
-        _key("app.tree.filter.cycleForward", "tab,ctrl+o", "cycle(1)", "Next filter"),
-        _key("app.tree.filter.cycleBackward", "shift+tab,ctrl+shift+o", "cycle(-1)", "Previous filter"),
-        _key("app.tree.filter.default", "ctrl+d", "filter('default')", "Default filter"),
-        _key("app.tree.filter.noTools", "ctrl+t", "filter('no-tools')", "No tools"),
-        _key("app.tree.filter.userOnly", "ctrl+u", "filter('user-only')", "Prompts only"),
-        _key("app.tree.filter.labeledOnly", "ctrl+l", "filter('labeled-only')", "Labelled only"),
-        _key("app.tree.filter.all", "ctrl+a", "filter('all')", "Everything"),
+        _binding("app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold, or go down"),
+        _binding("app.tree.nextBranch", "right_square_bracket", "branch(1)", "Next branch"),
+        _binding("app.tree.previousBranch", "left_square_bracket", "branch(-1)", "Previous branch"),
+        _binding("app.tree.nextSibling", "shift+down,alt+down", "sibling(1)", "Next sibling"),
+        _binding("app.tree.previousSibling", "shift+up,alt+up", "sibling(-1)", "Previous sibling"),
+        _binding("app.tree.parent", "backspace", "parent", "Parent"),
+        _binding("app.tree.here", "full_stop", "here", "Go to the current entry"),
+        _binding("app.tree.search", "slash", "search", "Search"),
+        _binding("app.tree.fork", "f", "ask('fork')", "Fork into a new session"),
+        _binding("app.tree.clone", "c", "ask('clone')", "Clone this branch"),
+        _binding(
+            "app.tree.merge", "m", "ask('merge')", "Merge a summary of this branch into the current one"
+        ),
+        _binding("app.tree.compare", "d", "compare", "Compare with another branch"),
+        _binding("app.tree.files", "z", "ask('files')", "Restore files to this point"),
+        _binding("app.tree.review", "v", "ask('review')", "Review changes since this point"),
+        _binding("app.tree.editLabel", "L", "ask('label')", "Label"),
+        _binding("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
+        _binding("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
+        _binding("app.tree.keys", "question_mark,f1", "all_keys", "All keys of the tree"),
+        _binding("app.tree.filter.cycleForward", "tab,ctrl+o", "cycle(1)", "Next filter"),
+        _binding("app.tree.filter.cycleBackward", "shift+tab,ctrl+shift+o", "cycle(-1)", "Previous filter"),
+        _binding("app.tree.filter.default", "ctrl+d", "filter('default')", "Default filter"),
+        _binding("app.tree.filter.noTools", "ctrl+t", "filter('no-tools')", "No tools"),
+        _binding("app.tree.filter.userOnly", "ctrl+u", "filter('user-only')", "Prompts only"),
+        _binding("app.tree.filter.labeledOnly", "ctrl+l", "filter('labeled-only')", "Labelled only"),
+        _binding("app.tree.filter.all", "ctrl+a", "filter('all')", "Everything"),
     ]
 
     class ActionRequested(ScreenRequest["TreeScreen"]):
@@ -126,15 +129,15 @@ class TreeScreen(SheetScreen[None]):
         filter: TreeFilter = "default",
     ) -> None:
         super().__init__(classes="full-height")
-        self.tree_of = EntryTree(entries, leaf, describe)
-        self._describe = describe
+        self.entry_tree = EntryTree(entries, leaf, describe)
+        self._describe_entry = describe
         self.filter: TreeFilter = filter
         self._preview = preview
-        self._folded: frozenset[str] = frozenset()
+        self._folded_ids: frozenset[str] = frozenset()
         self._lines: list[TreeLine] = []
-        self._shows_time = False
-        self._compared = ""
-        self._remark = ""
+        self._shows_time = True
+        self._compared_id = ""
+        self._note_text = ""
 
     # -- calls ---------------------------------------------------------------------------------------------
 
@@ -145,11 +148,11 @@ class TreeScreen(SheetScreen[None]):
 
     def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
         """Replaces the entries, for example after a label was set; cursor, filter and folds stay."""
-        self.tree_of = EntryTree(entries, leaf or self.tree_of.leaf, self._describe)
-        self._apply()
+        self.entry_tree = EntryTree(entries, leaf or self.entry_tree.leaf, self._describe_entry)
+        self._apply_filter()
 
     def show_note(self, text: str) -> None:
-        self._remark = text
+        self._note_text = text
         self._show_status()
 
     # -- screen --------------------------------------------------------------------------------------------
@@ -159,15 +162,22 @@ class TreeScreen(SheetScreen[None]):
         with Sheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(placeholder="words, or re:expression", mark="/ ", id="filter")
-            with Body(id="body"):
-                yield RowList(empty=_empty(keymap_of(self.app)), scatters=False, id="rows")
+            with SheetBody(id="body"):
+                yield RowList(
+                    empty=_empty_text(keymap_of(self.app)),
+                    scatters=False,
+                    heads=column_heads("Entry", right="time"),
+                    id="rows",
+                )
                 yield Preview(id="preview")
             yield KeyHints(HINTS, all_keys=ALL_KEYS, id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#filter").display = False
         self.set_focus(None)
-        self._apply(self.tree_of.leaf or (self.tree_of.entries[-1].id if self.tree_of.entries else ""))
+        self._apply_filter(
+            self.entry_tree.leaf or (self.entry_tree.entries[-1].id if self.entry_tree.entries else "")
+        )
 
     def on_resize(self) -> None:
         self._fit()
@@ -179,37 +189,39 @@ class TreeScreen(SheetScreen[None]):
             self._preview is not None and size.width < PREVIEW_MIN_WIDTH and size.height >= 20, "below"
         )
 
-    def _apply(self, keep: str = "") -> None:
+    def _apply_filter(self, keep: str = "") -> None:
         query = self.query_one("#filter", LineInput).text
         keep = keep or self.entry_id
-        self._lines = self.tree_of.lines(self.filter, query, self._folded)
-        rows = TreeRows(self.tree_of, self._lines, shows_time=self._shows_time)
-        self.query_one(RowList).show_lazy(rows, self._nearest(keep), query=query)
+        self._lines = self.entry_tree.visible_lines(self.filter, query, self._folded_ids)
+        rows = TreeRows(self.entry_tree, self._lines, shows_time=self._shows_time)
+        self.query_one(RowList).show_lazy(rows, self._nearest_visible_line(keep), query=query)
         self._show_status()
 
-    def _nearest(self, entry_id: str) -> int:
+    def _nearest_visible_line(self, entry_id: str) -> int:
         """Returns the position of the entry, or of its nearest visible ancestor; else the first."""
         places = {line.entry.id: place for place, line in enumerate(self._lines)}
         at: str | None = entry_id
         while at and at not in places:
-            entry = self.tree_of.by_id.get(at)
+            entry = self.entry_tree.by_id.get(at)
             at = entry.parent if entry else None
         return places[at] if at else 0
 
     def _show_status(self) -> None:
         problem = Query(self.query_one("#filter", LineInput).text).problem
-        compared = "d on another entry compares" if self._compared else ""
-        count = f"{len(self._lines):,} of {len(self.tree_of.entries):,}"
-        note = " · ".join(filter(None, (problem, self._remark, compared, FILTER_NAMES[self.filter], count)))
+        compared = "d on another entry compares" if self._compared_id else ""
+        count = f"{len(self._lines):,} of {len(self.entry_tree.entries):,}"
+        note = " · ".join(
+            filter(None, (problem, self._note_text, compared, FILTER_NAMES[self.filter], count))
+        )
         self.query_one(RuleTitle).show(note=note)
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         event.stop()
-        self._apply()
+        self._apply_filter()
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         event.stop()
-        if self._remark:
+        if self._note_text:
             self.show_note("")
         if self._preview is not None:
             self.query_one(Preview).show(self._preview(event.row.id) if event.row else PreviewText())
@@ -235,20 +247,20 @@ class TreeScreen(SheetScreen[None]):
     # -- actions -------------------------------------------------------------------------------------------
 
     @property
-    def _list(self) -> RowList:
+    def _row_list(self) -> RowList:
         return self.query_one(RowList)
 
     def action_all_keys(self) -> None:
         show_all_keys(self)
 
     def action_move(self, delta: int) -> None:
-        self._list.action_move(delta)
+        self._row_list.action_move(delta)
 
     def action_page(self, direction: int) -> None:
-        self._list.action_page(direction)
+        self._row_list.action_page(direction)
 
     def action_edge(self, is_end: bool) -> None:
-        self._list.action_edge(is_end)
+        self._row_list.action_edge(is_end)
 
     def action_enter(self) -> None:
         if self.focused is not None:  # the search is done and its result stays
@@ -264,21 +276,21 @@ class TreeScreen(SheetScreen[None]):
     def action_compare(self) -> None:
         if not self.entry_id:
             return
-        if self._compared and self._compared != self.entry_id:
-            self.post_message(self.ActionRequested(self, "compare", self._compared, self.entry_id))
-            self._compared = ""
+        if self._compared_id and self._compared_id != self.entry_id:
+            self.post_message(self.ActionRequested(self, "compare", self._compared_id, self.entry_id))
+            self._compared_id = ""
         else:
-            self._compared = "" if self._compared else self.entry_id
+            self._compared_id = "" if self._compared_id else self.entry_id
         self._show_status()
 
     def action_search(self, begin: str = "") -> None:
         line = self.query_one("#filter", LineInput)
         line.display = True
         line.focus()
-        self.query_one(KeyHints).show(SEARCHING)
+        self.query_one(KeyHints).show(SEARCH_HINTS)
         if begin:
             line.set_text(line.text + begin)
-            self._apply()
+            self._apply_filter()
 
     def action_cancel(self) -> None:
         line = self.query_one("#filter", LineInput)
@@ -286,42 +298,42 @@ class TreeScreen(SheetScreen[None]):
             line.display = False
             self.set_focus(None)
             line.set_text("")
-            self._apply()
+            self._apply_filter()
             self.query_one(KeyHints).show(HINTS)
         else:
             self.dismiss(None)
 
     def action_filter(self, kind: TreeFilter) -> None:
         self.filter = kind
-        self._apply()
+        self._apply_filter()
 
     def action_cycle(self, delta: int) -> None:
         self.action_filter(FILTERS[(FILTERS.index(self.filter) + delta) % len(FILTERS)])
 
     def action_times(self) -> None:
         self._shows_time = not self._shows_time
-        self._apply()
+        self._apply_filter()
 
     def action_fold(self) -> None:
         """Folds the entries below this one; on a folded entry or a leaf, moves to the start of its
         branch."""
-        at = self._list.index
+        at = self._row_list.index
         if not self._lines:
             return
         line = self._lines[at]
         has_below = at + 1 < len(self._lines) and self._lines[at + 1].parent == at
         if has_below and not line.is_folded and (line.is_branch or line.parent < 0):
-            self._folded |= {line.entry.id}
-            self._apply()
+            self._folded_ids |= {line.entry.id}
+            self._apply_filter()
         else:
-            self._list.move_to(self._branch_start(at))
+            self._row_list.move_to(self._branch_start(at))
 
     def action_unfold(self) -> None:
-        if self.entry_id in self._folded:
-            self._folded -= {self.entry_id}
-            self._apply()
+        if self.entry_id in self._folded_ids:
+            self._folded_ids -= {self.entry_id}
+            self._apply_filter()
         else:
-            self._list.action_move(1)
+            self._row_list.action_move(1)
 
     def _branch_start(self, at: int) -> int:
         place = self._lines[at].parent
@@ -330,31 +342,31 @@ class TreeScreen(SheetScreen[None]):
         return max(0, place)
 
     def action_branch(self, delta: int) -> None:
-        at = self._list.index + delta
+        at = self._row_list.index + delta
         while 0 <= at < len(self._lines):
             if self._lines[at].is_branch:
-                self._list.move_to(at)
+                self._row_list.move_to(at)
                 return
             at += delta
 
     def action_sibling(self, delta: int) -> None:
         if not self._lines:
             return
-        start = at = self._list.index
+        start = at = self._row_list.index
         while at > 0 and not self._lines[at].is_branch:
             at = self._lines[at].parent
         parent = self._lines[at].parent if at >= 0 else -1
         places = [place for place, line in enumerate(self._lines) if line.is_branch and line.parent == parent]
         wanted = [place for place in places if (place > at if delta > 0 else place < at)]
         if wanted:
-            self._list.move_to(wanted[0] if delta > 0 else wanted[-1])
+            self._row_list.move_to(wanted[0] if delta > 0 else wanted[-1])
         else:
-            self._list.move_to(start)
+            self._row_list.move_to(start)
 
     def action_parent(self) -> None:
-        if self._lines and self._lines[self._list.index].parent >= 0:
-            self._list.move_to(self._lines[self._list.index].parent)
+        if self._lines and self._lines[self._row_list.index].parent >= 0:
+            self._row_list.move_to(self._lines[self._row_list.index].parent)
 
     def action_here(self) -> None:
-        if self.tree_of.leaf:
-            self._list.move_to(self._nearest(self.tree_of.leaf))
+        if self.entry_tree.leaf:
+            self._row_list.move_to(self._nearest_visible_line(self.entry_tree.leaf))

@@ -1,4 +1,5 @@
-"""`/undo`, `/redo`, and restoring files as of any entry in the tree: previewed, chosen, applied."""
+"""`/undo`, `/redo`, and restoring files to any entry of the session tree, with a preview and a choice of
+files."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -7,10 +8,10 @@ import msgspec
 
 from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreToEntry, UndoLastPrompts
 from app.engine.session import Session
-from app.tui.features.undo.screen import ChangeRow, ChangesScreen
-from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.features.undo.screen import RestoreRow, RestoreScreen
+from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.undo.change_records import RestoreChoice, RestoredData
-from app.undo.restore_steps import SKIPPED
+from app.undo.restore_steps import SKIPPED_REASON
 from app.undo.session_undo import restored_text
 from app.values.user_errors import UserError
 from tools.amounts import changed_files, changed_lines
@@ -19,60 +20,60 @@ from widgets.screens.picker import Picked
 if TYPE_CHECKING:
     from app.undo.restore_plan import RestoreFileRow, RestorePlan
 
-_NO_NUMBER = "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
+_NOT_A_NUMBER_TEXT = "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
 
 
 class FilesPage(msgspec.Struct, frozen=True):
     """Restores the files of one session."""
 
     session: Session
-    ask: AskPerson
-    say: ShowMessage
+    ask: AskOnScreen
+    show_message: ShowMessage
 
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):
-            raise UserError(_NO_NUMBER)
+            raise UserError(_NOT_A_NUMBER_TEXT)
         await self._restore(UndoLastPrompts(count=int(argument or 1)))
 
     async def redo(self) -> None:
         await self._restore(RedoRestore())
 
-    async def to_entry(self, entry_id: str) -> None:
-        """Restores files as of an entry; the conversation does not move."""
+    async def restore_to_entry(self, entry_id: str) -> None:
+        """Restores files to their content at an entry; the conversation does not move."""
         await self._restore(RestoreToEntry(entry_id=entry_id))
 
-    async def differ_at(self, entry_id: str) -> "RestorePlan | None":
+    async def plan_if_different(self, entry_id: str) -> "RestorePlan | None":
         """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
         try:
-            plan = await self.session.restoring.preview(RestoreToEntry(entry_id=entry_id))
+            plan = await self.session.file_restorer.preview(RestoreToEntry(entry_id=entry_id))
         except UserError:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
     async def _restore(self, asked: RestoreRequest) -> None:
-        plan = await self.session.restoring.preview(asked)
+        plan = await self.session.file_restorer.preview(asked)
         if not plan.rows:
-            self.say("The files already match that point, so there is nothing to restore.")
+            self.show_message("The files already match that point, so there is nothing to restore.")
             return
-        choices = await self.choose(plan)
+        choices = await self.choose_files(plan)
         if choices is None:
             return
-        done = await self.session.restoring.carry_out(plan, choices)
-        self.tell(done.data)
+        done = await self.session.file_restorer.carry_out(plan, choices)
+        self.report_result(done.data)
 
-    def tell(self, data: RestoredData) -> None:
+    def report_result(self, data: RestoredData) -> None:
         """Reports which files were not changed and how to undo the restore; the transcript shows what
         was done."""
-        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != SKIPPED]
+        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != SKIPPED_REASON]
         lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
-            lines.append("Not changed:" if len(kept) == 1 else "Unchanged:")
+            lines.append("Not changed:")
         lines += kept[:20]
         if data.total:
-            lines.append("/undo reverses this." if data.undoes else "/redo takes that back.")
-        self.say("\n".join(lines))
+            lines.append("/undo reverses this." if data.undoes else "/redo reverses this.")
+        self.show_message("\n".join(lines))
 
-    async def choose(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
+    async def choose_files(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
         """Lets the user choose the files to restore and how; returns None if cancelled."""
         diffs: dict[tuple[str, str], str] = {}
         waiting: set[tuple[str, str]] = set()
@@ -93,12 +94,12 @@ class FilesPage(msgspec.Struct, frozen=True):
                 task.add_done_callback(work.discard)
             return diffs.get(key, "")
 
-        screen = ChangesScreen(
-            plan.target.words,
+        screen = RestoreScreen(
+            plan.target.label,
             [_row(row) for row in plan.rows],
             figures=changed_files(len(plan.rows), plan.added, plan.removed),
             diff=diff,
-            remarks=_remarks(plan),
+            remarks=_plan_notes(plan),
         )
         picked: Picked | None = await self.ask(screen)
         for task in work:
@@ -111,22 +112,22 @@ class FilesPage(msgspec.Struct, frozen=True):
 _CHOICES: dict[str, RestoreChoice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
 
 
-def _remarks(plan: "RestorePlan") -> list[str]:
+def _plan_notes(plan: "RestorePlan") -> list[str]:
     return [
-        f"git's HEAD moved from {before} to {after} and is left there: only files are restored"
-        for before, after in plan.heads
+        f"git HEAD moved from {before} to {after} and stays there: only files are restored"
+        for before, after in plan.head_moves
     ]
 
 
-def _row(row: "RestoreFileRow") -> ChangeRow:
+def _row(row: "RestoreFileRow") -> RestoreRow:
     is_fixed = row.state in ("unheld", "refused")
     choices = () if is_fixed else ("restore", "merge", "keep") if row.can_merge else ("restore", "keep")
-    return ChangeRow(
+    return RestoreRow(
         path=row.path,
-        deed=row.deed,
+        change=row.deed,
         why=row.why,
-        by=row.by,
-        lines=changed_lines(row.added, row.removed),
+        changed_by=row.by,
+        line_counts=changed_lines(row.added, row.removed),
         choices=choices,
         choice=row.choice,
         is_conflict=row.state == "conflict",

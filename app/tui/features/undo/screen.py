@@ -12,35 +12,35 @@ from tools.results import Card, DiffBlock, TextBlock
 from widgets.line import cells
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import BlockView, show_only
+from widgets.screens.block import BlockView, show_single_block
 from widgets.screens.picker import PickerScreen
 from widgets.screens.screen_parts import KeyHint, RuleTitle
 from widgets.transcript.blocks import CardBlock, CardState, NoteBlock
 
-_CHOICES: dict[str, tuple[str, Tone]] = {
+_CHOICE_MARKS: dict[str, tuple[str, Tone]] = {
     "restore": ("✓ ", "text"),
     "merge": ("⋈ ", "text"),
     "keep": ("  ", "dim"),
 }
 _REFUSAL_TEXTS = {
     "merge": "it cannot be merged",
-    "keep": "it cannot be kept",
+    "keep": "it cannot be skipped",
     "restore": "it cannot be restored",
 }
-_OUTCOME_TEXTS = {"restore": "is put back", "merge": "is merged", "keep": "stays as it is"}
-_SHARE = 3
+_OUTCOME_TEXTS = {"restore": "will be restored", "merge": "will be merged", "keep": "will not change"}
+_LIST_HEIGHT_DIVISOR = 3
 """The list has at most one third of the height."""
 
 
-class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreRow(msgspec.Struct, frozen=True, kw_only=True):
     """A file as a row of the restore screen, with what happens to it."""
 
     path: str
-    deed: str
+    change: str
     """The effect on the file: `comes back`, `is removed` or `changes`."""
     why: str = ""
-    by: str = ""
-    lines: str = ""
+    changed_by: str = ""
+    line_counts: str = ""
     """The changed lines, such as `+3 -1`."""
     choices: tuple[str, ...] = ()
     """The possible actions: `restore`, `merge`, `keep`; empty if the file stays in any case."""
@@ -48,7 +48,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
     is_conflict: bool = False
 
 
-class ChangesScreen(PickerScreen):
+class RestoreScreen(PickerScreen):
     """The restore screen; returns a row to apply, and `choices` has the action for each file."""
 
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
@@ -60,13 +60,13 @@ class ChangesScreen(PickerScreen):
         Binding("a", "all", "All or none", show=False, id="app.files.all"),
         Binding("m", "choice('merge')", "Merge", show=False, id="app.files.merge"),
         Binding("k", "choice('keep')", "Skip", show=False, id="app.files.keep"),
-        Binding("t", "choice('restore')", "use the old version", show=False, id="app.files.take"),
+        Binding("t", "choice('restore')", "Use the old version", show=False, id="app.files.take"),
     ]
 
     def __init__(
         self,
         title: str,
-        changes: Sequence[ChangeRow],
+        changes: Sequence[RestoreRow],
         *,
         figures: str = "",
         diff: Callable[[str, str], str],
@@ -79,31 +79,31 @@ class ChangesScreen(PickerScreen):
         self._diff = diff
         self._remarks = tuple(remarks)
         self._figures = figures
-        self._pane = BlockView(NoteBlock(id="nothing", text=""))
+        self._diff_pane = BlockView(NoteBlock(id="nothing", text=""))
         super().__init__(
             title,
-            self._listed(),
+            self._list_rows(),
             order="given",
-            choose="put back",
-            note=self._counted(),
-            below=(RuleTitle(id="between"), self._pane),
+            choose="restore",
+            note=self._count_changes(),
+            below=(RuleTitle(id="between"), self._diff_pane),
             is_full_height=True,
         )
 
     def hints(self) -> list[KeyHint]:
         can_merge = any("merge" in change.choices for change in self._changes.values())
         return [
-            KeyHint("enter", "put back", 9, "tui.select.confirm"),
-            KeyHint("space", "choose", 8, "app.files.choose"),
+            KeyHint("enter", "restore", 9, "tui.select.confirm"),
+            KeyHint("space", "toggle", 8, "app.files.choose"),
             KeyHint("a", "all", 4, "app.files.all"),
             *([KeyHint("m", "merge", 5, "app.files.merge")] if can_merge else []),
-            KeyHint("k", "keep", 5, "app.files.keep"),
-            KeyHint("t", "take old", 5, "app.files.take"),
-            KeyHint("escape", "nothing", 9, "tui.select.cancel"),
+            KeyHint("k", "skip", 5, "app.files.keep"),
+            KeyHint("t", "use old version", 5, "app.files.take"),
+            KeyHint("escape", "cancel", 9, "tui.select.cancel"),
         ]
 
     def _fit(self) -> None:
-        most = max(2, self.app.size.height // _SHARE)
+        most = max(2, self.app.size.height // _LIST_HEIGHT_DIVISOR)
         self.set_class(True, "below")
         self.query_one(RowList).styles.height = max(1, min(most, len(self._rows)))
 
@@ -114,11 +114,11 @@ class ChangesScreen(PickerScreen):
         """Shows what would happen to the file under the cursor."""
         if (row := self.row) is None:
             return
-        block = self._described(self._changes[row.id])
-        if self._pane.block(block.id) is not None:
-            self._pane.add(block)
+        block = self._change_card(self._changes[row.id])
+        if self._diff_pane.find_block(block.id) is not None:
+            self._diff_pane.add(block)
         else:
-            show_only(self._pane, block)
+            show_single_block(self._diff_pane, block)
 
     @property
     def chosen_count(self) -> int:
@@ -126,7 +126,7 @@ class ChangesScreen(PickerScreen):
 
     def action_choose(self) -> None:
         if not self.chosen_count:
-            self.show_note("nothing is chosen")
+            self.show_note("no files are selected")
             return
         super().action_choose()
 
@@ -136,7 +136,7 @@ class ChangesScreen(PickerScreen):
             return
         at = change.choices.index(self.choices[change.path])
         self.choices[change.path] = change.choices[(at + delta) % len(change.choices)]
-        self._show()
+        self._refresh_rows()
 
     def action_choice(self, choice: str) -> None:
         change = self._changes.get(self.row.id) if self.row else None
@@ -146,7 +146,7 @@ class ChangesScreen(PickerScreen):
             )
             return
         self.choices[change.path] = choice
-        self._show()
+        self._refresh_rows()
 
     def action_all(self) -> None:
         """Chooses all files or none, except conflicts, which are chosen one by one."""
@@ -154,65 +154,65 @@ class ChangesScreen(PickerScreen):
         is_all = all(self.choices[row.path] != "keep" for row in plain)
         for row in plain:
             self.choices[row.path] = "keep" if is_all else "restore"
-        self._show()
+        self._refresh_rows()
 
-    def _show(self) -> None:
-        self.show_rows(self._listed(), note=self._counted())
+    def _refresh_rows(self) -> None:
+        self.show_rows(self._list_rows(), note=self._count_changes())
         self.refresh_preview()
 
-    def _counted(self) -> str:
-        chosen = f"{self.chosen_count} of {len(self.choices)} chosen" if self.choices else ""
+    def _count_changes(self) -> str:
+        chosen = f"{self.chosen_count} of {len(self.choices)} selected" if self.choices else ""
         return " · ".join(filter(None, (self._figures, chosen)))
 
-    def _listed(self) -> list[ListRow]:
+    def _list_rows(self) -> list[ListRow]:
         """Returns the list's rows with aligned columns: what happens to the file, lines added, lines
         removed."""
         changes = list(self._changes.values())
-        figures = [_figures(change) for change in changes]
+        figures = [_line_count_texts(change) for change in changes]
         widths = (
-            max((cells(change.deed) for change in changes), default=0),
+            max((cells(change.change) for change in changes), default=0),
             max((cells(added) for added, _ in figures), default=0),
             max((cells(removed) for _, removed in figures), default=0),
         )
-        return [self._row_of(change, widths) for change in changes]
+        return [self._list_row(change, widths) for change in changes]
 
-    def _row_of(self, change: ChangeRow, widths: tuple[int, int, int]) -> ListRow:
+    def _list_row(self, change: RestoreRow, widths: tuple[int, int, int]) -> ListRow:
         choice = self.choices.get(change.path)
-        mark, tone = ("– ", "dim") if choice is None else _CHOICES[choice]
+        mark, tone = ("– ", "dim") if choice is None else _CHOICE_MARKS[choice]
         if change.is_conflict and choice == "keep":
             mark, tone = "▲ ", "warning"
         deed, *sizes = widths
         tone_of_deed: Tone = "text" if choice not in (None, "keep") else "muted"
-        badges = [Badge(text=f"{change.deed:<{deed}}", tone=tone_of_deed)]
+        badges = [Badge(text=f"{change.change:<{deed}}", tone=tone_of_deed)]
         tones: tuple[Tone, Tone] = ("success", "error")
-        for figure, size, colour in zip(_figures(change), sizes, tones, strict=True):
+        for figure, size, colour in zip(_line_count_texts(change), sizes, tones, strict=True):
             badges += [Badge(text=f"{figure:>{size}}", tone=colour)] if size else []
         return ListRow(
             id=change.path,
             title=change.path,
             prefix=mark,
-            detail=" · ".join(word for word in (change.why, change.by) if word),
+            detail=" · ".join(word for word in (change.why, change.changed_by) if word),
             badges=tuple(badges),
             tone=tone,
-            words=change.by,
+            words=change.changed_by,
         )
 
-    def _described(self, change: ChangeRow) -> CardBlock:
+    def _change_card(self, change: RestoreRow) -> CardBlock:
         """Returns the change as a card like that of an edit that waits for approval."""
         choice = self.choices.get(change.path, "keep")
         becomes = (
-            f"{_OUTCOME_TEXTS[choice]}: {change.deed}" if choice == "restore" else _OUTCOME_TEXTS[choice]
+            f"{_OUTCOME_TEXTS[choice]}: {change.change}" if choice == "restore" else _OUTCOME_TEXTS[choice]
         )
         remarks = [TextBlock(text=text) for text in self._remarks]
         diff = self._diff(change.path, choice)
         parts = [DiffBlock(path=change.path, diff=diff)] if diff else []
-        summary = " · ".join(word for word in (becomes, change.why, change.by) if word)
+        summary = " · ".join(word for word in (becomes, change.why, change.changed_by) if word)
         card = Card(title=change.path, summary=summary, blocks=(*remarks, *parts))
         return CardBlock(id=change.path, card=card, state=CardState.ASKED)
 
 
-def _figures(change: ChangeRow) -> tuple[str, str]:
+def _line_count_texts(change: RestoreRow) -> tuple[str, str]:
     """Splits the changed lines into added and removed, such as `+3` and `−1`."""
-    words = change.lines.split()
+    words = change.line_counts.split()
     added = next((word for word in words if word.startswith("+")), "")
     return added, next((word for word in words if word != added), "")

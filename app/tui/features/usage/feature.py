@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices
-from app.tui.slash import SlashCommand
+from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.usage.page import UsagePage
 
 
 class UsageFeature(Feature["UsagePage"]):
-    slash: Sequence[SlashCommand["UsagePage"]] = (
+    slash_commands: Sequence[SlashCommand["UsagePage"]] = (
         SlashCommand(
             name="usage",
-            help="what all sessions used, by day, model and project",
+            help="usage and cost of all sessions, by day, model and project",
             run=lambda page, _: page.open(),
         ),
     )
@@ -23,7 +23,10 @@ class UsageFeature(Feature["UsagePage"]):
         from app.tui.features.usage.page import UsagePage  # noqa: PLC0415  (when it is first used)
 
         return UsagePage(
-            screen.assembled.places, screen.assembled.prompt.paths.cache_dir, screen.ask, home=screen.home
+            screen.assembled.session_paths,
+            screen.assembled.prompt.paths.cache_dir,
+            screen.ask,
+            home=screen.home,
         )
 
 

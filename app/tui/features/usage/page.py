@@ -10,7 +10,7 @@ import msgspec
 from app.engine.tree.session_paths import SessionPaths
 from app.sessions.index.usage import (
     GROUPINGS,
-    UNKNOWN,
+    UNKNOWN_TITLE,
     GroupFilter,
     Grouping,
     SkippedUsage,
@@ -22,15 +22,15 @@ from app.sessions.index.usage import (
     matching_parts,
     sum_parts,
 )
-from app.sessions.session_library import usage_in
+from app.sessions.session_library import read_usage
 from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, UsageView
-from app.tui.page_protocols import AskPerson
+from app.tui.page_protocols import AskOnScreen
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
 from tools.amounts import percentage, tokens
 from widgets.screens.picker import Picked
 
-_DAYS = 30
+_PLOTTED_DAYS = 30
 """The number of days in the plot."""
 
 
@@ -39,70 +39,74 @@ class UsagePage(msgspec.Struct, frozen=True):
 
     places: SessionPaths
     cache: Path
-    ask: AskPerson
+    ask: AskOnScreen
     home: Path
 
     async def open(self) -> None:
-        found = await asyncio.to_thread(usage_in, self.places.root, self.cache)
-        await _OpenUsage(found, self.home).open(self.ask)
+        found = await asyncio.to_thread(read_usage, self.places.root, self.cache)
+        await _UsageScreenState(found, self.home).open(self.ask)
 
 
-class _OpenUsage:
+class _UsageScreenState:
     """The state of one opened usage screen."""
 
     def __init__(self, found: UsageReport, home: Path) -> None:
-        self._found = found
+        self._report = found
         self._home = home
-        self._within: list[tuple[GroupFilter, str]] = []
+        self._filters: list[tuple[GroupFilter, str]] = []
         """The chosen filters, each within the one before, with their labels."""
-        self._by: Grouping = GROUPINGS[0]
+        self._grouping: Grouping = GROUPINGS[0]
 
-    async def open(self, ask: AskPerson) -> None:
+    async def open(self, ask: AskOnScreen) -> None:
         """Shows the screen; Enter opens the parts of a sum, and Escape returns from them."""
         current = ""
         while True:
             picked: Picked | None = await ask(
-                UsageScreen(self._view(), current=current), on_request=self._requested
+                UsageScreen(self._make_view(), current=current), on_request=self._handle_request
             )
             if picked is None:
-                if not self._within:
+                if not self._filters:
                     return
-                (self._by, current), _ = self._within.pop()
+                (self._grouping, current), _ = self._filters.pop()
                 continue
             current = picked.row.id
-            if len(self._free_groupings()) > 1:
-                self._within.append(((self._by, current), picked.row.title))
-                self._by, current = self._free_groupings()[0], ""
+            if len(self._unused_groupings()) > 1:
+                self._filters.append(((self._grouping, current), picked.row.title))
+                self._grouping, current = self._unused_groupings()[0], ""
 
-    def _free_groupings(self) -> list[Grouping]:
-        taken = {by for (by, _), _ in self._within}
+    def _unused_groupings(self) -> list[Grouping]:
+        taken = {by for (by, _), _ in self._filters}
         return [way for way in GROUPINGS if way not in taken]
 
-    async def _requested(self, request: UsageScreen.ActionRequested) -> None:
+    async def _handle_request(self, request: UsageScreen.ActionRequested) -> None:
         if isinstance(request.screen, UsageScreen):
-            ways, step = self._free_groupings(), 1 if request.action == "app.usage.next" else -1
-            self._by = ways[(ways.index(self._by) + step) % len(ways)]
-            request.screen.show_view(self._view())
+            ways, step = self._unused_groupings(), 1 if request.action == "app.usage.next" else -1
+            self._grouping = ways[(ways.index(self._grouping) + step) % len(ways)]
+            request.screen.show_view(self._make_view())
 
-    def _view(self) -> UsageView:
-        parts = matching_parts(self._found.parts, [within for within, _ in self._within])
+    def _make_view(self) -> UsageView:
+        parts = matching_parts(self._report.parts, [within for within, _ in self._filters])
         whole = sum_parts(parts)
-        within = "".join(f" · {name}" for _, name in self._within)
+        within = "".join(f" · {name}" for _, name in self._filters)
         return UsageView(
-            title=f"Usage by {self._by}{within}",
+            title=f"Usage by {self._grouping}{within}",
+            heading=self._grouping.capitalize(),
             note=_usage_text(whole),
-            days=_days(parts, date.today(), is_money=bool(whole.cost)),
-            rows=tuple(self._row(found, is_money=bool(whole.cost)) for found in group_usage(parts, self._by)),
-            left_out=() if self._within else tuple(_left_out(one) for one in self._found.left_out),
+            days=_plotted_usage(parts, date.today(), is_money=bool(whole.cost)),
+            rows=tuple(
+                self._usage_row(found, is_money=bool(whole.cost))
+                for found in group_usage(parts, self._grouping)
+            ),
+            skipped=() if self._filters else tuple(_skipped_row(one) for one in self._report.skipped),
         )
 
-    def _row(self, found: UsageGroup, *, is_money: bool) -> UsageRow:
+    def _usage_row(self, found: UsageGroup, *, is_money: bool) -> UsageRow:
         title = found.title
-        if self._by == "project" and found.id:
+        if self._grouping == "project" and found.id:
             title = short_path(Path(found.id), self._home)
-        elif self._by == "day" and found.id != UNKNOWN:
-            title = f"{found.id} {date.fromisoformat(found.id):%a}"
-        used = found.used
+        elif self._grouping == "day" and found.id != UNKNOWN_TITLE:
+            title = format_day(date.fromisoformat(found.id))
+        used = found.usage
         return UsageRow(
             id=found.id,
             title=title,
@@ -110,12 +114,23 @@ class _OpenUsage:
             if found.session and found.session.cwd
             else "",
             amount=used.cost if is_money else used.tokens,
-            figures=(f"{used.answers:,}", tokens(used.tokens), _cached(used), format_dollars(used.cost)),
+            figures=(
+                f"{used.answers:,}",
+                tokens(used.tokens),
+                _cached_share(used),
+                format_dollars(used.cost),
+            ),
         )
 
 
+def format_day(day: date) -> str:
+    """Returns a day as people say it: `Mon Nov 23`, with its year if it is another one."""
+    year = "" if day.year == date.today().year else f" {day.year}"
+    return f"{day:%a %b} {day.day}{year}"
+
+
 def _usage_text(used: UsageSum) -> str:
-    cached = _cached(used)
+    cached = _cached_share(used)
     return " · ".join(
         filter(
             None, (format_dollars(used.cost), f"{tokens(used.tokens)} tokens", cached and f"{cached} cached")
@@ -123,19 +138,19 @@ def _usage_text(used: UsageSum) -> str:
     )
 
 
-def _cached(used: UsageSum) -> str:
-    return "" if used.cached is None else percentage(used.cached)
+def _cached_share(used: UsageSum) -> str:
+    return "" if used.cached_percentage is None else percentage(used.cached_percentage)
 
 
-def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:
-    sums = {found.id: found.used for found in group_usage(parts, "day")}
+def _plotted_usage(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:
+    sums = {found.id: found.usage for found in group_usage(parts, "day")}
     shown: list[UsageDay] = []
-    for back in range(_DAYS - 1, -1, -1):
+    for back in range(_PLOTTED_DAYS - 1, -1, -1):
         day = today - timedelta(days=back)
         used = sums.get(day.isoformat(), UsageSum())
         shown.append(
             UsageDay(
-                name=day.isoformat(),
+                name=format_day(day),
                 amount=used.cost if is_money else used.tokens,
                 figure=format_dollars(used.cost) if is_money else tokens(used.tokens),
             )
@@ -143,6 +158,6 @@ def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[U
     return tuple(shown)
 
 
-def _left_out(one: SkippedUsage) -> tuple[str, str]:
+def _skipped_row(one: SkippedUsage) -> tuple[str, str]:
     name = Path(one.path).name
     return one.why, f"line {one.line} of {name}" if one.line else name

@@ -9,18 +9,18 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tools.amounts import bar
-from widgets.line import RowBuilder, cells, plain_line
-from widgets.lists.rows import Badge, ListRow
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from tools.amounts import thin_bar
+from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
+from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint
-from widgets.transcript.leaves.safe_text import crop
+from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
-_UPRIGHT = " ▁▂▃▄▅▆▇█"
-_HEIGHT = 4
+_BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
+_PLOT_ROWS = 4
 """The height of the plot in rows."""
-_LABEL = 9
-_COLUMNS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
+_LABEL_CELLS = 9
+_COLUMN_WIDTHS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +48,14 @@ class UsageView(msgspec.Struct, frozen=True, kw_only=True):
     """The data of the usage screen."""
 
     title: str
+    heading: str = ""
+    """What the rows are."""
     note: str = ""
     """The total."""
     days: tuple[UsageDay, ...] = ()
     """The last days, oldest first, including days without usage."""
     rows: tuple[UsageRow, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
     """Usage that is not counted: pairs of reason and files."""
 
 
@@ -61,7 +63,7 @@ class UsagePlot(Widget):
     """A bar chart with a column for each of the last days that fit."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"usage-plot--bar", "usage-plot--label", "usage-plot--rule"}
-    DEFAULT_CSS = f"UsagePlot {{ height: {_HEIGHT + 2}; }}"
+    DEFAULT_CSS = f"UsagePlot {{ height: {_PLOT_ROWS + 2}; }}"
 
     def __init__(self, days: Sequence[UsageDay], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -73,29 +75,32 @@ class UsagePlot(Widget):
 
     def render_line(self, y: int) -> Strip:
         label, rule = self._style("label"), self._style("rule")
-        line = RowBuilder(self.size.width, self.rich_style, edge=1).pad(2)
-        room = line.room - _LABEL - 2
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN).pad(2)
+        room = line.remaining_cells - _LABEL_CELLS - 2
         step = 3 if room >= 3 * len(self._days) else 2
         days = self._days[-max(1, room // step) :]
         most = max(days, key=lambda day: day.amount, default=None)
         if most is None:
             return line.strip()
-        if y >= _HEIGHT:
-            return (self._axis if y == _HEIGHT else self._dates)(line, days, step).strip()
+        if y >= _PLOT_ROWS:
+            return (self._draw_axis if y == _PLOT_ROWS else self._draw_dates)(line, days, step).strip()
         told = most.figure if y == 0 else ""
-        line.add(f"{told:>{_LABEL}} ", label).add("│", rule)
+        line.add(f"{told:>{_LABEL_CELLS}} ", label).add("│", rule)
         for day in days:
-            line.add(_slice(day.amount, most.amount, _HEIGHT - 1 - y) * (step - 1) + " ", self._style("bar"))
+            line.add(
+                _column_character(day.amount, most.amount, _PLOT_ROWS - 1 - y) * (step - 1) + " ",
+                self._style("bar"),
+            )
         return line.strip()
 
-    def _axis(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
+    def _draw_axis(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
         rule = self._style("rule")
-        line.add(f"{'0':>{_LABEL}} ", self._style("label"))
+        line.add(f"{'0':>{_LABEL_CELLS}} ", self._style("label"))
         return line.add("└" + "─" * (step * len(days)), rule)
 
-    def _dates(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
+    def _draw_dates(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
         first, last = days[0].name, days[-1].name
-        line.pad(_LABEL + 2)
+        line.pad(_LABEL_CELLS + 2)
         start = line.used
         line.add(first, self._style("label"))
         return line.fill_to(start + step * len(days) - 1 - cells(last)).add(last, self._style("label"))
@@ -104,17 +109,19 @@ class UsagePlot(Widget):
         return self.get_component_rich_style(f"usage-plot--{name}")
 
 
-def _slice(amount: float, most: float, row: int) -> str:
+def _column_character(amount: float, most: float, row: int) -> str:
     """Returns the character of a column in one row of the plot, counted from below."""
     if not most or amount <= 0:
         return " "
-    eighths = max(1, round(8 * _HEIGHT * amount / most))
-    return _UPRIGHT[max(0, min(8, eighths - 8 * row))]
+    eighths = max(1, round(8 * _PLOT_ROWS * amount / most))
+    return _BAR_CHARACTERS[max(0, min(8, eighths - 8 * row))]
 
 
-NARROW = 60
+NARROW_MAX_COLUMNS = 60
 """Columns below which a row shows only its cost."""
-ROOMY = 16
+_MIN_ROWS_FOR_MARGINS = 30
+"""Rows of the terminal from which there are blank rows around the plot."""
+MIN_ROWS_FOR_PLOT = 16
 """Rows of the terminal from which the plot is shown above the list."""
 
 
@@ -125,7 +132,7 @@ class UsageScreen(PickerScreen):
         PickerAction(
             id="app.usage.next",
             keys="tab",
-            label="day/model/project/session",
+            label="group by",
             closes=False,
             needs_row=False,
             importance=7,
@@ -139,17 +146,18 @@ class UsageScreen(PickerScreen):
             importance=2,
         ),
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
     def __init__(self, view: UsageView, *, current: str = "") -> None:
         self.view = view
         super().__init__(
             view.title,
-            _rows(view, 80),
+            _usage_rows(view, 80),
             order="given",
-            choose="look inside",
+            choose="open",
             current=current,
             note=view.note,
+            heads=_column_heads(view, 80),
             empty="no usage yet",
             is_full_height=True,
         )
@@ -159,10 +167,13 @@ class UsageScreen(PickerScreen):
 
     def _fit(self) -> None:
         super()._fit()
-        self.query_one(UsagePlot).display = self.app.size.height >= ROOMY
+        plot, height = self.query_one(UsagePlot), self.app.size.height
+        plot.display = height >= MIN_ROWS_FOR_PLOT
+        plot.styles.margin = (1, 0) if height >= _MIN_ROWS_FOR_MARGINS else 0
 
     def on_resize(self) -> None:
-        self.show_rows(_rows(self.view, self.app.size.width))
+        width = self.app.size.width
+        self.show_rows(_usage_rows(self.view, width), heads=_column_heads(self.view, width))
 
     def hints(self) -> list[KeyHint]:
         return [hint for hint in super().hints() if hint.id != "app.usage.previous"]
@@ -170,25 +181,36 @@ class UsageScreen(PickerScreen):
     def show_view(self, view: UsageView) -> None:
         self.view = view
         self.query_one(UsagePlot).show(view.days)
-        self.show_rows(_rows(view, self.app.size.width), title=view.title, note=view.note)
+        width = self.app.size.width
+        self.show_rows(
+            _usage_rows(view, width), title=view.title, note=view.note, heads=_column_heads(view, width)
+        )
 
 
-def _rows(view: UsageView, width: int) -> list[ListRow]:
-    is_wide, is_narrow = width >= 100, width < NARROW
+def _visible_columns(width: int) -> tuple[tuple[int, str], ...]:
+    return _COLUMN_WIDTHS[-1:] if width < NARROW_MAX_COLUMNS else _COLUMN_WIDTHS
+
+
+def _column_heads(view: UsageView, width: int) -> ListRow:
+    return column_heads(
+        view.heading, right="".join(f"{head:>{size}}" for size, head in _visible_columns(width))
+    )
+
+
+def _usage_rows(view: UsageView, width: int) -> list[ListRow]:
+    is_wide, is_narrow = width >= 100, width < NARROW_MAX_COLUMNS
     size = 24 if is_wide else 0 if is_narrow else 10
     longest = 40 if is_wide else max(8, min(width - size - 37, width * 2 // 5 - 1))
-    columns = _COLUMNS[-1:] if is_narrow else _COLUMNS
+    columns = _visible_columns(width)
     longest = width - 16 if is_narrow else longest
     most = max((row.amount for row in view.rows), default=0.0)
-    heads = "".join(f"{head:>{size}}" for size, head in columns)
-    rows = [ListRow(id="heading", title="", right=heads, is_heading=True)] if view.rows else []
-    rows += [
+    rows = [
         ListRow(
             id=row.id,
-            title=crop(plain_line(row.title), longest),
-            badges=(Badge(text=bar(row.amount, most, size), tone="accent"),) if size else (),
+            title=cut_end_to_fit(plain_line(row.title), longest),
+            badges=(Badge(text=thin_bar(row.amount, most, size), tone="accent"),) if size else (),
             detail=row.detail if is_wide else "",
-            words=f"{row.title} {row.detail}",
+            words=f"{row.title} {row.detail} {row.id}",
             right="".join(
                 f"{figure:>{cells_}}"
                 for (cells_, _), figure in zip(columns, row.figures[-len(columns) :], strict=False)
@@ -197,10 +219,10 @@ def _rows(view: UsageView, width: int) -> list[ListRow]:
         )
         for row in view.rows
     ]
-    if view.left_out:
-        rows.append(ListRow(id="left out", title="Left out", is_heading=True))
+    if view.skipped:
+        rows.append(ListRow(id="left out", title="Skipped", is_heading=True))
         rows += [
             ListRow(id=f"left out {number}", title=why, detail=what, is_disabled=True)
-            for number, (why, what) in enumerate(view.left_out)
+            for number, (why, what) in enumerate(view.skipped)
         ]
     return rows

@@ -91,7 +91,7 @@ class Driven(App[None]):
                 self.exit()
                 return
             if command == "repaint":
-                self.output.forget()
+                self.output.forget_content()
                 self.transcript.notify_style_update()  # its kept rows are painted again too
                 self.transcript.viewport.repaint()
                 self.screen._compositor.update_widgets({self.transcript})
@@ -162,7 +162,7 @@ class Driven(App[None]):
 
     def tail(self, random_: random.Random) -> None:
         del random_
-        self.transcript.viewport.follow()
+        self.transcript.viewport.follow_end()
 
     def card(self, random_: random.Random) -> None:
         state = random_.choice(list(CardState))

@@ -8,16 +8,16 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from widgets.terminal import terminal_output
-from widgets.terminal.terminal_output import MovedRows, OutputDiff, Row, WrittenRun
+from widgets.terminal.terminal_output import MovedRows, OutputDiff, WrittenRow, WrittenRun
 from widgets.textual_internals import _CroppedCompositor
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.painting.painter import Painter
 
 
 def scrolls_one_row_too_far() -> None:
-    find = terminal_output.find_move
+    find = terminal_output.find_moved_rows
 
-    def wrong(rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
+    def wrong(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
         move = find(rows, wanted)
         return move and move._replace(top=move.top + 1)
 
@@ -28,7 +28,7 @@ def scrolls_one_row_too_far() -> None:
         out[-1] = out[-1].replace(f"\x1b[{move.top};", f"\x1b[{move.top + 1};")
 
     right = OutputDiff._scroll
-    terminal_output.find_move = wrong
+    terminal_output.find_moved_rows = wrong
     OutputDiff._scroll = scroll  # type: ignore[method-assign]
 
 

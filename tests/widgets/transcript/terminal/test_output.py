@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
-from widgets.terminal.terminal_output import MovedRows, OutputDiff, WrittenRun, changed_part, find_move
+from widgets.terminal.terminal_output import MovedRows, OutputDiff, WrittenRun, changed_part, find_moved_rows
 
 RED, BLUE = Style(color="red"), Style(color="blue")
 PARTS = st.lists(st.tuples(st.text("ab c", min_size=1, max_size=4), st.sampled_from([RED, BLUE])), max_size=6)
@@ -52,19 +52,36 @@ def test_rows_whose_width_terminals_disagree_on_are_sent_whole(text: str) -> Non
     assert changed_part(row("a" + text), row("b" + text)) is None
 
 
+def test_a_row_with_a_mark_of_running_work_is_sent_in_part() -> None:
+    part = changed_part(row("● bash make · 4 s"), row("● bash make · 5 s"))
+    assert part is not None
+    assert (part[0], part[1].text) == (14, "5")
+
+
 def test_rows_that_moved_are_found() -> None:
     rows = [row(f"line {number:03}") for number in range(40)]
     shown = {y: {0: rows[y]} for y in range(30)}
-    assert find_move(shown, {y: [rows[y + 3]] for y in range(30)}) == MovedRows(0, 30, 3)
-    assert find_move(shown, {y: [rows[y]] for y in range(30)}) is None
+    assert find_moved_rows(shown, {y: [rows[y + 3]] for y in range(30)}) == MovedRows(0, 30, 3)
+    assert find_moved_rows(shown, {y: [rows[y]] for y in range(30)}) is None
     down = {y: {0: rows[y + 3]} for y in range(30)}
-    assert find_move(down, {y: [rows[y]] for y in range(30)}) == MovedRows(0, 30, -3)
+    assert find_moved_rows(down, {y: [rows[y]] for y in range(30)}) == MovedRows(0, 30, -3)
 
 
 def test_rows_are_not_moved_when_something_unknown_stands_beside_them() -> None:
     rows = [row(f"line {number:03}") for number in range(40)]
     shown = {y: {0: rows[y], 20: row("side", 20)} for y in range(30)}
-    assert find_move(shown, {y: [rows[y + 3]] for y in range(30)}) is None
+    assert find_moved_rows(shown, {y: [rows[y + 3]] for y in range(30)}) is None
+
+
+def test_rows_are_not_moved_when_a_part_of_one_is_not_remembered() -> None:
+    """A panel that is new beside a row makes it unknown what stands at the left of it."""
+    rows = [row(f"line {number:03}") for number in range(40)]
+    side = row("side", 8)
+    shown = {y: {0: rows[y], 8: side} for y in range(30)}
+    wanted = {y: [rows[y + 3], side] for y in range(30)}
+    assert find_moved_rows(shown, wanted) == MovedRows(0, 30, 3)
+    shown[29], wanted[29] = {8: side}, [side]
+    assert find_moved_rows(shown, wanted) is None
 
 
 async def test_it_can_be_switched_off() -> None:

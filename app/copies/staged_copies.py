@@ -1,0 +1,55 @@
+"""Turns the changed files of a repository copy into staged changes, so that each file is merged into what it has
+become meanwhile."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.copies.changed_files import ChangedFile
+from tools.edits.diffs import diff_texts
+from tools.edits.pending import StagedFile
+from tools.files.mutations import content_hash
+from tools.files.paths import display_path
+from tools.workspace import Workspace
+
+_MAX_DIFF_BYTES = 1 << 20
+
+
+def make_staged_files(changed: Iterable[ChangedFile], top: Path, workspace: Workspace) -> list[StagedFile]:
+    """Returns staged changes for the changed files that are not the same below `top` already. Blocks."""
+    staged = (_staged_file(file, top, workspace) for file in changed)
+    return [file for file in staged if not _has_same_content(file, workspace)]
+
+
+def _staged_file(file: ChangedFile, top: Path, workspace: Workspace) -> StagedFile:
+    path = str(top / file.path)
+    shown = display_path(path, workspace.cwd)
+    return StagedFile(
+        path=path,
+        shown=shown,
+        before_hash=content_hash(file.before) if file.before is not None else None,
+        base=file.before,
+        data=file.after,
+        is_executable=file.is_executable,
+        diff=diff_texts(shown, _text_for_diff(file.before), _text_for_diff(file.after)),
+    )
+
+
+def _has_same_content(staged: StagedFile, workspace: Workspace) -> bool:
+    files = workspace.files
+    try:
+        with files.open(staged.path) as file:
+            is_same = file.read() == staged.data
+            can_run = bool(files.stat(staged.path).mode & 0o100)
+    except FileNotFoundError:
+        return staged.data is None
+    except OSError:
+        return False
+    return is_same and staged.is_executable in (None, can_run)
+
+
+def _text_for_diff(data: bytes | None) -> str:
+    if data is None:
+        return ""
+    if len(data) > _MAX_DIFF_BYTES or b"\0" in data[:8192]:
+        return f"({len(data):,} bytes)\n"
+    return data.decode("utf-8", "replace")

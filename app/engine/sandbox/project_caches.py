@@ -1,0 +1,200 @@
+"""Gives the sandboxed commands of each project caches that no program outside the sandbox uses.
+
+A build runs much of what its cache contains: packages, plugins, hooks, compiled files. Commands therefore cannot write
+the user's caches. Variables lead tools to a folder of the project, which has links to what the user has downloaded. A
+tool that no row of `tools.protected.caches` names finds `XDG_CACHE_HOME`, or may not write."""
+
+import hashlib
+import itertools
+import os
+import shutil
+import time
+from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from tools.box.policy import covering_place
+from tools.protected.caches import CACHES, STORES, Cache
+
+_PROJECT_LINK: Final = ".project"
+"""The link in a project's folder to the project."""
+_KEPT_SECONDS: Final = 30 * 24 * 3600
+_MAX_LINKS: Final = 20_000
+_MAX_COPY: Final = 4 << 20
+_OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class ProjectCaches:
+    """The caches of a session's commands, by the folder of work."""
+
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._environment = environment
+        self._folders: dict[tuple[str, str], str] = {}
+        self._stamps: dict[tuple[str, str, str], int] = {}
+        """When the user's folder of each pattern last changed, by project's folder, tool and pattern."""
+
+    def folder(self, project: str, private: str, writable: Iterable[str], server: str = "") -> str:
+        """Returns the folder of a project's caches, with links to what the user has downloaded. It lasts as long as the
+        session's folder `private` where commands can write the folder of all caches, or bayou cannot. `server`: an MCP
+        server, which runs what is in its caches with keys that commands do not have."""
+        found = self._folders.get((project, server))
+        if found is None or not os.path.isdir(found):  # noqa: PTH112  (a text)
+            is_safe = covering_place(self._parent, writable) is None
+            found = _make_folder(self._parent, project, server) if is_safe else None
+            found = found or f"{private}/caches{_digest(server) if server else ''}"
+            with suppress(FileExistsError):
+                os.mkdir(found, 0o700)  # noqa: PTH102
+            self._folders[project, server] = found
+        self._link_downloads(found, is_in_home=covering_place(project, (self._home,)) is not None)
+        return found
+
+    @property
+    def _parent(self) -> str:
+        """The folder that has the caches of all projects."""
+        return f"{os.path.realpath(self._user_folder(CACHES[0]))}/bayou-box"
+
+    @property
+    def user_paths(self) -> tuple[str, ...]:
+        """The user's caches and stores, existing or not."""
+        found = [self._user_folder(cache) for cache in CACHES]
+        return (*found, *(f"{self._home}/{store.folder}" for store in STORES))
+
+    def of_user(self) -> tuple[str, ...]:
+        """Returns the user's existing caches and stores, without links."""
+        return _folders_of(self.user_paths)
+
+    def danger_of(self, place: str) -> str | None:
+        """Returns why commands should not write a place, without links, if it has a whole cache in it, or caches of
+        projects; None for one folder in a cache."""
+        if covering_place(place, (self._parent,)) is not None:
+            return "caches of other projects are in it"
+        caches = (os.path.realpath(self._user_folder(cache)) for cache in CACHES)
+        if any(covering_place(path, (place,)) is not None for path in caches):
+            return "your programs run what is in this cache"
+        return None
+
+    def stores(self, programs: Collection[str]) -> tuple[str, ...]:
+        """Returns the existing stores of these package managers."""
+        return _folders_of(f"{self._home}/{store.folder}" for store in STORES if store.program in programs)
+
+    def variables(self, folder: str, usable: Collection[str]) -> tuple[tuple[str, str], ...]:
+        """Returns the variables that lead tools to the caches in a project's folder. A cache of the user in one of the
+        `usable` places is used itself."""
+        found: list[tuple[str, str]] = []
+        for cache in CACHES:
+            user = os.path.realpath(self._user_folder(cache))
+            if covering_place(user, usable) is None:
+                own = f"{folder}/{cache.own}".rstrip("/")
+                options = f"{self._environment.get(cache.variable, '')} {cache.option.format(own=own)}"
+                found.append((cache.variable, options.strip() if cache.option else own))
+        for store in STORES:
+            place = f"{self._home}/{store.folder}"
+            if store.variable and not self._environment.get(store.variable) and os.path.isdir(place):  # noqa: PTH112
+                found.append((store.variable, place))
+        return tuple(found)
+
+    def _link_downloads(self, folder: str, *, is_in_home: bool) -> None:
+        """Links what has changed. Commands write in the folder, so no link in it is followed."""
+        for cache in CACHES:
+            user = os.path.realpath(self._user_folder(cache))
+            links = cache.links if is_in_home else (*cache.links, *cache.settings)
+            for pattern in (*links, *cache.copies):
+                if not self._has_changed(folder, cache, user, pattern):
+                    continue
+                put = os.symlink if pattern in links else _copy
+                for path in itertools.islice(Path(user).glob(pattern), _MAX_LINKS):
+                    own = f"{cache.own}/{path.relative_to(user)}"
+                    if os.path.lexists(f"{folder}/{own}"):
+                        continue
+                    with suppress(OSError), _opened_parent(folder, own) as (parent, name):
+                        put(str(path), name, dir_fd=parent)
+
+    def _has_changed(self, folder: str, cache: Cache, user: str, pattern: str) -> bool:
+        fixed = "/".join(itertools.takewhile(lambda part: "*" not in part, pattern.split("/")[:-1]))
+        try:
+            stamp = os.stat(f"{user}/{fixed}").st_mtime_ns  # noqa: PTH116  (a text)
+        except OSError:
+            return False
+        key = (folder, cache.variable, pattern)
+        known, self._stamps[key] = self._stamps.get(key), stamp
+        return known != stamp
+
+    def _user_folder(self, cache: Cache) -> str:
+        said = "" if cache.option else self._environment.get(cache.variable, "")
+        return said if said.startswith("/") else f"{self._home}/{cache.folder}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:12]
+
+
+def _make_folder(parent: str, project: str, server: str) -> str | None:
+    """Returns the folder for a project's caches, which is created if it is missing; None if it cannot be. Removes
+    those of projects that are gone, and those not used for a month."""
+    name = os.path.basename(project) or "root"  # noqa: PTH119  (a text)
+    folder = f"{parent}/{name[:40]}-{_digest(project)}{f'-{_digest(server)}' if server else ''}"
+    draft = f"{folder}.{os.getpid()}"
+    try:
+        os.makedirs(parent, mode=0o700, exist_ok=True)  # noqa: PTH103
+        if not os.path.isdir(folder):  # noqa: PTH112
+            os.mkdir(draft, 0o700)  # noqa: PTH102
+            os.symlink(project, f"{draft}/{_PROJECT_LINK}")  # noqa: PTH211
+            os.rename(draft, folder)  # noqa: PTH104
+        if os.path.realpath(folder) != folder:
+            return None  # A session in the folder of all caches has put a link there.
+        os.utime(folder)
+    except OSError:
+        return None
+    with suppress(OSError):
+        _remove_unused(parent, folder)
+    return folder
+
+
+def _copy(source: str, name: str, *, dir_fd: int) -> None:
+    if os.path.realpath(source) != source or os.path.getsize(source) > _MAX_COPY:  # noqa: PTH202
+        return
+    made = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=dir_fd)
+    with open(made, "wb") as file:  # noqa: PTH123
+        file.write(Path(source).read_bytes())
+
+
+@contextmanager
+def _opened_parent(folder: str, path: str) -> Generator[tuple[int, str]]:
+    """Opens the folder of a path below `folder`, and creates what is missing."""
+    *above, name = path.strip("/").split("/")
+    opened = os.open(folder, _OPEN_FOLDER)
+    try:
+        for part in above:
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o700, dir_fd=opened)
+            below = os.open(part, _OPEN_FOLDER, dir_fd=opened)
+            os.close(opened)
+            opened = below
+        yield opened, name
+    finally:
+        os.close(opened)
+
+
+def _folders_of(paths: Iterable[str]) -> tuple[str, ...]:
+    found = (os.path.realpath(path) for path in paths if os.path.isdir(path))  # noqa: PTH112
+    return tuple(dict.fromkeys(found))
+
+
+def _remove_unused(parent: str, kept: str) -> None:
+    oldest = time.time() - _KEPT_SECONDS
+    with os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.path == kept or not entry.is_dir(follow_symlinks=False):
+                continue
+            is_old = entry.stat(follow_symlinks=False).st_mtime < oldest
+            if is_old or not os.path.exists(f"{entry.path}/{_PROJECT_LINK}"):  # noqa: PTH110
+                _remove_folder(entry.path)
+
+
+def _remove_folder(path: str) -> None:
+    with suppress(OSError):
+        for _, _, _, opened in os.fwalk(path):
+            os.fchmod(opened, 0o700)  # Go's modules are folders that may not be written.
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,93 @@
+"""Maps bayou's tools to the names and fields of Claude Code's tools, which the matchers of hooks and their scripts
+use. A tool that is not in the table is classified by its effects: one that runs shell commands is a `Bash`, one
+that writes files an `Edit` and a `Write`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tools.effects import Effects
+
+_FILE_PATH_FIELD = "file_path"
+_TASK_FIELDS = {"subagent_type": "agent", "description": "title"}
+"""Fields of a task for a helper, and bayou's names for them."""
+
+
+class ClaudeTool(msgspec.Struct, frozen=True, kw_only=True):
+    """The names that Claude Code has for one of bayou's tools; hook scripts get the first one."""
+
+    names: tuple[str, ...] = ()
+    has_file_path: bool = False
+    """Whether its input has `file_path`, an absolute path."""
+    is_task: bool = False
+    """Whether its input has `subagent_type` and `description`."""
+
+
+CLAUDE_TOOLS: Mapping[str, ClaudeTool] = {
+    "bash": ClaudeTool(names=("Bash",)),
+    "read": ClaudeTool(names=("Read",), has_file_path=True),
+    "write": ClaudeTool(names=("Write",), has_file_path=True),
+    "edit": ClaudeTool(names=("Edit", "MultiEdit", "NotebookEdit"), has_file_path=True),
+    "apply_patch": ClaudeTool(names=("Edit", "MultiEdit", "Write"), has_file_path=True),
+    "grep": ClaudeTool(names=("Grep",)),
+    "find": ClaudeTool(names=("Glob",)),
+    "ls": ClaudeTool(names=("LS", "Glob")),
+    "ask": ClaudeTool(names=("AskUserQuestion",)),
+    "jobs": ClaudeTool(names=("BashOutput", "KillShell")),
+    "task": ClaudeTool(names=("Task", "Agent"), is_task=True),
+    "todo": ClaudeTool(names=("TodoWrite",)),
+    "web_fetch": ClaudeTool(names=("WebFetch",)),
+    "web_search": ClaudeTool(names=("WebSearch",)),
+}
+_BASH_TOOL = ClaudeTool(names=("Bash",))
+_WRITE_TOOLS = ClaudeTool(names=("Edit", "Write", "MultiEdit"), has_file_path=True)
+
+
+def claude_tool(name: str, effects: Effects | None) -> ClaudeTool:
+    """Returns the names that Claude Code has for a tool, found by the tool's name or its effects."""
+    known = CLAUDE_TOOLS.get(name)
+    if known is None and effects is not None:
+        known = CLAUDE_TOOLS.get(effects.acts_as)
+        if known is None and effects.runs is not None and effects.runs.language == "shell":
+            known = _BASH_TOOL
+        elif known is None and (effects.writes or effects.stages):
+            known = _WRITE_TOOLS
+    return known or ClaudeTool()
+
+
+def claude_input(tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effects | None) -> dict[str, Any]:
+    """Returns a tool call's arguments with the fields of Claude Code's tool added, for hook scripts."""
+    told = dict(arguments)
+    if tool.has_file_path:
+        paths = (*effects.writes, *effects.stages, *effects.reads) if effects is not None else ()
+        path = paths[0] if paths else arguments.get("path")
+        if path is not None:
+            told[_FILE_PATH_FIELD] = path
+    if tool.is_task:
+        told |= {theirs: arguments.get(ours) for theirs, ours in _TASK_FIELDS.items()}
+    edits = arguments.get("edits")
+    if isinstance(edits, list) and len(edits) == 1 and isinstance(edits[0], dict):
+        edit: dict[str, Any] = edits[0]
+        told["old_string"], told["new_string"] = edit.get("oldText"), edit.get("newText")
+    return told
+
+
+def bayou_input(
+    arguments: Mapping[str, Any], told: Mapping[str, Any], answered: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns a tool call's arguments with the changes that a hook script made. Fields that the script left out or
+    unchanged stay; an unknown field stays in, so that the tool refuses it."""
+    changes = {name: value for name, value in answered.items() if name not in told or value != told[name]}
+    own = dict(arguments)
+    if _FILE_PATH_FIELD in changes and _FILE_PATH_FIELD in told and "path" in arguments:
+        own["path"] = changes.pop(_FILE_PATH_FIELD)
+    if "subagent_type" in told:
+        own |= {ours: changes.pop(theirs) for theirs, ours in _TASK_FIELDS.items() if theirs in changes}
+    if "old_string" in told:
+        edit = dict(arguments["edits"][0])
+        for theirs, ours in (("old_string", "oldText"), ("new_string", "newText")):
+            if theirs in changes:
+                edit[ours] = changes.pop(theirs)
+        own["edits"] = [edit]
+    return {**own, **changes}

@@ -1,0 +1,220 @@
+"""Plain command lines: where no sandbox limits commands, only these keep the verdict `safe`.
+
+In a plain line every character means itself to the shell, every option is listed as harmless, and every word that names
+something names a file of the workspace without secrets. So it does not matter how a program reads its words."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from app.permits.path_effects import PathEffects
+from app.permits.shell_words import UNKNOWN, Word
+from tools.patterns import late
+
+_QUIET = r"(?:2>&1|[12&]?>[ \t]*/dev/null)(?=[\s|;&]|\Z)"
+_PIECES = r"""(?:[A-Za-z0-9_./:,@%+=^-]|(?<=[A-Za-z0-9_^])~|'[^']*'|"[^"$`\\!]*")+"""
+_TOKEN = late(rf"[ \t]*(?:(?P<quiet>{_QUIET})|(?P<word>{_PIECES})|(?P<end>&&|\|\||[|;\n]|\Z))")
+_SHELL_WORD = late(
+    r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|[A-Za-z_]\w*\+?=.*)",
+    re.ASCII | re.DOTALL,
+)
+"""What starts no simple command: a reserved word or an assignment."""
+_PATHSPEC = late(r":|.*[*?\[\\]")
+"""What git reads as a pattern for more files."""
+_CLIMBS = late(r"(?:^|[/:])\.\.(?:/|$)")
+
+
+class _PlainProgram(NamedTuple):
+    """A program, or a verb of git, with its options that read no further file, write nothing and run nothing."""
+
+    operands: Literal["text", "names", "files"]
+    """What it does with its words: never opens them, shows names below them, or shows what is in them."""
+    options: str = "(?!)"
+    first: str | None = None
+    """The form of its first operand, empty if there is none; None allows every one."""
+
+
+_GIT_LOG_OPTIONS = (
+    r"-\d+|-n\d*|-[bgimpsuwz]|-[MU]\d*|-[SG].*|"
+    r"--(?:stat|unified|word-diff|decorate|color|abbrev|max-count)(?:=[\w,]+)?|"
+    r"--(?:since|after|until|before|author|grep|date|diff-filter)=.*|--(?:format|pretty)=(?!.*%[-+ ]?G).*|"
+    r"--(?:oneline|patch|no-patch|graph|all|no-decorate|no-color|shortstat|numstat|summary|name-only|name-status|"
+    r"merges|no-merges|first-parent|reverse|follow|cached|staged|tags|branches|remotes|abbrev-commit|no-renames|"
+    r"topo-order|date-order|minimal|histogram|patience|merge-base|check|quiet|exit-code)"
+)
+_PATCH: Final = late(r"-[puSGU]|--(?:patch|unified|word-diff)")
+_COMMITTED: Final = late(r"--(?:cached|staged|merge-base)")
+"""Options of `git diff` with which it compares with a commit."""
+_SUMMARY: Final = late(r"-s|--(?:stat|no-patch|shortstat|numstat|summary|name-only|name-status)(?:=.*)?")
+_HEAD: Final = late(r"HEAD[\^~\d]*")
+"""What is surely a commit; a tag or a number can be a file's content, which `git show` prints in any case."""
+_LINE = r"(?:\d+|\$)"
+_PLAIN_PROGRAMS: Final = {
+    name: row
+    for names, row in (
+        ("echo", _PlainProgram("text", "-.*")),
+        ("printf true false whoami sleep nproc uptime", _PlainProgram("text")),
+        ("pwd", _PlainProgram("text", "-[LP]")),
+        ("date", _PlainProgram("text", r"-[uRI]|--(?:utc|rfc-email|iso-8601(?:=\w+)?)", r"(?:\+.*)?")),
+        ("uname id tr seq basename which type", _PlainProgram("text", "-[acdGgmnprstuw]+")),
+        ("dirname realpath readlink", _PlainProgram("text", "-[efmnz]+")),
+        ("test", _PlainProgram("text", "-(?:[bcdefghknprsuwxzLNOSG]|eq|ne|lt|le|gt|ge|nt|ot|ef)")),
+        ("cd", _PlainProgram("names", first=r"\.?/.*")),
+        ("ls", _PlainProgram("names", r"-[1aABcCdFghiklmnopqrRsStuUvxX]+|--(?:all|color(?:=\w+)?)")),
+        ("stat", _PlainProgram("names", "-[cft]|--(?:format|printf)=.*")),
+        ("du", _PlainProgram("names", r"-[abchkmsx]*d?\d*|--max-depth=\d+")),
+        ("tree", _PlainProgram("names", r"-[adfhnprtsCDILP]+\d*|--(?:dirsfirst|noreport|gitignore)")),
+        (
+            "find",
+            _PlainProgram("names", "-(?:i?name|i?path|type|m(?:ax|in)depth|size|m(?:time|min)|empty|not|o)"),
+        ),
+        ("cat", _PlainProgram("files", "-[AbeEnstTuv]+")),
+        ("tac comm cmp md5sum sha1sum sha256sum sha512sum cksum", _PlainProgram("files", "-[bls123]+")),
+        ("head tail", _PlainProgram("files", r"-\d+|-[qv]+|-[nc][-+]?\d*|--(?:lines|bytes)=[-+]?\d+")),
+        ("wc", _PlainProgram("files", "-[clmwL]+|--(?:lines|words|bytes|chars)")),
+        ("nl", _PlainProgram("files", r"-b[atn]?|-n(?:ln|rn|rz)?|-[wvi]\d*|-s.*")),
+        (
+            "cut",
+            _PlainProgram("files", "-[dfcb].*|-s|--(?:delimiter|fields|output-delimiter)=.*|--complement"),
+        ),
+        ("paste", _PlainProgram("files", "-s|-d.*")),
+        ("sort", _PlainProgram("files", "-[bdfghiMnrRsuVcz]*(?:[kt].*)?|--(?:reverse|unique|numeric-sort)")),
+        ("uniq", _PlainProgram("files", r"-[cdDui]+|-[fsw]\d*|--count")),
+        ("diff", _PlainProgram("files", r"-[abBcEiqstuwyZ]+|-[uU]\d*|--(?:brief|unified(?:=\d+)?)")),
+        ("file", _PlainProgram("files", "-[bhikL]+|--(?:brief|mime(?:-type|-encoding)?)")),
+        (
+            "grep egrep fgrep",
+            _PlainProgram(
+                "files",
+                r"-\d+|-[abchHilLnoqsvwxEFGP]*(?:[ABCm]\d*|e.*)?|--(?:context|max-count|color)=\w+|"
+                r"--(?:ignore-case|line-number|count|only-matching|invert-match|word-regexp|color|fixed-strings|"
+                r"extended-regexp|files-with-matches|with-filename|no-filename)",
+            ),
+        ),
+        ("sed", _PlainProgram("files", "-n", rf"{_LINE}(?:,{_LINE})?[pdq](?:;{_LINE}(?:,{_LINE})?[pdq])*")),
+        ("git:log git:show", _PlainProgram("names", _GIT_LOG_OPTIONS)),
+        ("git:diff", _PlainProgram("files", _GIT_LOG_OPTIONS)),
+        (
+            "git:status",
+            _PlainProgram(
+                "names",
+                r"-[sbz]+|-u\w*|--(?:short|branch|long|ignored|(?:porcelain|untracked-files)(?:=\w+)?)",
+            ),
+        ),
+        ("git:ls-files", _PlainProgram("names", "-[cdmostz]+|--(?:others|exclude-standard|cached|modified)")),
+        ("git:ls-tree", _PlainProgram("names", "-[rltdz]+|--name-only")),
+        (
+            "git:branch git:tag",
+            _PlainProgram("text", r"-[alrv]+|-n\d*|--(?:all|list|remotes|show-current|sort=[\w:-]+)", ""),
+        ),
+        ("git:remote", _PlainProgram("text", "-v", "(?:get-url)?")),
+        ("git:stash", _PlainProgram("text", first="list")),
+        (
+            "git:rev-parse git:describe",
+            _PlainProgram(
+                "text",
+                r"--(?:show-toplevel|git-dir|is-inside-work-tree|abbrev-ref|verify|tags|always|dirty|long|"
+                r"short(?:=\d+)?|abbrev=\d+)",
+            ),
+        ),
+    )
+    for name in names.split()
+}
+
+
+def unplain_line_reason(text: str) -> str | None:
+    """Why not every character of a line means itself to the shell, in simple commands that only follow each other; None
+    if it does."""
+    text = text.rstrip()
+    at, is_first = 0, True
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None or (found["word"] and is_first and _SHELL_WORD.fullmatch(found["word"])):
+            return "has more than plain words, and there is no sandbox"
+        at = found.end()
+        is_first = found["end"] is not None or (is_first and found["word"] is None)
+    return None
+
+
+def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | None:
+    """Why a command of such a line may reach other files than those that it plainly names; None if it may not."""
+    if any(not word.is_literal or word.may_split for word in words):
+        return "has more than plain words, and there is no sandbox"
+    name, *rest = (word.text for word in words)
+    shown = name
+    if name == "git" and rest:
+        shown = f"git {rest[0]}"
+        name, *rest = (f"git:{rest[0]}", *rest[1:])
+        if not _has_own_repository(ground):
+            return "reads a repository that is not only in the workspace, and there is no sandbox"
+    row = _PLAIN_PROGRAMS.get(name)
+    if row is None:
+        return f"{shown} runs unasked only in a sandbox"
+    options = re.compile(rf"(?:{row.options})|--?", re.ASCII | re.DOTALL)
+    strange = [one for one in rest if one.startswith("-") and not options.fullmatch(one)]
+    first = next((one for one in rest if not one.startswith("-")), "")
+    if row.first is not None and not re.fullmatch(row.first, first, re.ASCII):
+        strange.append(first)
+    if strange:
+        return f"{shown} {strange[0]}".rstrip() + " runs unasked only in a sandbox"
+    if _shows_any_file(name, rest, ground):
+        if _shows_commits(name, rest):
+            return f"{shown} may show a file with secrets of an earlier commit, and there is no sandbox"
+        if any(map(ground.place.tracks_secrets, ground.possible_roots)):
+            return f"{shown} may show a file with secrets that git tracks, and there is no sandbox"
+    if row.operands != "text":
+        for word in ("", *rest):
+            if not _is_plain_word(word, row, ground):
+                return f"{word or 'the folder'} is not a plain file of the workspace, and there is no sandbox"
+    return None
+
+
+def _shows_any_file(name: str, words: Sequence[str], ground: PathEffects) -> bool:
+    """Whether a verb of git shows changes or contents, and not only those of files that it names."""
+    named = [word for word in words if not word.startswith("-")]
+    if name == "git:show":
+        is_summary = any(map(_SUMMARY.fullmatch, words)) and not any(map(_PATCH.match, words))
+        if is_summary and all(map(_HEAD.fullmatch, named)):
+            return False
+        return not named or any(":" not in word for word in named)
+    shows = name == "git:diff" or (name == "git:log" and any(_PATCH.match(word) for word in words))
+    if "--follow" in words or any(_PATHSPEC.match(word) for word in named):
+        return shows
+    place = ground.place
+    files = words[words.index("--") + 1 :] if "--" in words else named
+    paths = [path for word in files for path in ground.possible_paths(word)]
+    others = [path for path in paths if not place.is_file(path)]
+    # Without `--` the others are revisions, unless they exist.
+    is_limited = len(others) < len(paths) and not any("--" in words or place.exists(path) for path in others)
+    return shows and not is_limited
+
+
+def _shows_commits(name: str, words: Sequence[str]) -> bool:
+    """Whether a verb of git that shows contents shows those of commits, whose files git need not track any more."""
+    return name != "git:diff" or any(not word.startswith("-") or _COMMITTED.match(word) for word in words)
+
+
+def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffects) -> bool:
+    """Whether a word names nothing, or a file in the workspace that may be shown; no word is the folder itself."""
+    place = ground.place
+    for path in ground.possible_paths(word):
+        if path == UNKNOWN or _CLIMBS.search(word):
+            return False
+        if not place.exists(path):
+            continue
+        if place.root_of(place.resolve(path)) is None:
+            return False
+        if word and row.operands == "files" and not place.is_file(path):
+            return False
+    return not word or row.operands == "names" or ground.read(Word(word)).risk == "safe"
+
+
+def _has_own_repository(ground: PathEffects) -> bool:
+    """Whether git takes all of its repository from the folder `.git` of the workspace."""
+    place = ground.place
+    return all(
+        place.exists(f"{root}/.git/HEAD")
+        and not place.exists(f"{root}/.git/commondir")
+        and place.root_of(place.resolve(f"{root}/.git/HEAD")) is not None
+        for root in ground.possible_roots
+    )

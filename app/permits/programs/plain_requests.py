@@ -1,0 +1,191 @@
+"""Plain requests: network commands that only reach the hosts that they name, so that a `net:` rule can answer them.
+
+Most network programs can also start programs, use another host or write files that run later. A request is plain if
+each option is in its program's row, and if each address is read alike by bayou and the program."""
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import unquote
+
+from app.permits.programs.calls import ProgramCall
+from app.permits.programs.options import OptionRow, ParsedOptions, option_row, parse_options
+
+_HOST: Final = r"(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+_USER: Final = r"(?:[A-Za-z0-9._-]+@)?"
+_PATH: Final = r"[A-Za-z0-9._~%!$&'()*+,;=:@/-]"
+_HTTP: Final = re.compile(
+    rf"(?:https?://{_HOST}|localhost|127\.0\.0\.1)(?::\d+)?(?:/{_PATH}*)?(?:\?(?:{_PATH}|\?)*)?"
+)
+"""Without user, fragment and curl's patterns; only this machine's names stand without a scheme."""
+_REPOSITORY: Final = re.compile(
+    rf"(?:https?|git|ssh)://{_USER}{_HOST}(?::\d+)?/[A-Za-z0-9._~+/-]+|(?!\w+://){_USER}[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9~/][A-Za-z0-9._~+/-]*"
+)
+_REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/*-]*(?::[A-Za-z0-9][A-Za-z0-9._/*-]*)?")
+_DESTINATION: Final = re.compile(rf"{_USER}[A-Za-z0-9][A-Za-z0-9._-]*")
+_REMOTE_PATH: Final = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9._~+,=@/-]*")
+_LOCAL_PATH: Final = re.compile(r"[^:\[\]*?-][^:\[\]*?]*")
+_NEW_FOLDER: Final = re.compile(r"(?:/|\./)?(?!(?:.*/)?\.{1,2}(?:/|\Z))[A-Za-z0-9._/+@-]+")
+"""Where a repository is cloned to; a folder whose content runs later is judged apart."""
+_USER_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_PACKAGE: Final = re.compile(
+    r"(?!.*\.(?:zip|whl|t?gz|tar|t?bz2?|t?xz|t?lz|lzma|z)$)[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]+\])?"
+    r"(?:[=~!<>]=?[A-Za-z0-9.*]+(?:,[=~!<>]=?[A-Za-z0-9.*]+)*)?",
+    re.IGNORECASE,
+)
+"""No file, folder, address or repository: these may hold code of this machine, or lead to another host."""
+_WRITE_OUT: Final = re.compile(r"(?:[^%@]|%\{[a-z_]+\})*")
+"""curl's `-w` can read a file with `@`, and write one with `%output{…}`."""
+
+_CURL: Final = option_row(
+    "s S f i I v G N g 4 6 O o= d= H= X= A= m= w= silent show-error fail fail-with-body include head verbose get "
+    "no-buffer ipv4 ipv6 http1.1 http2 compressed remote-name output= output-dir= create-dirs data= data-raw= "
+    "data-binary= data-urlencode= json= header= request= user-agent= max-time= connect-timeout= retry= retry-delay= "
+    "write-out="
+)
+_WGET: Final = option_row(
+    "q v S 4 6 O= P= U= T= t= quiet verbose server-response spider inet4-only inet6-only no-verbose output-document= "
+    "directory-prefix= user-agent= header= timeout= tries= post-data= method= max-redirect="
+)
+_SSH: Final = option_row("T q v n C 4 6 p= l=")
+_SCP: Final = option_row("p q v C 4 6 P= l=")
+_PIP: Final = option_row(
+    "U q v upgrade quiet verbose user no-deps pre no-cache-dir force-reinstall only-binary="
+)
+_GIT: Final[dict[str, OptionRow]] = {
+    "clone": option_row("q v n b= quiet verbose progress no-checkout branch= depth= single-branch no-tags"),
+    "ls-remote": option_row("q h t quiet heads branches tags refs symref exit-code"),
+}
+
+
+def is_plain_request(call: ProgramCall) -> bool:
+    """Whether the call only reaches the hosts that it names; which files it writes is judged apart."""
+    judge = _JUDGES.get(call.name)
+    return (
+        judge is not None
+        and all(word.is_literal and not word.may_split for word in call.words)
+        and judge(call)
+    )
+
+
+def downloaded_names(call: ProgramCall, taken: ParsedOptions) -> list[str]:
+    """The files that `curl -O` and `wget` name after the addresses that they fetch."""
+    is_curl = call.name == "curl"
+    if is_curl and not taken.has("O", "remote-name", "remote-name-all"):
+        return []
+    if not is_curl and taken.has("O", "output-document", "spider"):
+        return []
+    folders = [value.text for value in taken.values("output-dir", "P", "directory-prefix")] or ["."]
+    names: dict[str, None] = {}
+    for word in [*taken.operands, *taken.values("url")]:
+        path = re.sub(r"^[a-z][a-z0-9+.-]*://", "", word.text, flags=re.IGNORECASE)
+        path, _, query = path.partition("?")
+        name = posixpath.basename(path.partition("#")[0]) if "/" in path else ""
+        if not is_curl:
+            name = (name or "index.html") + ("?" + query.replace("/", "%2F") if query else "")
+        names |= dict.fromkeys((name, posixpath.basename(unquote(name))))
+    return [posixpath.join(folder, name) for folder in folders for name in names if name]
+
+
+def _operands(
+    call: ProgramCall, known: OptionRow, *, stops_early: bool = False
+) -> tuple[ParsedOptions, list[str]] | None:
+    taken = parse_options(call.words, known, stops_early=stops_early)
+    return (taken, [word.text for word in taken.operands]) if taken.is_certain else None
+
+
+def _has_plain_login(taken: ParsedOptions) -> bool:
+    """Whether the login that `ssh` or `scp` gets is only a name."""
+    return all(_USER_NAME.fullmatch(value.text) for value in taken.values("l"))
+
+
+def _all_match(form: re.Pattern[str], texts: Sequence[str]) -> bool:
+    return bool(texts) and all(form.fullmatch(text) for text in texts)
+
+
+def _curl(call: ProgramCall) -> bool:
+    """Without `-L`: a redirect leads to a host that the server chooses."""
+    found = _operands(call, _CURL)
+    if found is None:
+        return False
+    taken, addresses = found
+    return _all_match(_HTTP, addresses) and all(
+        _WRITE_OUT.fullmatch(value.text) for value in taken.values("w", "write-out")
+    )
+
+
+def _wget(call: ProgramCall) -> bool:
+    """Only with `--max-redirect=0`: it follows redirects by default."""
+    found = _operands(call, _WGET)
+    if found is None:
+        return False
+    taken, addresses = found
+    limits = [value.text for value in taken.values("max-redirect")]
+    return limits == ["0"] and _all_match(_HTTP, addresses)
+
+
+def _ssh(call: ProgramCall) -> bool:
+    """A destination, and a command that runs there; options may also stand behind the destination."""
+    found = _operands(call, _SSH, stops_early=True)
+    if found is None:
+        return False
+    taken, words = found
+    ports = [value.text for value in taken.values("p")]
+    return (
+        _has_plain_login(taken)
+        and _all_match(_DESTINATION, words[:1])
+        and not "".join(words[1:2]).startswith("-")
+        and len(ports) < 2
+        and all(port.isdecimal() for port in ports)
+    )
+
+
+def _scp(call: ProgramCall) -> bool:
+    """Single files, so that the names that it writes are known."""
+    found = _operands(call, _SCP)
+    if found is None or len(found[1]) < 2 or not _has_plain_login(found[0]):
+        return False
+    *sources, target = found[1]
+    if _REMOTE_PATH.fullmatch(target):
+        return _all_match(_LOCAL_PATH, sources)
+    return _all_match(_REMOTE_PATH, sources) and _LOCAL_PATH.fullmatch(target) is not None
+
+
+def _git(call: ProgramCall) -> bool:
+    """Only verbs that run no hook of a repository: a hook would see the credentials, and scripts that it calls may have
+    been changed."""
+    verb, words = (call.words[0].text, call.words[1:]) if call.words else ("", ())
+    known = _GIT.get(verb)
+    if known is None:
+        return False
+    taken = parse_options(words, known)
+    address, *rest = [word.text for word in taken.operands] or [""]
+    if not taken.is_certain or not _REPOSITORY.fullmatch(address):
+        return False
+    if any(map(call.place.git_leads_elsewhere, call.ground.possible_roots)):
+        return False
+    if verb == "clone":
+        folders = rest or [posixpath.basename(address.replace(":", "/").rstrip("/")).removesuffix(".git")]
+        return len(folders) == 1 and _NEW_FOLDER.fullmatch(folders[0]) is not None
+    return all(_REFERENCE.fullmatch(one) for one in rest)
+
+
+def _pip(call: ProgramCall) -> bool:
+    found = _operands(call, _PIP)
+    return (
+        found is not None
+        and found[1][:1] in (["install"], ["download"])
+        and _all_match(_PACKAGE, found[1][1:])
+    )
+
+
+_JUDGES: Final[dict[str, Callable[[ProgramCall], bool]]] = {
+    "curl": _curl,
+    "wget": _wget,
+    "ssh": _ssh,
+    "scp": _scp,
+    "git": _git,
+    "pip": _pip,
+    "pip3": _pip,
+}

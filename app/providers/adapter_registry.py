@@ -1,0 +1,159 @@
+"""Maps each `api` to its adapter. Adapters are imported at their first use; the last registration wins."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+
+import msgspec
+
+from app.providers.errors import ProviderError
+from app.providers.model_stream import Adapter, AssistantStream, Context, Credential, StreamOptions
+from app.values.models import Model
+from app.values.wire import new_id, now_ms
+from tools.running.withheld_variables import is_secret_variable
+
+BUILT_IN_ADAPTERS = {
+    "offline": "app.providers.offline.guide",
+    "anthropic-messages": "app.providers.adapters.anthropic_messages",
+    "openai-responses": "app.providers.adapters.openai_responses",
+    "openai-completions": "app.providers.adapters.openai_completions",
+    "azure-openai-responses": "app.providers.adapters.azure_openai_responses",
+    "openai-codex-responses": "app.providers.adapters.openai_codex_responses",
+    "google-generative-ai": "app.providers.adapters.google",
+    "google-vertex": "app.providers.adapters.google",
+    "mistral-conversations": "app.providers.adapters.mistral_conversations",
+    "bedrock-converse-stream": "app.providers.adapters.bedrock_converse_stream",
+}
+"""The modules of the built-in adapters. Each has `adapter`, and `warm(model)` if its first request needs
+more than the senders."""
+
+
+class _Registration(msgspec.Struct, frozen=True, kw_only=True):
+    owner: str
+    adapter: Adapter | None = None
+    module: str | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        return self.module is None or self.module in sys.modules
+
+    def load(self) -> Adapter:
+        return self.adapter or import_module(self.module or "").adapter
+
+
+class AdapterRegistry:
+    """The adapters that a session can use."""
+
+    def __init__(self) -> None:
+        self._by_api: dict[str, list[_Registration]] = {}
+        for api, module in BUILT_IN_ADAPTERS.items():
+            self._add_registration(api, _Registration(owner="built-in", module=module))
+
+    def register(self, api: str, adapter: Adapter, *, owner: str) -> None:
+        self._add_registration(api, _Registration(owner=owner, adapter=adapter))
+
+    def remove_owner(self, owner: str) -> None:
+        """Removes the registrations of `owner`; the registrations that they covered apply again."""
+        for api, registrations in list(self._by_api.items()):
+            kept = [entry for entry in registrations if entry.owner != owner]
+            if kept:
+                self._by_api[api] = kept
+            else:
+                del self._by_api[api]
+
+    def apis(self) -> tuple[str, ...]:
+        return tuple(sorted(self._by_api))
+
+    def stream(
+        self, model: Model, context: Context, options: StreamOptions, *, message_id: str | None = None
+    ) -> AssistantStream:
+        """Sends a request to `model`. Returns at once; each failure becomes the stream's terminal event."""
+        stream = AssistantStream(
+            model,
+            message_id=message_id or new_id(),
+            timestamp=now_ms(),
+            thinking=options.thinking,
+            merge_seconds=options.merge_seconds,
+            first_event_seconds=options.first_event_seconds,
+            idle_seconds=options.idle_seconds,
+            on_state=options.hooks.on_state,
+        )
+
+        async def produce(stream: AssistantStream) -> None:
+            adapter = await self._adapter(model.api)
+            told = context
+            if self._by_api[model.api][-1].module is None:  # a registered adapter may rely on a tuple
+                told = msgspec.structs.replace(context, messages=tuple(context.messages))
+            try:
+                await adapter(model, told, options, stream)
+            except MemoryError:
+                raise
+            except Exception as problem:
+                error = (
+                    problem
+                    if isinstance(problem, ProviderError)
+                    else ProviderError(str(problem) or type(problem).__name__)
+                )
+                raise error.without_secrets(_secrets_in_request(model, options.credential)) from problem
+
+        return stream.run(produce)
+
+    def load_modules_for(self, model: Model) -> None:
+        """Loads the modules that the first request to `model` needs. Slow: call it on a thread."""
+        registrations = self._by_api.get(model.api)
+        if not registrations or registrations[-1].module is None:
+            return
+        module = import_module(registrations[-1].module)
+        if hasattr(module, "warm"):
+            module.warm(model)
+        elif model.base_url:
+            from app.providers.senders.sender_choice import preload  # noqa: PLC0415  (what is asked here needs no network)
+
+            preload(model)
+
+    def with_shared_connections(self) -> "AdapterRegistry":
+        """Returns a registry with the same adapters, whose `close` leaves the connections to their owner."""
+        return _SharedAdapterRegistry(self)
+
+    async def close(self) -> None:
+        """Closes the idle connections to the providers."""
+        if "app.providers.senders.client" in sys.modules:  # else there was no request
+            from app.providers.senders.client import close_connections  # noqa: PLC0415  (loaded by now)
+
+            await close_connections()
+
+    async def _adapter(self, api: str) -> Adapter:
+        registrations = self._by_api.get(api)
+        if not registrations:
+            raise ProviderError(f"No adapter supports the API '{api}'. Known: {', '.join(self.apis())}.")
+        registration = registrations[-1]
+        try:
+            if registration.is_loaded:
+                return registration.load()
+            return await asyncio.to_thread(registration.load)
+        except ImportError as problem:
+            raise ProviderError(f"The adapter for '{api}' cannot be loaded: {problem}") from problem
+
+    def _add_registration(self, api: str, registration: _Registration) -> None:
+        self._by_api.setdefault(api, []).append(registration)
+
+
+class _SharedAdapterRegistry(AdapterRegistry):
+    def __init__(self, owner: AdapterRegistry) -> None:
+        super().__init__()
+        self._by_api = owner._by_api
+
+    async def close(self) -> None:
+        """Does nothing: the connections are the owner's."""
+
+
+def _secrets_in_request(model: Model, credential: Credential) -> Iterator[str]:
+    """Yields the secrets in a request that a server could repeat in an error."""
+    yield credential.key
+    for name, value in ({**(model.headers or {}), **credential.headers}).items():
+        if name.lower() == "authorization" or is_secret_variable(name.replace("-", "_"), value):
+            yield value.rpartition(" ")[2]
+    for name, value in credential.env.items():
+        if is_secret_variable(name, value):
+            yield value

@@ -1,0 +1,92 @@
+"""Web search by a provider's own tool: which models have it, and the searches, pages and citations of an
+answer."""
+
+import msgspec
+
+from app.values.models import Model
+from tools.patterns import late
+
+_SEARCH_PROVIDERS = {
+    ("anthropic-messages", "anthropic"),
+    ("openai-responses", "openai"),
+    ("openai-codex-responses", "openai-codex"),
+    ("google-generative-ai", "google"),
+    ("google-vertex", "google-vertex"),
+}
+_MODELS_WITHOUT_SEARCH = late(
+    r"gpt-4(?:-turbo)?$|gpt-4\.1-nano|o1|o3-mini|gemma|deep-research|.*(?:codex-spark|computer-use|robotics)"
+)
+"""Models of these providers that refuse the tool."""
+
+
+class WebSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A web page that a provider's web search has found."""
+
+    url: str
+    title: str = ""
+    age: str = ""
+
+
+class WebFindings(msgspec.Struct, kw_only=True):
+    """The web searches, pages and citations of an answer, collected while the answer arrives."""
+
+    queries: list[str] = []
+    sources: dict[str, WebSource] = {}
+    """By address."""
+    citations: list[tuple[int, str]] = []
+    """Where in the text a source is cited: how many characters come before, and its address."""
+    search_start: int = 0
+    """How many characters the model wrote before its last search, which are no part of its answer."""
+    problem: str = ""
+    """The provider's word for why a search failed."""
+
+    def add_query(self, query: object) -> None:
+        if isinstance(query, str) and query and query not in self.queries:
+            self.queries.append(query)
+
+    def mark_search_start(self, text: str) -> None:
+        """Records the end of this text as the place where a web search begins."""
+        self.search_start = len(text)
+
+    def add_source(self, url: object, title: object = "", age: object = "") -> None:
+        if not isinstance(url, str) or not url:
+            return
+        known = self.sources.get(url)
+        if known is None or (title and not known.title):
+            self.sources[url] = WebSource(url=url, title=_text_or_empty(title), age=_text_or_empty(age))
+
+
+def can_search(model: Model) -> bool:
+    """Says whether the model's provider offers web search; for other providers `supportsWebSearch` in models.json
+    decides."""
+    declared = (model.compat or {}).get("supportsWebSearch")
+    if declared is not None:
+        return bool(declared)
+    return (model.api, model.provider) in _SEARCH_PROVIDERS and _MODELS_WITHOUT_SEARCH.match(model.id) is None
+
+
+class CitedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with a number at each citation, and the sources in the order of these numbers, the cited ones first."""
+
+    text: str
+    sources: tuple[WebSource, ...]
+    cited_count: int
+    """How many sources are cited."""
+
+
+def cited_answer(text: str, findings: WebFindings) -> CitedAnswer:
+    start = findings.search_start if text[findings.search_start :].strip() else 0
+    marks = sorted({mark for mark in findings.citations if mark[0] >= start and mark[1] in findings.sources})
+    order = dict.fromkeys((*(url for _, url in marks), *findings.sources))
+    numbers = {url: number for number, url in enumerate(order, 1)}
+    for at, url in sorted(marks, key=lambda mark: (mark[0], numbers[mark[1]]), reverse=True):
+        text = f"{text[:at]}[{numbers[url]}]{text[at:]}"
+    return CitedAnswer(
+        text=text[start:].strip(),
+        sources=tuple(findings.sources[url] for url in order),
+        cited_count=len({url for _, url in marks}),
+    )
+
+
+def _text_or_empty(value: object) -> str:
+    return value if isinstance(value, str) else ""

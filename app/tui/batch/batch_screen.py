@@ -1,0 +1,90 @@
+"""The table of a batch: its progress, and its runs as a list that is refreshed a few times a second."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from app.tui.batch.batch_view import BatchView
+from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
+from widgets.screens.screen_parts import KeyHint
+
+OPEN_ACTION = "app.batch.open"
+STOP_ACTION = "app.batch.stop"
+PAUSE_ACTION = "app.batch.pause"
+SHOW_PATCH_ACTION = "app.batch.patch"
+APPLY_PATCH_ACTION = "app.batch.apply"
+PUSH_PATCH_ACTION = "app.batch.push"
+LEAVE_ACTION = "app.batch.leave"
+_REFRESH_SECONDS = 0.25
+
+
+class BatchScreen(PickerScreen):
+    """Lists the runs of a batch; the application does what its keys ask for."""
+
+    IS_SEARCHED: ClassVar[bool] = False
+    IS_COUNTED: ClassVar[bool] = False
+    ACTIONS = (
+        PickerAction(id=SHOW_PATCH_ACTION, keys="d", label="diff", closes=False, importance=7),
+        PickerAction(id=APPLY_PATCH_ACTION, keys="a", label="apply", closes=False, importance=6),
+        PickerAction(id=PUSH_PATCH_ACTION, keys="b", label="push branch", closes=False, importance=4),
+        PickerAction(id=STOP_ACTION, keys="x", label="stop", closes=False, importance=7),
+        PickerAction(id=PAUSE_ACTION, keys="p", label="pause", closes=False, needs_row=False, importance=6),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *picker_bindings(ACTIONS),
+        Binding("q", "cancel", "Close", show=False, id=LEAVE_ACTION),
+    ]
+
+    def __init__(self, view: BatchView) -> None:
+        super().__init__(
+            f"Batch {view.batch_folder.name}", view.run_rows(), order="given", choose="open", empty="no runs yet",
+            is_full_height=True,
+        )  # fmt: skip
+        self.view = view
+        self._shown_changes = -1
+
+    def compose_above(self) -> ComposeResult:
+        yield Static("", id="message", markup=False)
+        yield Static("", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        self.refresh_table()
+        self.set_interval(_REFRESH_SECONDS, self.refresh_table)
+
+    def on_resize(self) -> None:
+        self._show_progress()
+
+    def refresh_table(self) -> None:
+        """Redraws the batch's rows and progress lines; the elapsed times of running rows change with every
+        call."""
+        view = self.view
+        if view.changes == self._shown_changes and not view.is_running:
+            return
+        self._shown_changes = view.changes
+        self._show_progress()
+        rows = view.run_rows()
+        if tuple(rows) == self._rows:
+            return
+        is_first = self.row is not None and self.row.id == self._rows[0].id
+        self.show_rows(
+            rows, current=rows[0].id if is_first and rows else ""
+        )  # the first row stays the newest
+
+    def _show_progress(self) -> None:
+        first, second = self.view.progress_lines(self.app.size.width)
+        self.query_one("#message", Static).update(first)
+        self.query_one("#about", Static).update(second)
+
+    def hints(self) -> list[KeyHint]:
+        """Returns the key hints of the batch screen, without keys that have no effect now."""
+        is_live = self.view.is_running
+        return [hint for hint in super().hints() if is_live or hint.id not in (STOP_ACTION, PAUSE_ACTION)]
+
+    def action_choose(self) -> None:
+        if self.row is not None:
+            self.post_message(self.ActionRequested(self, OPEN_ACTION, self.row))
+
+    def action_cancel(self) -> None:
+        self.post_message(self.ActionRequested(self, LEAVE_ACTION, self.row))

@@ -1,0 +1,98 @@
+"""The conversation of one run, read from its session's file while that grows."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.errors import SessionError
+from app.sessions.export.html_blocks import builtin_card_drawer
+from app.sessions.session_log import SessionLog
+from app.tui.transcript.message_blocks import branch_blocks
+from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.turn_end import TurnEnds
+from tools.files.watched_files import FileStamp, file_stamp
+from tools.text import one_line
+from widgets.transcript.blocks import Block, CardBlock, CardState
+from widgets.transcript.view import Transcript
+
+
+class RunConversation:
+    """Shows the conversation of one batch run, read-only, while the run continues."""
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        session: Callable[[], Awaitable[Path | None]],
+        footer: Callable[[], str],
+        is_running: Callable[[], bool],
+        stop: Callable[[], None],
+    ) -> None:
+        """`session`: returns the session file of the run, as far as it is written."""
+        self._key = key
+        self._session = session
+        self._footer = footer
+        self._is_running = is_running
+        self._stop = stop
+        self._read_task: asyncio.Task[None] | None = None
+        self._read_state: tuple[FileStamp, bool] | None = None
+        self._shown_blocks: dict[str, Block] = {}
+
+    def title(self) -> str:
+        return one_line(self._key)[:100]
+
+    def footer(self) -> str:
+        return self._footer()
+
+    def show_new(self, transcript: Transcript) -> None:
+        if self._read_task is None or self._read_task.done():
+            self._read_task = asyncio.ensure_future(self._show_if_changed(transcript))
+
+    def stop_showing(self) -> None:
+        if self._read_task is not None:
+            self._read_task.cancel()
+
+    async def stop(self) -> None:
+        self._stop()
+
+    async def _show_if_changed(self, transcript: Transcript) -> None:
+        file = await self._session()
+        state = (file_stamp(file) if file is not None else None, self._is_running())
+        if file is None or state == self._read_state:
+            return
+        self._read_state = state
+        blocks = await asyncio.to_thread(_session_blocks, file)
+        if self._is_running() and blocks:
+            blocks[-1] = _mark_call_running(blocks[-1])
+        for block in blocks:
+            if self._shown_blocks.get(block.id) != block:
+                self._shown_blocks[block.id] = block
+                transcript.add(block)
+
+
+def _session_blocks(file: Path) -> list[Block]:
+    """Returns the blocks of a session; none while its first lines are being written."""
+    try:
+        log = SessionLog.open(file, read_only=True)
+    except SessionError:
+        return []
+    try:
+        draw = builtin_card_drawer()
+        renderers = Renderers(lambda call, result=None: draw(call, result), _no_key_label)
+        return branch_blocks(log.path_to(), renderers, TurnEnds(_no_key_label), goes_on=True)
+    finally:
+        log.close()
+
+
+def _mark_call_running(block: Block) -> Block:
+    """Returns the last block of a running session, whose call has no result yet."""
+    if isinstance(block, CardBlock) and block.state is CardState.ABORTED:
+        return msgspec.structs.replace(block, state=CardState.RUNNING)
+    return block
+
+
+def _no_key_label(id: str, default: str) -> str:
+    """Returns an empty key label, because the keys of a session do nothing in a read-only conversation."""
+    return ""

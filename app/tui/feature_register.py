@@ -1,0 +1,161 @@
+"""The list of features, and what is built from it: slash commands and page keys in their order, pages, and event
+subscriptions.
+
+A feature is a folder of `app.tui.features` with a module `feature`, and its name in this list."""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+from textual.widget import Widget
+
+from app.engine.session import Session
+from app.tui.feature import Feature, FeatureServices, Topic, topics_of
+from app.tui.keys.keymap import BindingGroup
+from app.tui.keys.page_keys import textual_bindings
+from app.tui.page_protocols import KeyLabel
+from app.tui.slash_commands import split_command
+
+FEATURE_NAMES = (
+    "blocks",
+    "context",
+    "extensions",
+    "goal",
+    "helpers",
+    "jobs",
+    "kernel",
+    "keys",
+    "map",
+    "mcp",
+    "models",
+    "pending",
+    "permissions",
+    "review",
+    "rules",
+    "screen",
+    "sessions",
+    "settings",
+    "side",
+    "side_questions",
+    "todos",
+    "tree",
+    "undo",
+    "usage",
+)
+FEATURES: tuple[Feature[Any], ...] = tuple(
+    feature
+    for name in FEATURE_NAMES
+    for feature in import_module(f"app.tui.features.{name}.feature").FEATURES
+)
+Row = TypeVar("Row")
+
+COMMAND_ORDER = """
+model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
+undo redo rules memory init review btw handoff plan goal todos pending review-changes diff map tasks jobs mcp kernel
+kill pin copy export import extensions settings permissions add-dir secrets unmask sandbox theme trust
+login logout reload hotkeys keys help quit
+"""
+KEY_ORDER = """
+app.interrupt app.clear app.exit app.suspend app.palette app.model.select app.model.cycleForward
+app.model.cycleBackward app.session.tree app.session.resume app.session.fork app.session.new
+app.context.show app.compaction.preview app.compaction.undo app.files.undo app.files.redo
+app.review.show app.thinking.cycle app.thinking.toggle app.tools.expand app.tools.background
+app.message.dequeue app.queue.focus app.plan.toggle app.todos.fold app.side.toggle app.message.copy
+app.transcript.focus tui.altScreen.search app.retry app.approval.once app.approval.deny
+app.approval.always app.approval.whole app.approval.enter app.permissions.cycle
+tui.altScreen.previousPrompt tui.altScreen.nextPrompt tui.altScreen.pageUp tui.altScreen.pageDown
+tui.altScreen.top tui.altScreen.bottom
+"""
+
+
+def sort_by_order(rows: Iterable[Row], name: Callable[[Row], str], order: str) -> tuple[Row, ...]:
+    places = {word: place for place, word in enumerate(order.split())}
+    return tuple(sorted(rows, key=lambda row: places.get(name(row), len(places))))
+
+
+PAGE_KEYS = sort_by_order(
+    (key for feature in FEATURES for key in feature.keys), lambda key: key.id, KEY_ORDER
+)
+COMMANDS = sort_by_order(
+    (command for feature in FEATURES for command in feature.slash_commands),
+    lambda one: one.name,
+    COMMAND_ORDER,
+)
+BINDINGS = textual_bindings(PAGE_KEYS)
+ARGUMENT_HINTS = {command.name: command.hint for command in COMMANDS}
+"""Argument names of commands, by command name."""
+_FEATURE_BY_KEY = {key.id: (feature, key) for feature in FEATURES for key in feature.keys}
+_FEATURE_BY_COMMAND = {
+    command.name: (feature, command) for feature in FEATURES for command in feature.slash_commands
+}
+
+P = TypeVar("P")
+
+
+def command_names(session: Session, key_label: KeyLabel) -> list[tuple[str, str]]:
+    """Returns all slash commands with descriptions: bayou's, then those of extensions, prompts and
+    skills. The first of a name wins."""
+    names = {command.name: command.help_text(key_label) for command in COMMANDS}
+    for other in session.commands():
+        names.setdefault(other["name"], other.get("description", ""))
+    return list(names.items())
+
+
+def screen_keys() -> tuple[BindingGroup, ...]:
+    """Returns the keys of all screens, and imports the screens for it."""
+    from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS  # noqa: PLC0415
+
+    return SCREEN_BINDING_GROUPS
+
+
+class FeatureRegister:
+    """Creates the features' pages at first use, and passes commands and events to them."""
+
+    def __init__(self, screen: FeatureServices) -> None:
+        self._screen = screen
+        self._pages: dict[Feature[Any], Any] = {}
+        self._listeners: dict[Topic, list[Callable[[Any], object]]] = {}
+        for feature in FEATURES:
+            for one in feature.subscriptions:
+                self.listen(one.topics, partial(self._run_on_page, feature, one.handle))
+
+    def _run_on_page(self, feature: Feature[P], do: Callable[[P, Any], object], event: object) -> object:
+        return do(self.page(feature), event)
+
+    def page(self, feature: Feature[P]) -> P:
+        if feature not in self._pages:
+            self._pages[feature] = feature.page(self._screen)
+        return self._pages[feature]
+
+    def above_editor(self) -> Iterator[Widget]:
+        for feature in FEATURES:
+            for widget in feature.above_editor:
+                yield widget(self.page(feature))
+
+    def listen(self, topics: Iterable[Topic], listener: Callable[[Any], object]) -> None:
+        for topic in topics:
+            self._listeners.setdefault(topic, []).append(listener)
+
+    def handle_event(self, event: object) -> None:
+        """Passes an event to the listeners of its topics."""
+        for topic in topics_of(event):
+            for listener in self._listeners.get(topic, ()):
+                if inspect.isawaitable(work := listener(event)):
+                    self._screen.tasks.run_action_in_background(work)
+
+    def run_key(self, key_id: str) -> None:
+        feature, key = _FEATURE_BY_KEY[key_id]
+        if inspect.isawaitable(work := key.run_key(self.page(feature))):
+            self._screen.tasks.run_action_in_background(work)
+
+    async def run_slash(self, text: str) -> bool:
+        """Runs `/name argument`; returns False if there is no such command, so that the text is a
+        prompt."""
+        name, argument = split_command(text)
+        if name not in _FEATURE_BY_COMMAND:
+            return False
+        feature, command = _FEATURE_BY_COMMAND[name]
+        await self._screen.tasks.run_action(command.run(self.page(feature), argument))
+        return True

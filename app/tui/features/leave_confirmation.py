@@ -1,0 +1,94 @@
+"""Asks before running work ends because its session is left."""
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from app.engine.session import Session
+from app.tui.page_protocols import AskOnScreen
+from tools.amounts import elapsed, pluralized
+from widgets.lists.rows import ListRow
+
+_KEEP_CHOICE: Final = "keep"
+_END_CHOICE: Final = "end"
+_WAIT_CHOICE: Final = "wait"
+_WAIT_ROW: Final = ListRow(
+    id=_WAIT_CHOICE, title="Wait for the jobs first", detail="leaves when the agent has their results"
+)
+
+
+class LeaveConfirmation(msgspec.Struct, frozen=True):
+    """Asks what happens to a session's background jobs and its run before the session is left."""
+
+    session: Session
+    ask: AskOnScreen
+
+    async def confirm_leave(self) -> bool:
+        """Asks about running jobs before another session opens; they can be kept, which pins them. True if
+        the user continues."""
+        jobs = [job for job in self.session.jobs.running_jobs() if not job.is_pinned]
+        is_working = self.session.is_running
+        if not jobs and not is_working:
+            return True
+        keep = ListRow(
+            id=_KEEP_CHOICE,
+            title="Keep the jobs running",
+            detail="they run on after you leave; /jobs lists them",
+        )
+        end = ListRow(id=_END_CHOICE, title="Leave and stop the jobs" if jobs else "Leave and stop the agent")
+        chosen = await self._ask_about_jobs(
+            "Leave this session?", [*([keep, _WAIT_ROW] if jobs else []), end]
+        )
+        if chosen == _KEEP_CHOICE:
+            for job in jobs:
+                self.session.jobs.set_pinned(job.id)
+        return await self._carry_out_choice(chosen)
+
+    async def confirm_quit(self) -> bool:
+        """Asks before bayou ends with running jobs, or while the agent works. True if the user leaves."""
+        jobs = self.session.jobs.running_jobs()
+        if not jobs and not self.session.is_running:
+            return True
+        end = ListRow(id=_END_CHOICE, title="Quit and stop the jobs" if jobs else "Quit and stop the agent")
+        return await self._carry_out_choice(
+            await self._ask_about_jobs("Quit bayou?", [end, *([_WAIT_ROW] if jobs else [])])
+        )
+
+    async def _carry_out_choice(self, chosen: str | None) -> bool:
+        return await self._wait_for_jobs() if chosen == _WAIT_CHOICE else chosen is not None
+
+    async def _wait_for_jobs(self) -> bool:
+        """Waits until the background jobs have ended and the agent has their results. False if the user
+        stays after all."""
+        now = ListRow(id=_END_CHOICE, title="Leave now and stop the jobs")
+        asked = asyncio.ensure_future(
+            self._ask_about_jobs("Waiting for the jobs to finish", [now], is_waiting=True)
+        )
+        ended = asyncio.ensure_future(self._wait_until_idle())
+        await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if asked.done():
+            ended.cancel()
+            return asked.result() is not None
+        asked.cancel()
+        await asyncio.wait({asked})
+        return True
+
+    async def _wait_until_idle(self) -> None:
+        while await self.session.jobs.wait_for_all():
+            await self.session.wait_until_idle()
+
+    async def _ask_about_jobs(
+        self, title: str, answers: list[ListRow], *, is_waiting: bool = False
+    ) -> str | None:
+        from widgets.screens.dialogs import QuestionScreen  # noqa: PLC0415  (a screen that few leave with)
+
+        jobs = self.session.jobs.running_jobs()
+        told = [f"{job.id}  {job.title}  {elapsed(job.seconds)}" for job in jobs]
+        if self.session.is_running:
+            told.append("The agent is working.")
+        if jobs and not is_waiting:
+            title = f"{title} {pluralized(len(jobs), 'job')} would be stopped"
+        stay = ListRow(id="", title="Stay")
+        chosen: ListRow | None = await self.ask(QuestionScreen(title, "\n".join(told), [*answers, stay]))
+        return chosen.id or None if chosen is not None else None

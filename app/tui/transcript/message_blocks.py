@@ -1,0 +1,487 @@
+"""Converts messages to transcript blocks: stored conversations, and finished messages of a running one."""
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never, cast
+
+import msgspec
+
+from app.agent.tool_results import ABORTED_TEXT, SKIPPED_TEXT, result_from_message
+from app.compaction.summary import BRANCH_PREAMBLE
+from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
+from app.engine.files.file_diagnostics import problem_line
+from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
+from app.engine.files.memory_notes import NOTE_MESSAGE_TYPE
+from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
+from app.tui.transcript.cell_block import finished_cell
+from app.tui.transcript.goal_block import check_block
+from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.turn_end import TurnEnds
+from app.values.cells import CELL_ENTRY_TYPE
+from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
+from app.values.diagnostics import Diagnostic
+from app.values.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    ContextEditEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    ModelChangeEntry,
+    SessionInfoEntry,
+    ThinkingLevelChangeEntry,
+    UnknownEntry,
+    UsageEntry,
+)
+from app.values.events import CompactionResult
+from app.values.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from app.values.todos import CHECK_MESSAGE_TYPE
+from app.values.wire import from_wire
+from tools.amounts import duration, tokens
+from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
+from tools.text import one_line
+from widgets.transcript.blocks import (
+    Block,
+    CardBlock,
+    CardState,
+    CustomBlock,
+    CustomKind,
+    NoteKind,
+    Prose,
+    ReplyBlock,
+    ReplyState,
+    ShownFailure,
+    Thought,
+    UserBlock,
+)
+
+DIAGNOSTICS_PREVIEW_LINES = 3
+RETRIED_TEXT = "The request failed here. It was sent again, and its answer is below."
+STOPPED_BY_RULE_TEXT = "Stopped here by a rule. The next answer is below."
+_RULE_VIOLATION_TYPE = "rule-violation"
+PENDING, DELIVERED = "pending", "delivered"
+"""Whether the end of a background job was reported to the model."""
+_CARD_STATE_BY_JOB_STATE = {
+    "failed": CardState.FAILED,
+    "killed": CardState.ABORTED,
+    "lost": CardState.ABORTED,
+}
+_KIND_BY_CUSTOM_TYPE = {
+    "file-map": CustomKind.FILE_MAP,
+    "read-recovery": CustomKind.READ_RECOVERY,
+    "background-result": CustomKind.JOB,
+    DIAGNOSTICS: CustomKind.DIAGNOSTICS,
+    CHECK_MESSAGE_TYPE: CustomKind.GOAL,
+}
+
+_TITLE_BY_CUSTOM_TYPE = {
+    "todo-reminder": "reminder",
+    "pending-reminder": "reminder",
+    "todo-list": "todo list",
+    "pending-lost": "staged changes",
+    "repository-map": "map of the repository",
+    "nested-context": "instructions",
+    "project-rule": "rule",
+    "rule-violation": "rule",
+    "hook": "hook",
+}
+"""What a message is called on the page, where its type is a name of the program."""
+
+
+def branch_blocks(
+    entries: Iterable[Entry],
+    renderers: Renderers,
+    changed: TurnEnds,
+    *,
+    goes_on: bool = False,
+) -> list[Block]:
+    """Converts the entries of a branch to blocks, including compacted ones, which stay readable.
+
+    File changes since the last answer are left in `changed`. `goes_on`: more entries follow these."""
+    places: dict[str, int] = {}
+    calls: dict[str, tuple[str, ToolCall]] = {}
+    blocks: list[Block] = []
+    unlisted_providers: list[int] = []
+    entries = list(entries)
+    followed = _superseded_failures(entries, goes_on=goes_on)
+    for entry in entries:
+        changed.add_entry(entry)
+        if (line := changed.turn_end_before(entry)) is not None:
+            blocks.append(line)
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+            known = calls.get(entry.message.tool_call_id)
+            if known is not None:
+                block_id, call = known
+                blocks[places[block_id]] = result_block(block_id, call, entry.message, renderers)
+            continue
+        for block in _blocks_of_entry(entry, renderers):
+            if entry.id in followed and isinstance(block, ReplyBlock):
+                asked_again = answer_without_actions(block, because=followed[entry.id])
+                if asked_again is None:
+                    continue
+                block = asked_again
+            if isinstance(block, CustomBlock) and block.label == PENDING:
+                unlisted_providers.append(len(blocks))
+            places[block.id] = len(blocks)
+            blocks.append(block)
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            for call in entry.message.tool_calls:
+                calls[call.id] = (make_card_id(entry.id, call.id), call)
+            while unlisted_providers:  # this answer came after the jobs' results, so the model had them
+                place = unlisted_providers.pop()
+                blocks[place] = mark_job_delivered(blocks[place])
+        if (line := changed.turn_end_after(entry)) is not None:
+            blocks.append(line)
+    for place in unlisted_providers if goes_on else ():
+        blocks[place] = mark_job_delivered(blocks[place])
+    return blocks
+
+
+def _superseded_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, str]:
+    """Returns the answers that did not end well and were followed by others, by id: why, if another replaces them."""
+    found: dict[str, str] = {}
+    failed = stopped = ""
+    for entry in entries:
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        if stopped and isinstance(entry, CustomMessageEntry) and entry.custom_type == _RULE_VIOLATION_TYPE:
+            found[stopped] = STOPPED_BY_RULE_TEXT
+        if failed and isinstance(message, AssistantMessage | UserMessage):
+            found[failed] = RETRIED_TEXT if isinstance(message, AssistantMessage) else ""
+            failed = ""
+        if message is not None:
+            stopped = ""
+        if isinstance(message, AssistantMessage) and message.stop_reason == "error":
+            failed = entry.id
+        if isinstance(message, AssistantMessage) and message.stop_reason == "aborted":
+            stopped = entry.id
+    if failed and goes_on:
+        found[failed] = ""
+    return found
+
+
+def as_sentence(text: str) -> str:
+    """Returns a provider's message with a capital at its beginning, unless that is a name such as `x-api-key`."""
+    return f"{text[0].upper()}{text[1:]}" if text.split(" ", 1)[0].rstrip(".,:").isalpha() else text
+
+
+def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
+    """Adds words to the error message of a failed answer."""
+    failure = block.failure or ShownFailure(message="The request failed.")
+    said = f"{failure.message.rstrip('.')}. {words}"
+    return msgspec.structs.replace(block, failure=msgspec.structs.replace(failure, message=said))
+
+
+def answer_without_actions(block: ReplyBlock, *, because: str) -> ReplyBlock | None:
+    """Returns the block of a failed answer without its actions; if another answer replaces it, with the
+    reason."""
+    if not because:
+        failure = ShownFailure(message=block.failure.message) if block.failure else None
+        return msgspec.structs.replace(block, failure=failure)
+    failure = ShownFailure(message=because)
+    return msgspec.structs.replace(block, state=ReplyState.REPLACED, failure=failure) if block.parts else None
+
+
+def mark_job_delivered(block: Block) -> Block:
+    """Marks a job's result as delivered to the model."""
+    return msgspec.structs.replace(block, label=DELIVERED)
+
+
+def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
+    match entry:
+        case MessageEntry(message=UserMessage() as message):
+            yield user_block(entry.id, message, renderers)
+        case MessageEntry(message=AssistantMessage() as message):
+            yield from _assistant_blocks(entry.id, message, renderers)
+        case MessageEntry(message=BashExecutionMessage() as message):
+            yield command_block(entry.id, message)
+        case CustomMessageEntry(display=True):
+            yield custom_block(
+                entry.id,
+                CustomMessage(
+                    custom_type=entry.custom_type, content=entry.content, details=entry.details, display=True
+                ),
+                renderers,
+            )
+        case CustomEntry():
+            if (block := renderers.entry_block(entry)) is not None:
+                yield block
+        case CompactionEntry():
+            yield compaction_block(entry.id, entry, renderers)
+        case BranchSummaryEntry():
+            yield summary_block(
+                entry.id,
+                CustomKind.BRANCH_SUMMARY,
+                entry.summary.removeprefix(BRANCH_PREAMBLE),
+                f"of {renderers.branch_name(entry) or 'another branch'}",
+                renderers,
+            )
+        case (
+            MessageEntry()
+            | ModelChangeEntry()
+            | ThinkingLevelChangeEntry()
+            | UsageEntry()
+            | CustomMessageEntry()
+            | ContextEditEntry()
+            | LabelEntry()
+            | SessionInfoEntry()
+            | UnknownEntry()
+        ):
+            pass
+        case _:
+            assert_never(entry)
+
+
+def make_card_id(message_id: str, call_id: str) -> str:
+    """Returns a unique id of a call; some providers reuse call ids in every answer."""
+    return f"{message_id}/{call_id}"
+
+
+def user_block(block_id: str, message: UserMessage, renderers: Renderers) -> UserBlock:
+    text = renderers.transform_text(text_of(message.content), "user")
+    return UserBlock(id=block_id, text=text, images=_image_blocks(message.content))
+
+
+def _image_blocks(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, ...]:
+    if isinstance(content, str):
+        return ()
+    return tuple(
+        ImageBlock(mime_type=block.mime_type, byte_count=len(block.data) * 3 // 4, data=block.data)
+        for block in content
+        if isinstance(block, Image)
+    )
+
+
+def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Renderers) -> Iterator[Block]:
+    reply = reply_block(block_id, message, renderers)
+    if reply is not None:
+        yield reply
+    for call in message.tool_calls:
+        yield CardBlock(
+            id=make_card_id(block_id, call.id), card=renderers.call_card(call), state=CardState.ABORTED
+        )
+
+
+def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) -> ReplyBlock | None:
+    """Returns the block of an answer; None if it only calls tools."""
+    parts = tuple(part for block in message.content if (part := _content_part(block, renderers)) is not None)
+    state, failure = reply_state(message, renderers)
+    if not parts and state is ReplyState.DONE:
+        return None
+    return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
+
+
+def _content_part(block: Content, renderers: Renderers) -> Thought | Prose | None:
+    if isinstance(block, Text) and block.text:
+        return Prose(text=renderers.transform_text(block.text, "assistant"))
+    if isinstance(block, Thinking) and block.thinking:
+        return Thought(text=renderers.transform_text(block.thinking, "thinking"))
+    return None
+
+
+def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyState, ShownFailure | None]:
+    match message.stop_reason:
+        case "error":
+            text = as_sentence(message.error_message or "The request failed.")
+            return ReplyState.ERROR, ShownFailure(
+                message=text, next_step=renderers.next_step(message), retry_key=renderers.retry_key
+            )
+        case "aborted":
+            return ReplyState.ABORTED, None
+        case "length":
+            return ReplyState.TRUNCATED, ShownFailure(
+                message="The answer reached the model's output limit.", next_step="Ask the agent to continue."
+            )
+        case "stop" | "toolUse" | "pending" | "deferred":
+            return ReplyState.DONE, None
+        case _:
+            assert_never(message.stop_reason)
+
+
+def result_block(
+    block_id: str, call: ToolCall, message: ToolResultMessage, renderers: Renderers
+) -> CardBlock:
+    return CardBlock(
+        id=block_id,
+        card=renderers.call_card(call, result_from_message(message)),
+        state=result_state(message),
+        timing=format_duration(message.duration_ms),
+    )
+
+
+def result_state(message: ToolResultMessage) -> CardState:
+    if not message.is_error:
+        return CardState.DONE
+    text = text_of(message.content)
+    if text == SKIPPED_TEXT:
+        return CardState.SKIPPED
+    return CardState.ABORTED if text == ABORTED_TEXT else CardState.FAILED
+
+
+def format_duration(milliseconds: float | None) -> str:
+    """Formats a duration; empty if it is too short to matter."""
+    return duration((milliseconds or 0) / 1000)
+
+
+COMMAND_PREVIEW_LINES = 10
+"""The number of output lines of a user's command shown without opening the block."""
+
+
+def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
+    notes = [
+        "cancelled" if message.cancelled else "",
+        f"full output: {message.full_output_path}" if message.full_output_path else "",
+        "not sent to the model" if message.exclude_from_context else "",
+    ]
+    block = CommandBlock(
+        command=message.command,
+        output=message.output,
+        exit_code=message.exit_code,
+        note=", ".join(note for note in notes if note),
+        is_cut=message.truncated,
+    )
+    state = CardState.FAILED if message.exit_code else CardState.DONE
+    ending = f"exit {message.exit_code}" if message.exit_code else ""
+    kept = "not sent to the model" if message.exclude_from_context else ""
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.COMMAND,
+        card=Card(
+            title="",
+            subject=message.command.split("\n", 1)[0],
+            summary=" · ".join(part for part in (ending, kept) if part),
+            blocks=(block,),
+        ),
+        preview_lines=COMMAND_PREVIEW_LINES,
+        state=CardState.ABORTED if message.cancelled else state,
+    )
+
+
+def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) -> CustomBlock:
+    """Returns the block of a file map, a background result or an extension's message."""
+    kind = _KIND_BY_CUSTOM_TYPE.get(message.custom_type, CustomKind.EXTENSION)
+    drawn = renderers.message_block(block_id, message, kind)
+    if drawn is not None:
+        return drawn
+    if message.custom_type == CELL_ENTRY_TYPE:
+        return finished_cell(block_id, message.content[1:], message.details, is_excluded=False)
+    details = message.details if isinstance(message.details, dict) else {}
+    text = text_of(message.content)
+    if message.custom_type == CHECK_MESSAGE_TYPE:
+        return check_block(block_id, text, details)
+    if kind is CustomKind.FILE_MAP:
+        card = _map_card(text, details)
+    elif kind is CustomKind.JOB:
+        return _job_block(block_id, text, details)
+    elif kind is CustomKind.DIAGNOSTICS:
+        return _diagnostics_block(block_id, text, details)
+    elif message.custom_type == RESOLVED:
+        became = text.partition(". ")[2] or text
+        card = Card(title="staged changes", subject=one_line(became)[:200], blocks=(TextBlock(text=text),))
+    elif message.custom_type == NOTE_MESSAGE_TYPE:
+        line, path = str(details.get("line", "")), str(details.get("path", ""))
+        card = Card(title="note", subject=line or text, summary=path, blocks=(TextBlock(text=text),))
+    elif message.custom_type == RESTORE_MESSAGE_TYPE:
+        card = _files_card(text, details)
+    else:
+        card = Card(
+            title=_TITLE_BY_CUSTOM_TYPE.get(message.custom_type, message.custom_type),
+            subject=text.split("\n", 1)[0][:120],
+            blocks=(MarkdownBlock(text=renderers.transform_text(text, "custom")),),
+        )
+    return CustomBlock(id=block_id, kind=kind, card=card)
+
+
+def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
+    """Returns the block of new diagnostics: a summary, with the full text for the model inside."""
+    try:
+        found = from_wire(cast("Json", details.get("problems")), tuple[Diagnostic, ...])
+    except msgspec.ValidationError:  # an entry of another program
+        found = ()
+    total = details.get("total")
+    count = total if isinstance(total, int) else len(found)
+    files = len({one.path for one in found})
+    rows = tuple(map(problem_line, found))
+    more = f"{count - len(rows):,} more" if count > len(rows) else ""
+    card = Card(
+        title="diagnostics",
+        subject=f"{count:,} new in {files} file{'' if files == 1 else 's'}",
+        summary=", ".join(dict.fromkeys(one.source for one in found if one.source)),
+        blocks=(ListBlock(items=rows, note=more) if rows else TextBlock(text=text),),
+    )
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.DIAGNOSTICS,
+        card=card,
+        preview_lines=DIAGNOSTICS_PREVIEW_LINES,
+        tone=NoteKind.ERROR if any(one.severity == "error" for one in found) else NoteKind.WARNING,
+    )
+
+
+def _files_card(text: str, details: dict[str, object]) -> Card:
+    """Returns the card of restored files, with the text for the model inside."""
+    files, kept = details.get("files"), details.get("kept")
+    if isinstance(hunks := details.get("hunks"), int):
+        parts = f"{hunks} hunk{'' if hunks == 1 else 's'} reverted or edited"
+        return Card(title="review", subject=parts, blocks=(TextBlock(text=text),))
+    what = "changed again" if details.get("redone") else "restored"
+    subject = f"{files} file{'' if files == 1 else 's'} {what}"
+    return Card(
+        title="undo",
+        subject=subject,
+        summary=f"{kept} not changed" if kept else "",
+        blocks=(TextBlock(text=text),),
+    )
+
+
+def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
+    """Returns the block of a finished background job. Its state is pending until the next request sends the
+    result to the model."""
+    state = str(details.get("state", ""))
+    is_lost = state == "lost"
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.JOB,
+        card=Card(
+            title=str(details.get("jobId", "job")),
+            subject=str(details.get("title", "")),
+            summary="no result" if is_lost else "" if state == "done" else state,
+            blocks=(TextBlock(text=text, tail=True),),
+        ),
+        state=_CARD_STATE_BY_JOB_STATE.get(state, CardState.DONE),
+        label="ended with the session" if is_lost else PENDING,
+    )
+
+
+def _map_card(text: str, details: dict[str, object]) -> Card:
+    path = str(details.get("filePath", ""))
+    total_lines = details.get("totalLines", 0)
+    language = str(details.get("language", ""))
+    lines = total_lines if isinstance(total_lines, int) else 0
+    return Card(
+        title="map",
+        subject=path,
+        summary=f"{lines:,} lines, {details.get('symbolCount', 0)} symbols, {language}",
+        blocks=(MapBlock(path=path, text=text, language=language, total_lines=lines),),
+    )
+
+
+def compaction_block(
+    block_id: str, made: CompactionEntry | CompactionResult, renderers: Renderers, *, hint: str = ""
+) -> CustomBlock:
+    about = f"from {tokens(made.tokens_before)} tokens"
+    return summary_block(block_id, CustomKind.COMPACTION, made.summary, about, renderers, hint=hint)
+
+
+def summary_block(
+    block_id: str, kind: CustomKind, summary: str, about: str, renderers: Renderers, *, hint: str = ""
+) -> CustomBlock:
+    body = MarkdownBlock(text=renderers.transform_text(summary, "summary"))
+    card = Card(title=str(kind), subject=about, summary=hint, blocks=(body,))
+    return CustomBlock(id=block_id, kind=kind, card=card)

@@ -1,0 +1,84 @@
+"""The end of a turn: how long it took and the files that it changed, from the session's entries.
+
+It follows the answer that ends a run; after a stopped run, it precedes the next prompt."""
+
+from app.tui.page_protocols import KeyLabel
+from app.undo.change_records import files_of
+from app.undo.file_history import count_changes
+from app.values.entries import CustomEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
+from tools.amounts import elapsed
+from widgets.transcript.blocks import CardState, TurnAction, TurnBlock
+
+_MIN_SHOWN_SECONDS = 1
+"""A shorter turn that changed nothing has no end of its own."""
+_STATE_WORDS = {CardState.DONE: "Done", CardState.ABORTED: "Stopped", CardState.FAILED: "Failed"}
+
+
+class TurnEnds:
+    """Collects what the turns of one branch took and changed, from its entries or from messages as they arrive."""
+
+    def __init__(self, key_label: KeyLabel) -> None:
+        self._key_label = key_label
+        self._entries_since_end: list[Entry] = []
+        self._elapsed_ms = 0.0
+        self._last_id = ""
+        self._state = CardState.DONE
+
+    def add_entry(self, entry: Entry) -> None:
+        """Adds an entry to the current turn; only entries about file changes count."""
+        if isinstance(entry, CustomEntry) and files_of(entry) is not None:
+            self._entries_since_end.append(entry)
+
+    def turn_end_before(self, said: Entry | Message) -> TurnBlock | None:
+        """Returns the end of the turn before a message: only before a prompt."""
+        return self.unfinished_turn_end() if isinstance(_message_of(said), UserMessage) else None
+
+    def turn_end_after(self, said: Entry | Message) -> TurnBlock | None:
+        """Adds a message to the current turn; returns the turn's end after an answer without tool calls."""
+        message = _message_of(said)
+        if not isinstance(message, AssistantMessage | ToolResultMessage):
+            return None
+        self._elapsed_ms += message.duration_ms or 0
+        if isinstance(message, ToolResultMessage):
+            return None
+        self._last_id = said.id
+        stopped = {"aborted": CardState.ABORTED, "error": CardState.FAILED}
+        self._state = stopped.get(message.stop_reason, CardState.DONE)
+        return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
+
+    def unfinished_turn_end(self) -> TurnBlock | None:
+        """Returns the end of what has happened since the last one; None if nothing is worth telling."""
+        entries, self._entries_since_end = self._entries_since_end, []
+        seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
+        state, self._state = self._state, CardState.DONE
+        counted = count_changes(entries)
+        has_changes = bool(counted.files or counted.unstored_files)
+        if not has_changes and (seconds < _MIN_SHOWN_SECONDS or state is not CardState.DONE):
+            return None
+        warning = ""
+        if counted.unstored_files:
+            first, *others = counted.unstored_files
+            warning = f"cannot be undone: {first}" + (f" and {len(others)} more" if others else "")
+        within = " after" if state is not CardState.DONE else " in"
+        return TurnBlock(
+            id=f"changed/{entries[0].id}" if entries else f"turn/{self._last_id}",
+            words=_STATE_WORDS[state]
+            + (f"{within} {elapsed(seconds)}" if seconds >= _MIN_SHOWN_SECONDS else ""),
+            state=state,
+            files=counted.summary if counted.files else "",
+            warning=warning,
+            actions=self._turn_actions() if has_changes else (),
+        )
+
+    def _turn_actions(self) -> tuple[TurnAction, ...]:
+        known = (("app.review.show", "alt+g", "review"), ("app.files.undo", "alt+z", "undo"))
+        return tuple(
+            TurnAction(key=key, words=words, id=action)
+            for action, usual, words in known
+            if (key := self._key_label(action, usual))
+        )
+
+
+def _message_of(said: Entry | Message) -> object:
+    return said.message if isinstance(said, MessageEntry) else said

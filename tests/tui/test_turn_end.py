@@ -1,0 +1,150 @@
+"""The end of a turn: told while it happens as it is when the session is read."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import ScriptedAnswer, call, say
+from app.tui.transcript.turn_end import TurnEnds
+from app.undo.change_records import (
+    FILES_ENTRY_TYPE,
+    Change,
+    FileImage,
+    FilesData,
+    UnstoredFile,
+    to_entry_data,
+)
+from app.values.content import ToolCall
+from app.values.entries import CustomEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage, user_message
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
+from widgets.transcript.blocks import TurnBlock
+from widgets.transcript.leaves.block_leaves import raw_text
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def lines(app: ScriptedApp) -> list[str]:
+    blocks = (item.block for item in app.transcript.column.items)
+    return [told(block) for block in blocks if isinstance(block, TurnBlock)]
+
+
+def told(block: TurnBlock) -> str:
+    return raw_text(block).removeprefix(block.words).strip()
+
+
+def order(app: ScriptedApp) -> list[str]:
+    return [item.block.id for item in app.transcript.column.items]
+
+
+async def test_behind_the_answer_and_the_same_when_it_is_read_again(home: Path) -> None:
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n2\n") + call("write", path="b.txt", content="b\n"),
+        call("write", path="a.txt", content="1\n"),
+        say("done"),
+        say("nothing this time"),
+        call("bash", command="rm b.txt"),
+        say("gone"),
+    )
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "make")
+        await wait_for_runs(app, pilot)
+        assert lines(app) == ["2 files +3 −1   alt+g review   alt+z undo"]
+        assert isinstance(app.transcript.last_block, TurnBlock)
+        await submit(app, pilot, "talk")
+        await wait_for_runs(app, pilot, 2)
+        await submit(app, pilot, "remove")
+        await wait_for_runs(app, pilot, 3)
+        assert [line.split("   ")[0] for line in lines(app)] == ["2 files +3 −1", "1 file −1"]
+        live = order(app)
+        app.presenter.rebuild_transcript()
+        assert [one for one in order(app) if "/" in one] == [one for one in live if "/" in one]
+        await pilot.press("alt+g")
+        await app.settling_until(pilot, lambda: "Changed by “remove”" in app.screen_text)
+        assert "prompt 2 of 2" in app.screen_text
+        await pilot.press("escape")
+
+
+async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> None:
+    gate = asyncio.Event()
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n"),
+        ScriptedAnswer(blocks=say("thinking about it").blocks, gate=gate),
+    )
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "make")
+        await app.settling_until(pilot, lambda: "thinking" in app.screen_text)
+        assert lines(app) == []
+        await pilot.press("escape")
+        await wait_for_runs(app, pilot)
+        assert [line.split("   ")[0] for line in lines(app)] == ["1 file +1"]
+        app.presenter.rebuild_transcript()
+        assert [line.split("   ")[0] for line in lines(app)] == ["1 file +1"]
+
+
+def test_unbound_keys_are_not_named() -> None:
+    line = TurnEnds(lambda action, usual: "" if action == "app.review.show" else "f4")
+    entry = CustomEntry(
+        parent_id=None,
+        custom_type=FILES_ENTRY_TYPE,
+        data=to_entry_data(
+            FilesData(call_id="c", tool="edit", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
+        ),
+    )
+    line.add_entry(entry)
+    end = line.turn_end_after(AssistantMessage(content=(), model="m"))
+    assert end is not None and told(end) == "1 file   f4 undo"
+    assert line.unfinished_turn_end() is None
+
+
+def test_what_cannot_be_put_back_is_named_at_once() -> None:
+    line = TurnEnds(lambda action, usual: usual)
+    for path in ("big.bin", "build/", "."):
+        data = FilesData(
+            call_id="c", tool="write", uncovered=(UnstoredFile(path=path, why="it is larger than 32 MB"),)
+        )
+        line.add_entry(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+    end = line.unfinished_turn_end()
+    assert end is not None and end.warning == "cannot be undone: big.bin and 1 more"
+
+
+def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None:
+    ends = TurnEnds(lambda action, usual: usual)
+    asking = AssistantMessage(
+        content=(ToolCall(id="c", name="ls", arguments={}),), model="m", duration_ms=2_000
+    )
+    assert ends.turn_end_after(asking) is None
+    assert (
+        ends.turn_end_after(ToolResultMessage(tool_call_id="c", tool_name="ls", duration_ms=61_000)) is None
+    )
+    done = ends.turn_end_after(AssistantMessage(content=(), model="m", duration_ms=9_000))
+    assert done is not None and (done.words, done.actions) == ("Done in 1 m 12 s", ())
+    assert ends.turn_end_after(AssistantMessage(content=(), model="m", duration_ms=400)) is None
+    stopped = ends.turn_end_after(
+        AssistantMessage(content=(), model="m", duration_ms=5_000, stop_reason="aborted")
+    )
+    assert stopped is None, "the answer itself tells"
+
+
+def test_untold_changes_are_shown_before_the_next_prompt() -> None:
+    line = TurnEnds(lambda action, usual: "")
+    data = to_entry_data(
+        FilesData(call_id="c", tool="bash", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
+    )
+    entries: list[Entry] = [
+        MessageEntry(parent_id=None, message=user_message("one")),
+        CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=data),
+        MessageEntry(parent_id=None, message=user_message("two")),
+    ]
+    before = [
+        index
+        for index, entry in enumerate(entries)
+        if (line.add_entry(entry), line.turn_end_before(entry))[1] is not None
+    ]
+    assert before == [2]

@@ -1,0 +1,54 @@
+"""Resolves the aliases that models use for arguments of a tool.
+
+Unambiguous aliases are accepted; `tools.schema` rejects the rest by name."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tools.patterns import late
+
+PATH_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
+    ("file", "filename", "absolute_path", "relative_path", "target_file", "file_path", "target"), "path"
+)
+FOLDER_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
+    ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
+)
+_IGNORED_REMARKS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
+"""Arguments that explain the call to a reader and have no effect."""
+_SEPARATORS_PATTERN: Final = late(r"[-_ ]")
+
+RenameArguments = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameArguments:
+    """Returns a function that renames arguments to the fields of `arguments`; `others` maps aliases to fields, ""
+    to no field.
+
+    Case, dashes and underscores are ignored. If the field is already set to another value, the alias is left
+    alone."""
+    fields = {field.encode_name for field in msgspec.structs.fields(arguments)}
+    table = {
+        _normalised(name): field for names in (_IGNORED_REMARKS, *others) for name, field in names.items()
+    }
+    table |= {_normalised(field): field for field in fields}
+
+    def spelled(raw: dict[str, Any]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, value in raw.items():
+            name = key if key in fields else table.get(_normalised(key), key)
+            if not name or value is None:
+                continue
+            is_taken = name != key and (name in raw or name in out)
+            if is_taken and out.get(name, raw.get(name)) == value:
+                continue
+            out[key if is_taken else name] = value
+        return out
+
+    return spelled
+
+
+def _normalised(name: str) -> str:
+    return re.sub(_SEPARATORS_PATTERN.pattern, "", name).casefold()

@@ -1,0 +1,42 @@
+"""Defines the deadline of building a file map, and its cancellation by the caller.
+
+All long work of the mapper checks it."""
+
+import threading
+import time
+from collections.abc import Callable
+
+CancelSignal = threading.Event | Callable[[], bool] | None
+
+
+class TimeLimitReached(Exception):
+    """Raised when the time allowed for a step of building a file map is over."""
+
+
+class MapCancelled(OSError):
+    """Raised when the caller no longer waits for a file map."""
+
+
+class Deadline:
+    def __init__(self, seconds: float, cancel: CancelSignal = None) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._is_cancelled = cancel.is_set if isinstance(cancel, threading.Event) else cancel
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._is_cancelled is not None and self._is_cancelled()
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self._deadline or self.is_cancelled
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+    def check(self) -> None:
+        """Raises `MapCancelled` if the caller has cancelled the map, or `TimeLimitReached` if its time is over."""
+        if self.is_cancelled:
+            raise MapCancelled("The map was cancelled.")
+        if time.monotonic() > self._deadline:
+            raise TimeLimitReached

@@ -1,0 +1,75 @@
+"""Parses a source with its tree-sitter grammar and collects the symbols; a source that the grammar cannot parse is
+simplified and parsed again."""
+
+from functools import partial
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol, Language
+from tools.filemap.languages.test_titles import TEST_TITLE_PATTERNS, add_tests, find_titled_tests
+from tools.filemap.numbered_rules import numbered_rules
+from tools.filemap.parsing import parse
+from tools.filemap.symbol_lists import with_routes
+from tools.filemap.tree_walk import TreeWalk
+
+
+class Outline(NamedTuple):
+    """The symbols and imports of one source."""
+
+    drafts: list[FoundSymbol]
+    imports: list[str]
+    has_errors: bool
+
+
+def outline_source(language: Language, source: bytes, watch: Deadline) -> Outline:
+    """Returns the symbols and imports of a source in a language with a grammar. Raises `TimeLimitReached` or
+    `MapCancelled`."""
+    prepared = language.prepare(source, watch) if language.prepare is not None else source
+    plan, imports = numbered_rules(language.name), list[str]()
+    walk = TreeWalk(plan, source, watch, imports)
+    tree = parse(plan.grammar, prepared, watch)
+    walk.run(tree)
+    has_errors = tree.root_node.has_error
+    is_lost = has_errors and language.simplify is not None and _is_mostly_error(tree.root_node)
+    titles = TEST_TITLE_PATTERNS.get(language.name)
+    tests = (
+        find_titled_tests(source, titles, partial(_is_in_text, tree.root_node)) if titles is not None else []
+    )
+    del tree  # for a large source, the largest object in memory
+    drafts = walk.drafts
+    if is_lost and language.simplify is not None:
+        again = TreeWalk(plan, source, watch, imports)
+        again.run(parse(plan.grammar, language.simplify(prepared, watch), watch))
+        if len(again.drafts) > len(drafts):
+            drafts = again.drafts
+    if has_errors and language.recover is not None:
+        drafts = language.recover(drafts, prepared)
+    if language.finish is not None:
+        drafts = language.finish(drafts, source)
+    if language.routes is not None:
+        drafts = with_routes(drafts, source, language.routes(source))
+    return Outline(add_tests(drafts, tests), imports, has_errors)
+
+
+def _is_mostly_error(root: Node) -> bool:
+    """Returns whether a syntax error covers most of the source, so that the tree is of no use."""
+    half = root.end_byte // 2
+    # `Node.first_child_for_byte` may crash the interpreter where no child contains the byte.
+    return root.is_error or any(
+        child.is_error and child.end_byte - child.start_byte > half for child in root.children
+    )
+
+
+def _is_in_text(root: Node, place: int) -> bool:
+    """Returns whether a byte position of a source is within a string or a comment."""
+    node = root.descendant_for_byte_range(place, place + 1)
+    while node is not None and not node.is_error:
+        if node.start_byte < place and any(word in node.type for word in _TEXT_NODE_WORDS):
+            return True
+        node = node.parent
+    return False
+
+
+_TEXT_NODE_WORDS = ("string", "comment", "heredoc", "pod")

@@ -1,0 +1,93 @@
+"""Finds the nodes before or around a declaration that belong to it: comments, attributes, decorators, wrappers."""
+
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+_MAX_DISTANCE = 4096
+_MAX_LINE = 120
+
+
+class LeadingNodes(NamedTuple):
+    """The comments, attributes and wrappers in front of a declaration that belong to it."""
+
+    start: int
+    row: int
+    comment: Node | None
+    is_first: bool = True
+    """Of several declarations in one wrapper, only the first begins with it."""
+
+    @staticmethod
+    def before(wrapper: Node, above: "CommentTracker | None") -> "LeadingNodes":
+        start = wrapper.start_byte
+        return LeadingNodes(
+            start, wrapper.start_point[0], above.comment_of(start) if above is not None else None
+        )
+
+    def without_start(self) -> "LeadingNodes":
+        """Returns the leading nodes for the second and later declarations in one wrapper, which do not begin with the
+        wrapper."""
+        return self._replace(is_first=False) if self.is_first else self
+
+
+class CommentTracker:
+    """Tracks the comments and attributes directly above the next declaration.
+
+    Called for every comment: distance is measured by counting line ends, which is cheaper than a node's rows."""
+
+    __slots__ = ("_between", "_comment", "_end", "_first", "_source")
+
+    def __init__(self, between: frozenset[int], source: bytes) -> None:
+        self._between = between
+        self._source = source
+        self._comment: Node | None = None
+        self._end = -1
+        self._first: Node | None = None
+
+    def add(self, node: Node, kind: int) -> None:
+        start = node.start_byte
+        is_apart = not self._is_adjacent(start)
+        if kind in self._between:
+            if is_apart or self._first is None:
+                self._first = node
+            if is_apart:
+                self._comment = None
+        else:
+            if self._is_trailing_comment(start):
+                return
+            if is_apart or self._comment is None:
+                self._comment = node
+            if is_apart:
+                self._first = None
+        end = node.end_byte
+        self._end = end - 1 if self._source[end - 1 : end] == b"\n" else end
+
+    def _is_adjacent(self, start: int) -> bool:
+        """Returns whether a position is on the line where the last comment or attribute ends, or on the next."""
+        return 0 <= self._end > start - _MAX_DISTANCE and self._source.count(b"\n", self._end, start) < 2
+
+    def _is_trailing_comment(self, start: int) -> bool:
+        """Returns whether the comment follows code on its line: then it belongs to that code."""
+        before = self._source[max(0, start - _MAX_LINE) : start]
+        return bool(before[before.rfind(b"\n") + 1 :].strip())
+
+    def comment_of(self, start: int) -> Node | None:
+        """Returns the comment directly above a declaration at `start`."""
+        return self._comment if self._comment is not None and self._is_adjacent(start) else None
+
+    def leading_nodes(self, start: int) -> "tuple[Node | None, Node | None]":
+        """Returns the comment, and the first attribute, directly above a declaration at `start`."""
+        return (self._comment, self._first) if self._is_adjacent(start) else (None, None)
+
+
+def last_row_with_text(node: Node, start_row: int, source: bytes) -> int:
+    """Returns the last row of a syntax node that has text: some grammars extend a node up to the next one."""
+    row, column = node.end_point
+    end = node.end_byte
+    while row > start_row:
+        if column and not source[end - column : end].isspace():
+            break
+        end -= column + 1
+        row -= 1
+        column = end - source.rfind(b"\n", 0, end) - 1
+    return row

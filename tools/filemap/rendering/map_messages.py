@@ -1,0 +1,117 @@
+"""Builds the message on a file's outline for a reader: the map, the changes since the map that it has, or that this map
+is still valid."""
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tools.filemap.rendering.outline_changes import changes_between, outline_digest
+from tools.filemap.rendering.render import RenderedMap, render_map
+from tools.filemap.symbols import FileMap
+
+_MAX_OUTLINES = 16
+_MAX_PATH = 60
+
+
+class ReaderState(msgspec.Struct, frozen=True, kw_only=True):
+    """The outline of the file that the reader already has."""
+
+    map: str
+    """Digest of the map."""
+    latest: str
+    """Digest of the latest message: the map, or later changes."""
+
+
+class MapMessage(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    details: dict[str, Any]
+
+
+class KnownOutlines:
+    """A bounded cache of the outlines that readers got, to describe later changes to them. May be shared by threads."""
+
+    def __init__(self) -> None:
+        self._outlines: OrderedDict[str, FileMap] = OrderedDict()
+
+    def get(self, digest: str) -> FileMap | None:
+        return self._outlines.get(digest)
+
+    def put(self, digest: str, outline: FileMap) -> None:
+        self._outlines[digest] = outline
+        while len(self._outlines) > _MAX_OUTLINES:
+            self._outlines.popitem(last=False)
+
+
+def map_message(
+    outline: FileMap,
+    path: Path,
+    *,
+    budget_bytes: int,
+    page: tuple[int, int] | None,
+    standing: ReaderState | None,
+    known: KnownOutlines,
+) -> MapMessage:
+    """Returns the message on a file's outline. `outline` has the path as the reader names it, `path` is the file's
+    location."""
+    digest = outline_digest(outline)
+    if standing is not None and standing.latest == digest:
+        which = "as told above" if standing.map != standing.latest else "stands above, unchanged"
+        return _short_message(
+            f"The map of {_path_end(outline.path)} {which}.", outline, path, standing.map, digest
+        )
+    before = known.get(standing.map) if standing is not None else None
+    if standing is not None and before is not None:
+        lines = changes_between(before, outline)
+        if lines is not None:
+            head = (
+                f"File map: {outline.path}, what moved since its map above ({outline.total_lines:,} lines):"
+            )
+            text = "\n".join([head, *lines])
+            if len(text.encode("utf-8", "replace")) <= budget_bytes // 4:
+                return _short_message(text, outline, path, standing.map, digest)
+    known.put(digest, outline)
+    rendered = render_map(outline, budget_bytes=budget_bytes, without=page)
+    details = {
+        **_map_details(outline, path, digest),
+        "level": rendered.level,
+        "symbols": _symbol_rows(outline, rendered),
+    }
+    return MapMessage(text=rendered.text, details=details)
+
+
+def _short_message(text: str, outline: FileMap, path: Path, of_map: str, digest: str) -> MapMessage:
+    return MapMessage(text=text, details={**_map_details(outline, path, digest), "since": of_map})
+
+
+def _map_details(outline: FileMap, path: Path, digest: str) -> dict[str, Any]:
+    return {
+        "filePath": str(path),
+        "totalLines": outline.total_lines,
+        "totalBytes": outline.total_bytes,
+        "symbolCount": len(outline.symbols),
+        "language": outline.language,
+        "elapsedMs": outline.elapsed_ms,
+        "parser": outline.parser,
+        "digest": digest,
+    }
+
+
+def _symbol_rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
+    """Returns for each symbol line of a rendered map its row, start and length of its label, first and last line."""
+    return [
+        [
+            row,
+            shown.indent,
+            shown.label,
+            outline.symbols[shown.index].start_line,
+            outline.symbols[shown.index].end_line,
+        ]
+        for row, shown in enumerate(rendered.lines, rendered.first_row)
+        if shown.index >= 0
+    ]
+
+
+def _path_end(path: str) -> str:
+    return path if len(path) <= _MAX_PATH else "…" + path[1 - _MAX_PATH :]

@@ -1,0 +1,235 @@
+"""Outlines JSON Lines files: sessions of an agent as conversations, other records by their keys, types and counts."""
+
+from collections import Counter
+
+import msgspec
+
+from tools.filemap.deadline import Deadline
+from tools.filemap.language_description import FoundSymbol
+from tools.filemap.scanners.lines import count_with_noun, source_lines
+from tools.filemap.scanners.nesting import OutlineBuilder
+from tools.filemap.scanners.result import ScanResult
+from tools.results import Json
+
+_MAX_RECORDS = 2000
+_MAX_KEYS_OF_OBJECT = 60
+"""An object with more keys is a data table."""
+_MAX_KEYS = 300
+_MAX_DEPTH = 3
+_MAX_ITEMS = 20
+_MAX_TURNS = 3000
+_MAX_NAMED_CALLS = 6
+_MAX_RECORD_BYTES = 1024 * 1024
+
+
+def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
+    """Outlines a JSON Lines file: an agent's session as a conversation, other records by keys, types and counts."""
+    if _is_agent_session(source):
+        return _scan_conversation(source, watch)
+    keys: dict[str, _KeyStatistics] = {}
+    count = broken = 0
+    decode = msgspec.json.decode
+    for row, _start, line in source_lines(source, watch):
+        if not line.strip():
+            continue
+        count += 1
+        if count > _MAX_RECORDS or len(line) > _MAX_RECORD_BYTES:
+            continue
+        try:
+            record: Json = decode(line)
+        except (ValueError, RecursionError):
+            broken += 1
+            continue
+        _count_keys(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
+    if not count:
+        return ScanResult([])
+    seen = min(count, _MAX_RECORDS)
+    whole = FoundSymbol(
+        name=count_with_noun(count, "record"),
+        kind="records",
+        start=0,
+        start_row=0,
+        end_row=max(0, source.count(b"\n") - source.endswith(b"\n")),
+        signature=(f"{broken} of them are no JSON" if broken else "")
+        + (f" (keys from the first {seen:,})" if count > seen else ""),
+    )
+    drafts = [whole]
+    _list_keys(drafts, keys, seen - broken, 0)
+    return ScanResult(drafts)
+
+
+class _KeyStatistics(msgspec.Struct):
+    """What the records of a JSON Lines file have at one key: value types, the first row, and the keys of objects in
+    it."""
+
+    row: int
+    types: Counter[str] = msgspec.field(default_factory=Counter[str])
+    objects: int = 0
+    """Number of objects, single or in an array."""
+    nested_keys: "dict[str, _KeyStatistics]" = {}
+
+
+def _count_keys(keys: dict[str, _KeyStatistics], record: dict[str, Json], row: int, depth: int) -> None:
+    for name, value in record.items():
+        key = keys.get(name)
+        if key is None:
+            if len(keys) >= _MAX_KEYS_OF_OBJECT:
+                continue
+            key = keys[name] = _KeyStatistics(row)
+        key.types[json_type(value)] += 1
+        if depth == _MAX_DEPTH:
+            continue
+        items: list[Json] = value[:_MAX_ITEMS] if isinstance(value, list) else [value]
+        for inner in items:
+            if isinstance(inner, dict):
+                key.objects += 1
+                _count_keys(key.nested_keys, inner, row, depth + 1)
+
+
+def _list_keys(drafts: list[FoundSymbol], keys: dict[str, _KeyStatistics], objects: int, parent: int) -> None:
+    """Adds symbols for the keys that the records have. `objects` is the number of objects that could have these
+    keys."""
+    for name, key in keys.items():
+        how_many = key.types.total()
+        said = " | ".join(kind for kind, _ in key.types.most_common(4))
+        said += "" if how_many >= objects else f", in {how_many:,} of {objects:,}"
+        number = len(drafts)
+        if number > _MAX_KEYS:
+            return
+        drafts.append(
+            FoundSymbol(
+                name=name[:100] or '""',
+                kind="key",
+                start=number,
+                start_row=key.row,
+                end_row=key.row,
+                parent=parent,
+                signature=said,
+            )
+        )
+        _list_keys(drafts, key.nested_keys, key.objects, number)
+
+
+def json_type(value: object) -> str:
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _is_agent_session(source: bytes) -> bool:
+    head = source[:400].split(b"\n", 1)[0]
+    return b'"type":"session"' in head.replace(b" ", b"")
+
+
+class _MessagePart(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    name: str = ""
+    arguments: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _CallArguments(msgspec.Struct):
+    """The arguments that best describe a tool call in a session file."""
+
+    path: str = ""
+    command: str = ""
+    pattern: str = ""
+
+
+class _SessionMessage(msgspec.Struct, rename="camel"):
+    role: str = ""
+    content: str | list[_MessagePart] = ""
+    tool_name: str = ""
+    is_error: bool = False
+    command: str = ""
+    exit_code: int | None = None
+
+
+class _SessionEntry(msgspec.Struct, rename="camel"):
+    type: str = ""
+    cwd: str = ""
+    custom_type: str = ""
+    summary: str = ""
+    name: str = ""
+    label: str = ""
+    model_id: str = ""
+    thinking_level: str = ""
+    content: str | list[_MessagePart] = ""
+    message: _SessionMessage | None = None
+
+
+def _scan_conversation(source: bytes, watch: Deadline) -> ScanResult:
+    """Outlines a session file as a conversation: every user prompt with what followed: replies, tool calls by name,
+    compactions."""
+    found = OutlineBuilder()
+    decode = msgspec.json.Decoder(_SessionEntry, strict=False).decode
+    row, broken = -1, 0
+    for row, start, line in source_lines(source, watch):
+        if not line.strip():
+            continue
+        try:
+            entry = decode(line)
+        except (ValueError, RecursionError):
+            broken += 1
+            continue
+        if len(found.drafts) < _MAX_TURNS:
+            _add_entry(found, entry, row, start)
+    found.close_symbols(0, max(0, row))
+    notes = (f"no entries of a session: {count_with_noun(broken, 'line')}",) if broken else ()
+    return ScanResult(found.drafts, title="Agent session", notes=notes)
+
+
+def _add_entry(found: OutlineBuilder, entry: _SessionEntry, row: int, start: int) -> None:
+    said = entry.message
+    if said is None:
+        shown = _first_line(entry.custom_type or entry.summary or entry.name or entry.label)
+        shown = shown or _first_line(entry.model_id or entry.thinking_level or entry.cwd)
+        about = _first_line(_text_of_content(entry.content))
+        found.add_leaf(
+            shown or entry.type, entry.type or "entry", row, start, f"{shown}: {about}" if about else ""
+        )
+        return
+    text = _first_line(_text_of_content(said.content))
+    if said.role == "user":
+        found.open_symbol(0, text or "(no text)", "user", row, start)
+        return
+    if said.role == "assistant":
+        called = _call_list(said.content)
+        found.add_leaf(text or called or "(nothing)", "assistant", row, start, called if text else "")
+        return
+    shown = said.tool_name or _first_line(said.command) or text or said.role
+    about = "failed" if said.is_error or said.exit_code else ""
+    found.add_leaf(shown, said.role or "message", row, start, about)
+
+
+def _call_list(content: str | list[_MessagePart]) -> str:
+    """Returns the tool calls of a message as text, each with its distinguishing argument: `calls read a.py, read
+    b.py`."""
+    if isinstance(content, str):
+        return ""
+    calls = [part for part in content if part.name]
+    shown: list[str] = []
+    for part in calls[:_MAX_NAMED_CALLS]:
+        try:
+            called = msgspec.json.decode(part.arguments, type=_CallArguments)
+        except (ValueError, RecursionError):  # no arguments, or of other types
+            called = _CallArguments()
+        shown.append(
+            f"{part.name} {_first_line(called.path or called.command or called.pattern)[:60]}".strip()
+        )
+    more = len(calls) - len(shown)
+    return "calls " + ", ".join(shown) + (f" and {more} more" if more > 0 else "") if calls else ""
+
+
+def _text_of_content(content: str | list[_MessagePart]) -> str:
+    return content if isinstance(content, str) else next((part.text for part in content if part.text), "")
+
+
+def _first_line(text: str) -> str:
+    return " ".join(text.strip().split("\n", 1)[0].split())[:100]

@@ -1,0 +1,206 @@
+"""Restricts the file operations of bayou's own tools to the session's sandbox policy, which commands obey too.
+
+A path is checked without links, and an opened file is checked again, so that a link created in between leads nowhere. A
+file with several names is written under all of them only if the tools may write each. Exceptions that the user granted
+apply."""
+
+import errno
+import os
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from tools.box.policy import Box, covering_place
+from tools.files.atomic_replacement import Version, replace_at, replace_unchanged, swap_or_overwrite
+from tools.files.hard_links import other_names
+from tools.operations import LocalFiles
+
+_Inode = tuple[int, int]
+_DESCRIPTOR_LINKS: Final = "/proc/self/fd"
+_MAX_JUDGED_PATHS: Final = 2_000
+
+
+class DeniedByBox(PermissionError):
+    """Raised if the sandbox policy denies bayou's own tools a path."""
+
+
+class JudgedPaths:
+    """Records where the paths of tool calls led when the permission gate judged the calls, and which paths need a
+    question."""
+
+    def __init__(self) -> None:
+        self.is_protected: Callable[[str], bool] = lambda path: False
+        """Returns whether writing a path needs a question, because it runs later."""
+        self._judged: dict[str, tuple[str, _Inode | None, bool]] = {}
+
+    def record_before_judging(self, paths: Iterable[str]) -> None:
+        """Records where these paths of a tool call lead, right before the call is judged, so that a link swapped in
+        meanwhile is noticed."""
+        for path in paths:
+            self._judged.pop(path, None)
+            while len(self._judged) >= _MAX_JUDGED_PATHS:
+                self._judged.pop(next(iter(self._judged)), None)
+            real = os.path.realpath(path)
+            self._judged[path] = real, _inode_of(real), self.is_protected(real)
+
+    def is_protected_since(self, path: str, real: str) -> bool:
+        """Returns whether a path was judged as one that may be written, and has become a file that runs code later: a
+        command has made its folder a repository."""
+        known = self._judged.get(path)
+        return known is not None and not known[2] and self.is_protected(real)
+
+    def is_changed_since_judging(self, path: str, real: str, opened: os.stat_result | None = None) -> bool:
+        """Returns whether a path leads elsewhere than when its call was judged; for an opened file with several names,
+        also whether another file was judged."""
+        known = self._judged.get(path)
+        if known is None:
+            return False
+        if known[0] != real or opened is None or opened.st_nlink < 2:
+            return known[0] != real
+        return known[1] != (opened.st_dev, opened.st_ino)
+
+
+class BoxedFiles(LocalFiles):
+    """File operations that check every path against the sandbox policy that `box` returns (None means no policy), and
+    against where it led when the call was judged: another program may have put a link there meanwhile."""
+
+    def __init__(
+        self,
+        box: Callable[[], Box | None],
+        judged: JudgedPaths | None = None,
+        places: Callable[[], Iterable[str]] = lambda: (),
+    ) -> None:
+        """`places`: the session's folders. A file that has a further name elsewhere, or one whose change would be asked
+        about, is replaced under its own name only."""
+        self._box = box
+        self._judged = judged or JudgedPaths()
+        self._places = places
+
+    def open(self, path: str) -> BinaryIO:
+        box = self._box()
+        if box is not None:
+            _check_path(box.may_read(os.path.realpath(path)), path, _HIDDEN_REASON)
+        opened = super().open(path)
+        try:
+            real = _opened_path(opened.fileno(), path)
+            is_elsewhere = self._judged.is_changed_since_judging(path, real, os.fstat(opened.fileno()))
+            _check_path(not is_elsewhere, path, _SWAPPED_REASON)
+            _check_path(box is None or box.may_read(real), path, _HIDDEN_REASON)
+        except OSError:
+            opened.close()
+            raise
+        return opened
+
+    def make_directory(self, path: str) -> None:
+        box = self._box()
+        if box is not None and not os.path.isdir(path):  # noqa: PTH112  (a text)
+            _check_path(box.may_write(os.path.realpath(path)), path, _NOT_WRITABLE_REASON)
+        super().make_directory(path)
+
+    def remove(self, path: str) -> None:
+        folder, _, name = path.rstrip("/").rpartition("/")
+        with self._name_in_opened_folder(
+            self._box(), f"{os.path.realpath(folder or '/')}/{name}", path
+        ) as place:
+            Path(place).unlink()
+
+    def set_executable(self, path: str, is_executable: bool) -> None:
+        with self._name_in_opened_folder(self._box(), os.path.realpath(path), path) as place:
+            _check_no_link(place, path)
+            super().set_executable(place, is_executable)
+
+    def replace(self, path: str, data: bytes) -> None:
+        box = self._box()
+        target = os.path.realpath(path)
+        with self._name_in_opened_folder(box, target, path) as place:
+            _replace_in_place(place, path, data, self._keeps_names(box, target))
+
+    def replace_unchanged(
+        self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
+    ) -> None:
+        box = self._box()
+        target = os.path.realpath(path)
+        _check_path(not self._judged.is_changed_since_judging(path, target), path, _SWAPPED_REASON)
+        _check_path(not self._judged.is_protected_since(path, target), path, _AUTORUN_REASON)
+        with self._name_in_opened_folder(box, target, path) as place:
+            _check_no_link(place, path)
+            names = self._keeps_names(box, target)
+            replace_unchanged(place, path, data, old, version, is_shared=is_shared, keeps_names=names)
+
+    def _keeps_names(self, box: Box | None, target: str) -> Callable[[], bool]:
+        """Returns a function that says whether a file is written under all its names: they are in the same place, and
+        the tools may write each."""
+
+        def look() -> bool:
+            places = box.writable if box is not None else tuple(map(os.path.realpath, self._places()))
+            place = covering_place(target, places)
+            if place is None:
+                return False
+            names, are_all = other_names(target, place)
+            if not are_all or (box is not None and target in box.granted):
+                return are_all
+            return not any(
+                self._judged.is_protected(name) or (box is not None and not box.may_write(name))
+                for name in names
+            )
+
+        return look
+
+    @contextmanager
+    def _name_in_opened_folder(self, box: Box | None, target: str, path: str) -> Generator[str]:
+        """Yields a name for a file below its opened folder, so that nothing can take the folder's place. `target` has
+        no links."""
+        _check_path(box is None or box.may_write(target), path, _NOT_WRITABLE_REASON)
+        folder, _, name = target.rpartition("/")
+        os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)
+        held = os.open(folder or "/", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            really = f"{_opened_path(held, folder or '/').rstrip('/')}/{name}"
+            _check_path(box is not None or really == target, path, _SWAPPED_REASON)
+            _check_path(box is None or box.may_write(really), path, _NOT_WRITABLE_REASON)
+            has_names = os.path.isdir(f"{_DESCRIPTOR_LINKS}/{held}")  # noqa: PTH112  (a text)
+            yield f"{_DESCRIPTOR_LINKS}/{held}/{name}" if has_names else target
+        finally:
+            os.close(held)
+
+
+_HIDDEN_REASON: Final = "the sandbox hides it from the agent"
+_SWAPPED_REASON: Final = "it leads elsewhere than when the call was judged; call again if that is right"
+_AUTORUN_REASON: Final = "it runs later now, unlike when the call was judged; call again if that is right"
+_NOT_WRITABLE_REASON: Final = "it is outside of what the sandbox lets the agent change"
+
+
+def _check_path(may: bool, path: str, words: str) -> None:
+    if not may:
+        raise DeniedByBox(errno.EACCES, words, path)
+
+
+def _opened_path(descriptor: int, path: str) -> str:
+    """Returns the real path of an open file; where the system does not provide it, the path's present target."""
+    try:
+        return os.readlink(f"{_DESCRIPTOR_LINKS}/{descriptor}")  # noqa: PTH115  (a text)
+    except OSError:
+        return os.path.realpath(path)
+
+
+def _check_no_link(place: str, path: str) -> None:
+    if os.path.islink(place):  # noqa: PTH114  (a text)
+        raise DeniedByBox(errno.EACCES, "it has become a symbolic link meanwhile", path)
+
+
+def _inode_of(path: str) -> _Inode | None:
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _replace_in_place(place: str, path: str, data: bytes, keeps_names: Callable[[], bool]) -> None:
+    try:
+        old = os.lstat(place)
+    except FileNotFoundError:
+        old = None
+    _check_no_link(place, path)
+    swap_or_overwrite(place, data, old, path, lambda: replace_at(place, data, old), keeps_names)

@@ -1,0 +1,70 @@
+"""Finds the settings of a repository that make git start programs or look elsewhere."""
+
+from collections.abc import Iterator
+
+from tools.git.config import ConfigEntry, Configuration
+from tools.patterns import late
+
+_BOOLEAN_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
+_PROGRAM_SETTINGS = frozenset(
+    {
+        *("core.hookspath", "core.sshcommand", "core.editor", "core.pager", "core.askpass", "core.gitproxy"),
+        *("core.alternaterefscommand", "sequence.editor", "diff.external", "interactive.difffilter"),
+        *("sendemail.smtpserver", "sendemail.tocmd", "sendemail.cccmd", "sendemail.headercmd", "imap.tunnel"),
+        *("web.browser", "help.browser", "instaweb.browser", "instaweb.httpd", "init.templatedir"),
+        *("remote.uploadpack", "remote.receivepack", "remote.vcs", "uploadpack.packobjectshook"),
+        *("trailer.command", "trailer.cmd", "tar.command", "browser.path", "man.path", "difftool.path"),
+        *("mergetool.path", "lfs.standalonetransferagent", "lfs.path", "lfs.args"),
+    }
+)
+"""Settings by section and key, with any subsection."""
+_PROGRAM_KEYS_PATTERN = late(
+    r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
+)
+"""Key names that git and related tools use for programs, including future ones."""
+_REDIRECTING_KEYS = frozenset(
+    {
+        *("include.path", "includeif.path", "core.attributesfile", "core.excludesfile", "commit.template"),
+        *("url.insteadof", "url.pushinsteadof", "http.proxy", "remote.proxy", "http.cookiefile"),
+        *("http.sslcainfo", "http.sslcapath", "lfs.url", "lfs.pushurl", "remote.lfsurl"),
+    }
+)
+_URL_KEYS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
+
+
+def risky_entries(configuration: Configuration) -> Iterator[ConfigEntry]:
+    """Yields the git settings that make git start a program, or read, write or fetch from an unexpected place."""
+    for entry in configuration.entries:
+        if starts_program(entry) or _redirects_git(entry):
+            yield entry
+
+
+def filter_names(configuration: Configuration) -> set[str]:
+    """Returns the names of all filters that git settings define."""
+    return {
+        entry.subsection for entry in configuration.entries if entry.section == "filter" and entry.subsection
+    }
+
+
+def starts_program(entry: ConfigEntry) -> bool:
+    """Returns whether a git setting makes git start a program."""
+    name, value = f"{entry.section}.{entry.key}", entry.value or ""
+    if value.lstrip().startswith("!"):
+        return True
+    is_switch = value.lower() in _BOOLEAN_VALUES
+    if name == "core.fsmonitor" or entry.section == "pager":
+        return not is_switch
+    if entry.section in ("alias", "color", "advice", "trace2"):
+        return False
+    if name in _URL_KEYS:
+        return value.startswith("-") or "::" in value
+    return bool(value) and (
+        name in _PROGRAM_SETTINGS or (_PROGRAM_KEYS_PATTERN.search(entry.key) is not None and not is_switch)
+    )
+
+
+def _redirects_git(entry: ConfigEntry) -> bool:
+    name, value = f"{entry.section}.{entry.key}", entry.value or ""
+    if name == "http.sslverify":
+        return value.lower() in ("false", "no", "off", "0")
+    return bool(value) and name in _REDIRECTING_KEYS

@@ -1,0 +1,72 @@
+"""Defines the messages from the kernel (`inside/`), decoded as they arrive.
+
+`process` builds the messages to the kernel."""
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class _KernelMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
+    pass
+
+
+class KernelHello(_KernelMessage, frozen=True, kw_only=True, tag="hello"):
+    version: str
+    executable: str
+
+
+class ShowValue(_KernelMessage, frozen=True, kw_only=True, tag="show"):
+    """A message with a displayed value that is not text, at its position in the cell's output."""
+
+    id: int
+    kind: Literal["markdown", "html", "json", "image/png", "image/jpeg"]
+    data: str
+
+
+class ToolCallRequest(_KernelMessage, frozen=True, kw_only=True, tag="call"):
+    id: int
+    name: str
+    arguments: dict[str, Any]
+
+
+class ArtifactRequest(_KernelMessage, frozen=True, kw_only=True, tag="artifact"):
+    id: int
+    number: str
+
+
+class CancelCall(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
+    """A message that the cell no longer waits for a tool call."""
+
+    id: int
+
+
+class CellError(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    text: str
+    """The traceback, from the cell's first own frame on."""
+    is_interrupt: bool = False
+
+
+class CellDone(_KernelMessage, frozen=True, kw_only=True, tag="done"):
+    """A message that a cell has ended, with its value or error."""
+
+    id: int
+    number: int
+    value: str | None = None
+    error: CellError | None = None
+    notes: tuple[str, ...] = ()
+    seconds: float
+
+
+class NamesAnswer(_KernelMessage, frozen=True, kw_only=True, tag="told"):
+    """A message with the names that were asked for between cells."""
+
+    id: int
+    names: Any
+
+
+CellMessage = ShowValue | ToolCallRequest | ArtifactRequest | CancelCall
+"""Messages while a cell runs."""
+KernelMessage = KernelHello | CellMessage | CellDone | NamesAnswer
+decode_message = msgspec.json.Decoder(KernelMessage).decode

@@ -1,0 +1,125 @@
+"""Finds secrets in files that assign them to names: `.env` files, `.netrc`, `.npmrc`, cloud credentials."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+import msgspec
+
+from tools.masking.known_values import KnownSecret
+from tools.patterns import late
+from tools.running.withheld_variables import is_secret_variable
+
+_EXAMPLE_ENDINGS = frozenset(("example", "sample", "template", "dist", "defaults", "schema"))
+_ENV_FILE_PATTERN = late(r"(?:.+)?\.env(?:\.[\w.-]+)?|\.envrc|\.flaskenv|\.dev\.vars")
+_SECRET_FILE_NAMES = frozenset(
+    (".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials", ".yarnrc")
+)
+_ASSIGNMENT_PATTERN = late(
+    r"^[ \t+\-|>]{0,8}(?:[^\s:=]{1,300}[:-]\d+[:-][ \t]?)?(?:\d+[:\t ]\s*)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?"
+    r"([A-Za-z_][\w.-]{0,200})[ \t]*[=:][ \t]*"
+    r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|`([^`]*)`|([^\s#'\"`][^\n#]*?(?:#\S[^\n#]*?)*))[ \t\r]*(?:#.*)?$",
+    re.MULTILINE,
+)
+_NETRC_PASSWORD_PATTERN = late(r"(?:^|\s)(?:password|passwd)[ \t\n]+(\S{4,})")
+_NPMRC_TOKEN_PATTERN = late(r"(?:_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*\"?([^\s\"]{6,})")
+_PGPASS_PASSWORD_PATTERN = late(r"^(?:[^:\n]*:){4}(.{3,})$", re.MULTILINE)
+_INI_SECRET_PATTERN = late(
+    r"^\s*(?:password|aws_secret_access_key|aws_session_token)\s*=\s*(\S{6,})\s*$", re.MULTILINE
+)
+_URL_PASSWORD_PATTERN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
+
+_HARMLESS_NAME_PATTERN = late(
+    r".*(?:PUBLIC|PUBLISHABLE|ANON|SITE)_?KEY|.*(?:^|_)(?:ID|GUID|UUID|SHA\d*|COMMIT|REVISION|DIGEST|CHECKSUM|INTEGRITY"
+    r"|VERSION|TAG|IMAGE|MODEL|REGION|ZONE|HOST|DOMAIN|URL|URI|ENDPOINT|PATH|FILE|DIR|ADDRESS|DSN)S?"
+)
+"""Names of identifiers and addresses, whose values may look random and are public."""
+_PUBLIC_VALUE_PATTERN = late(
+    r"[a-zA-Z][\w+.-]*:/|[~.]{0,2}/|[A-Za-z]:[\\/]|(?:[^\s/@]+@)?(?:[\w*-]+\.)+[a-z]{2,24}(?::\d+)?(?:/[\w./:-]*)?$"
+    r"|(?i:0x[0-9a-f]{40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
+)
+"""Matches a path, a host, a mail address, a public blockchain address, or an identifier."""
+_VALUE_PIECE_PATTERN = late(r"(?:[^\W_]|[!^#$~%*])+")
+_ORDINARY_PIECE_PATTERN = late(
+    r"\d+[A-Za-z]{0,3}|[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*\d*|[A-Z]+\d*|[a-z]\d*|\d+x\d+(?:x\d+)?"
+)
+"""Matches a number with its unit, words with a number behind them, or a size."""
+_MIN_RANDOM_CHARS = 12
+_MIN_RANDOM_KINDS = 6
+
+_PATTERNS_BY_FILE_NAME = {
+    ".pgpass": (_PGPASS_PASSWORD_PATTERN,),
+    ".npmrc": (_NPMRC_TOKEN_PATTERN,),
+    ".yarnrc": (_NPMRC_TOKEN_PATTERN,),
+    ".git-credentials": (_URL_PASSWORD_PATTERN,),
+}
+
+
+class AssignedSecret(msgspec.Struct, frozen=True):
+    """A secret that a file assigns to a name, and its position."""
+
+    name: str
+    value: str
+    start: int
+    end: int
+
+
+def holds_secrets(path: str) -> bool:
+    """Returns whether a file's name says that its assignments are secrets (`.env`). Example files are not."""
+    name = PurePath(path).name.lower()
+    if name in _SECRET_FILE_NAMES:
+        return name != "credentials" or ".aws" in PurePath(path).parts
+    if not _ENV_FILE_PATTERN.fullmatch(name):
+        return False
+    return not _EXAMPLE_ENDINGS & set(name.split("."))
+
+
+def assigned_secrets(path: str, text: str) -> Iterator[AssignedSecret]:
+    """Yields the secrets in the text of a file with that name, or in printed parts of it."""
+    name = PurePath(path).name.lower()
+    if name in _SECRET_FILE_NAMES:
+        for pattern in _PATTERNS_BY_FILE_NAME.get(name, (_NETRC_PASSWORD_PATTERN, _INI_SECRET_PATTERN)):
+            for found in pattern.finditer(text):
+                yield AssignedSecret(name.lstrip("._"), found[1], *found.span(1))
+        return
+    yield from secret_variables(text)
+
+
+def secret_variables(text: str) -> Iterator[AssignedSecret]:
+    """Yields the variables of an environment file whose name or value indicates a secret."""
+    for found in _ASSIGNMENT_PATTERN.finditer(text):
+        group = next((number for number in (2, 3, 4, 5) if found[number]), None)
+        if group is None:
+            continue
+        name, value = found[1], found[group]
+        if len(value) < 4 or "${" in value or value.startswith(("$", "[secret:")):
+            continue
+        if is_secret_variable(name, value) or _looks_random(name, value):
+            login = _URL_PASSWORD_PATTERN.search(value)
+            start = found.start(group)
+            if login is not None:
+                yield AssignedSecret(name, login[1], start + login.start(1), start + login.end(1))
+            else:
+                yield AssignedSecret(name, value, start, found.end(group))
+
+
+def _looks_random(name: str, value: str) -> bool:
+    """Returns whether a value in a secrets file looks random, unlike the words, numbers and paths of such files. The
+    name is ignored: a key may have any name."""
+    if (
+        any(one.isspace() for one in value)
+        or _HARMLESS_NAME_PATTERN.fullmatch(name.upper())
+        or _PUBLIC_VALUE_PATTERN.match(value)
+    ):
+        return False
+    odd = "".join(
+        piece for piece in _VALUE_PIECE_PATTERN.findall(value) if not _ORDINARY_PIECE_PATTERN.fullmatch(piece)
+    )
+    return len(odd) >= _MIN_RANDOM_CHARS and len(set(odd)) >= _MIN_RANDOM_KINDS
+
+
+def known_values_in(path: str, text: str) -> Iterator[KnownSecret]:
+    for one in assigned_secrets(path, text):
+        yield KnownSecret(one.name, one.value)
+        if "\\n" in one.value:
+            yield KnownSecret(one.name, one.value.replace("\\n", "\n"))

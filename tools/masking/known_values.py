@@ -1,0 +1,86 @@
+"""Defines secrets that are known by value, and the encoded forms in which they reappear."""
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+from tools.patterns import late
+
+MIN_LENGTH = 8
+"""Shorter values would match inside innocent words."""
+_MIN_WORD_LENGTH = 20
+_PERCENT_ESCAPE_PATTERN = late(r"%[0-9A-F]{2}")
+
+
+class KnownSecret(msgspec.Struct, frozen=True):
+    name: str
+    """The name of the value at its source: a variable, a provider."""
+    value: str
+    is_plain: bool = False
+    """Whether only the exact value is searched for, and no encoded form."""
+
+
+def is_distinctive(value: str) -> bool:
+    """Returns whether a text that equals this secret proves it: a password like `postgres` must not mask that word in
+    all sources."""
+    if len(value) < MIN_LENGTH or len(set(value)) < 4:
+        return False
+    if any(one.isspace() for one in value.strip()):
+        return len(value) >= _MIN_WORD_LENGTH
+    has_digit = any(one.isdigit() for one in value)
+    has_letter = any(one.isalpha() for one in value)
+    has_sign = any(not one.isalnum() and one not in "-_./:" for one in value)
+    return (
+        (has_digit and has_letter)
+        or (has_letter and has_sign)
+        or (
+            len(value) >= _MIN_WORD_LENGTH
+            and (not value.isalpha() or not (value.islower() or value.istitle()))
+        )
+    )
+
+
+def encoded_forms(value: str) -> tuple[str, ...]:
+    """Returns the forms in which a secret may reappear: as it is, and encoded as JSON, URL, HTML, shell, base64 (also
+    twice) and hexadecimal."""
+    import html  # noqa: PLC0415  (2,000 names of letters; a start without a secret needs none)
+
+    quoted = json.dumps(value)[1:-1]
+    data = value.encode("utf-8", "replace")
+    hexadecimal = data.hex()
+    once = _base64_forms(data)[0].encode()
+    in_address = (
+        quote(value, safe="", errors="replace"),
+        quote(value, safe="/:", errors="replace"),
+        quote_plus(value, errors="replace"),
+    )
+    found = [
+        value,
+        quoted,
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        json.dumps(quoted)[1:-1],
+        quoted.replace("/", "\\/"),
+        *in_address,
+        *(_PERCENT_ESCAPE_PATTERN.sub(lambda found: found[0].lower(), one) for one in in_address),
+        html.escape(value),
+        value.replace("'", "'\\''"),
+        *_base64_forms(data),
+        hexadecimal,
+        hexadecimal.upper(),
+        *(dict.fromkeys(_base64_forms(once))),
+    ]
+    return tuple(dict.fromkeys(one for one in found if len(one) >= MIN_LENGTH))
+
+
+def _base64_forms(data: bytes) -> list[str]:
+    """Returns the parts of a secret's base64 encodings that do not depend on its position in the encoded text."""
+    found: list[str] = []
+    for before in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(b"\0" * before + data).decode()
+            sure = (before + len(data)) * 8 // 6
+            begin = (before * 8 + 5) // 6
+            found.append(text[begin:sure])
+    return found

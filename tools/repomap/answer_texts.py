@@ -1,0 +1,126 @@
+"""Writes the answers of the repository map for the model: guesses are called guesses, and gaps are stated."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from tools.filemap.rendering.symbol_lines import byte_size, line_range
+from tools.repomap.index.kinds import kind_note
+from tools.repomap.lookup import Definition, NameUses
+from tools.repomap.render import estimate_tokens
+from tools.repomap.repository import IndexState, MapAnswer
+from tools.text import escape_controls, one_line
+
+_MAX_NAMED_WORDS = 8
+_MAX_WORD_BYTES = 120
+
+
+def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
+    """Returns the text of a repository map with a last line on its limits; `more` says how to get the rest."""
+    state = answer.state
+    words = _word_list(answer.words)
+    named = [
+        f"{_shown_path(path)} is in the index by its path alone: {escape_controls(why)}."
+        for path, why in answer.left_out
+    ]
+    if not answer.map.files:
+        if is_question and not answer.words:
+            found = "Nothing in the question can be looked for: no word of it says something."
+        else:
+            found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
+        return " ".join(filter(None, (found, *named[:3], _missing_note(state))))
+    if not is_question or not words:
+        how = ""
+    elif answer.is_only_nearby:
+        how = f", near what was read or changed here; nothing was found by the words {words}"
+    else:
+        how = f", by the words {words}; a guess by names"
+    total = (state.indexed if state.below is None else state.below) + state.missing
+    shown = sum(not file.path.endswith("/") for file in answer.map.files)
+    head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."
+    if more and answer.has_more:
+        head += f" {more}"
+    return "\n".join((answer.map.text, " ".join(filter(None, (head, *named[:3], _missing_note(state))))))
+
+
+def definitions_text(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
+    rows = [
+        f"{symbol_text(definition)}, {_shown_path(definition.path)}{_definition_note(definition)}"
+        for definition in found
+    ]
+    if count > len(found):
+        rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
+    many = f" {count} times, by name" if count > 1 else ""
+    head = f"{one_line(escape_controls(name))} is defined" + (f"{many}:" if found else " nowhere here.")
+    return "\n".join(filter(None, (head, *rows, _missing_note(state))))
+
+
+def uses_text(name: str, found: NameUses) -> str:
+    if not found.shown:
+        return f"No other line has {one_line(escape_controls(name))} as a word."
+    shown = len(found.shown)
+    over = "over " if found.is_cut else ""
+    more = f"; the first {shown}" if found.count > shown else ""
+    lines = "line" if found.count == 1 else "lines"
+    files = "file" if found.file_count == 1 else "files"
+    rows = [f"used on {over}{found.count:,} {lines} of {found.file_count:,} {files}, by name{more}:"]
+    for path, uses in groupby(found.shown, key=lambda use: use.path):
+        rows.append(_shown_path(path))
+        for (within, lines), members in groupby(uses, key=lambda use: (use.enclosing_symbol, use.span)):
+            if within and lines:
+                rows.append(f"  {one_line(escape_controls(within))} {line_range(*lines)}")
+            rows += [f"    {use.line}: {one_line(escape_controls(use.text))}" for use in members]
+    return "\n".join(rows)
+
+
+def symbol_text(definition: Definition) -> str:
+    symbol = definition.symbol
+    name = one_line(escape_controls(definition.name))
+    return f"{symbol.kind} {name} {line_range(symbol.start_line, symbol.end_line)}"
+
+
+def truncate_to_tokens(text: str, tokens: int) -> str:
+    """Cuts a text to a number of tokens at the end of a line, with a notice."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    rows: list[str] = []
+    for row in text.split("\n"):
+        if estimate_tokens("\n".join([*rows, row])) > tokens - 20:
+            break
+        rows.append(row)
+    return "\n".join([*rows, "… cut here; say a folder with path for less."])
+
+
+def _word_list(words: Sequence[str]) -> str:
+    named, room = list[str](), _MAX_WORD_BYTES
+    for word in words[:_MAX_NAMED_WORDS]:
+        room -= byte_size(word) + 2
+        if room < 0:
+            break
+        named.append(word)
+    return ", ".join(named)
+
+
+def _shown_path(path: str) -> str:
+    return one_line(escape_controls(path))
+
+
+def _definition_note(definition: Definition) -> str:
+    note = kind_note(definition.file_kind)
+    return f" ({note})" if note else ""
+
+
+def _missing_note(state: IndexState) -> str:
+    told: list[str] = []
+    if state.missing:
+        missing = "1 file is" if state.missing == 1 else f"{state.missing:,} files are"
+        told.append(f"The index is being made: {missing} not in it yet.")
+    if state.is_cut:
+        told.append(f"The folder has more files than an index takes; {state.indexed:,} are in it.")
+    if state.unreadable:
+        closed = ", ".join(map(_shown_path, state.unreadable[:3])) + (
+            ", …" if len(state.unreadable) > 3 else ""
+        )
+        told.append(f"Cannot be read: {closed}.")
+    if state.problem:
+        told.append(f"The index is not up to date: {state.problem}")
+    return " ".join(told)

@@ -1,0 +1,158 @@
+"""Indexes files in a pool of processes. A file that kills a process gets no outline, or is indexed by its path only.
+
+A pool imports modules by its parent's path: only the builder process starts one."""
+
+import multiprocessing
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from tools.repomap.index.outlining import (
+    blob_id,
+    file_state,
+    index_file,
+    index_words,
+    outline_file,
+    path_only,
+)
+from tools.repomap.index.store import FileRecord
+
+_TASK_BATCH = 25
+"""Files per task."""
+MIN_POOL_FILES = 2 * _TASK_BATCH
+"""Fewer files are indexed sooner than processes have started."""
+_MAX_DEATHS = 100
+_MAX_PROCESSES = 4
+_RECORDS_DECODER = msgspec.msgpack.Decoder(list[FileRecord])
+
+MadeRecords = Generator[tuple[list[FileRecord], int]]
+"""Records, and how many files they were asked for."""
+BatchWork = Callable[[Path, Sequence[str]], bytes]
+"""Runs in a process of the pool; the result is packed, because pickling many small values takes seven times as long."""
+
+
+def index_batch(root: Path, paths: Sequence[str]) -> bytes:
+    """Makes complete records."""
+    return _packed(root, paths, index_file)
+
+
+def words_batch(root: Path, paths: Sequence[str]) -> bytes:
+    """Makes records without outlines."""
+    return _packed(root, paths, index_words)
+
+
+def outline_batch(root: Path, paths: Sequence[str]) -> bytes:
+    """Makes records without words."""
+    return _packed(root, paths, outline_file)
+
+
+def _packed(root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]) -> bytes:
+    return msgspec.msgpack.encode([made for path in paths if (made := work(root, path)) is not None])
+
+
+class IndexingPool:
+    """The processes that index files for one builder. They start with the first task, and end with the pool."""
+
+    def __init__(self, root: Path, processes: int | None = None) -> None:
+        """Uses as many processes as there are processors, up to four, unless `processes` says otherwise."""
+        self._root = root
+        self._count = processes or min(_MAX_PROCESSES, os.cpu_count() or 2)
+        self._started: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._end(is_waited_for=not any(problem))
+
+    def run(self, paths: Sequence[str], work: BatchWork) -> MadeRecords:
+        """Yields the records of all files. If it is closed early, the pool ends."""
+        batches = deque(paths[at : at + _TASK_BATCH] for at in range(0, len(paths), _TASK_BATCH))
+        deaths = 0
+        while batches:
+            lost = yield from self._run_until_process_dies(batches, 3 * self._count, work)
+            deaths += bool(lost)
+            alone: deque[Sequence[str]] = deque([path] for batch in lost for path in batch)
+            while alone:
+                # One at a time, which shows the file that kills the process.
+                died = (
+                    (yield from self._run_until_process_dies(alone, 1, work))
+                    if deaths <= _MAX_DEATHS
+                    else list(alone)
+                )
+                if deaths > _MAX_DEATHS:
+                    alone.clear()
+                deaths += bool(died)
+                for path in (path for batch in died for path in batch):
+                    yield [one for one in [self._without_content(path)] if one is not None], 1
+
+    def _run_until_process_dies(
+        self, batches: deque[Sequence[str]], ahead: int, work: BatchWork
+    ) -> Generator[tuple[list[FileRecord], int], None, list[Sequence[str]]]:
+        """Processes batches, `ahead` at once, until all are done or a process dies; returns the batches that may have
+        killed it."""
+        waiting: deque[tuple[Sequence[str], Future[bytes]]] = deque()
+        try:
+            while batches or waiting:
+                while batches and len(waiting) < ahead:
+                    waiting.append((batches[0], self._executor.submit(work, self._root, batches[0])))
+                    batches.popleft()
+                made = _RECORDS_DECODER.decode(waiting[0][1].result())
+                yield made, len(waiting.popleft()[0])
+        except BrokenProcessPool:
+            self._end()
+            lost = [batch for batch, future in waiting if not _has_result(future)]
+            for batch, future in waiting:
+                if _has_result(future):
+                    yield _RECORDS_DECODER.decode(future.result()), len(batch)
+            return lost
+        except GeneratorExit:
+            self._end(is_waited_for=False)
+            raise
+        return []
+
+    @property
+    def _executor(self) -> ProcessPoolExecutor:
+        if self._started is None:
+            # The store is open here, and no other process may have it.
+            context = multiprocessing.get_context("spawn")
+            self._started = ProcessPoolExecutor(
+                self._count, mp_context=context, initializer=_exit_with_parent
+            )
+        return self._started
+
+    def _end(self, *, is_waited_for: bool = True) -> None:
+        if self._started is not None:
+            self._started.shutdown(wait=is_waited_for, cancel_futures=True)
+            self._started = None
+
+    def _without_content(self, path: str) -> FileRecord | None:
+        """Returns the record of a file that kills processes: the words of its path, unless others are stored, and an
+        empty outline."""
+        state = file_state(self._root, path)
+        if state is None:
+            return None
+        return msgspec.structs.replace(path_only(path, state), blob=blob_id(self._root, path))
+
+
+def _has_result(future: "Future[bytes]") -> bool:
+    return future.done() and future.exception() is None
+
+
+def _exit_with_parent() -> None:
+    """Ends a process of the pool when its parent is killed; otherwise it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,237 @@
+"""Answers a session's questions to its repository map, with the files that the conversation knows."""
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+import msgspec
+
+from tools.base import ToolError
+from tools.filemap.deadline import Deadline, TimeLimitReached
+from tools.filemap.reading import CannotMap, read_text
+from tools.filemap.symbols import Symbol
+from tools.files.paths import display_path
+from tools.repomap.answer_texts import map_text
+from tools.repomap.index.kinds import kind_note
+from tools.repomap.index.listing import is_below
+from tools.repomap.index.outlining import outline_file
+from tools.repomap.lookup import Definition
+from tools.repomap.repository import PATIENCE, MappedRepository
+from tools.workspace import Workspace
+
+
+def repository_of(workspace: Workspace, folder: str | None = None) -> MappedRepository:
+    """Returns the repository of the working directory, or of the added folder that contains `folder`."""
+    repository = workspace.repository(folder)
+    if repository is None:
+        raise ToolError(
+            "There is no map of this folder: the setting repositoryMaps.enabled is off, or the files are "
+            "on another machine. "
+            "Use grep and find."
+        )
+    return repository
+
+
+def relative_to_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
+    """Returns a folder's path relative to the repository's root; the root is the empty name."""
+    below = os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root))
+    if below == "..":
+        raise ToolError(f"{display_path(folder, workspace.cwd)} is above the repository {repository.root}.")
+    if below.startswith("../"):
+        raise ToolError(f"{display_path(folder, workspace.cwd)} is not in the repository {repository.root}.")
+    return "" if below == "." else below
+
+
+def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]:
+    """Returns the files that the conversation has read or changed, newest last, relative to the root."""
+    root = os.path.realpath(repository.root)
+    paths = [os.path.relpath(path, root) for path in workspace.read_cache.paths()]
+    return [path for path in paths if not path.startswith("..")]
+
+
+def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
+    """Returns symbols of the repository whose names resemble a text, with paths relative to the session's folder; none
+    without a map."""
+    found: list[tuple[str, Definition]] = []
+    for repository in _updated_repositories(workspace):
+        named = _path_from_session(repository, workspace)
+        found += [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
+    return found[:most]
+
+
+class MatchedFile(msgspec.Struct, frozen=True):
+    """A file that a search may mean, with its matching symbols."""
+
+    path: str
+    lines: int | None
+    symbols: tuple[Symbol, ...]
+    note: str = ""
+
+
+class FoundUse(msgspec.Struct, frozen=True):
+    """A line that contains a name as a word, with its enclosing symbol."""
+
+    path: str
+    line: int
+    text: str
+    within: str
+
+
+_INTERACTIVE_PATIENCE = 2.0
+"""Seconds that a user waits for a definition or a map, instead of getting no answer."""
+_MAX_FOUND = 60
+_MAX_SYMBOLS_PER_FILE = 12
+_MAX_FOUND_TOKENS = 12_000
+_MAX_DEFINITIONS = 200
+_MAX_READ_BYTES = 2_000_000
+
+
+def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
+    """Returns a function that converts a path relative to the repository's root into one relative to the session's
+    folder; in an added folder's repository into an absolute one."""
+    cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
+    if any(Path(root).is_relative_to(one) for one in workspace.added.paths):
+        return lambda path: os.path.join(root, path)  # noqa: PTH118  (paths that are no text)
+    return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
+
+
+def _updated_repositories(workspace: Workspace, patience: float = PATIENCE) -> tuple[MappedRepository, ...]:
+    repositories = workspace.repositories()
+    for repository in repositories:
+        repository.index_changes(patience)
+    return repositories
+
+
+def _index_path(repository: MappedRepository, workspace: Workspace, path: str) -> str:
+    return relative_to_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
+
+
+def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRepository, str]]:
+    """Returns the repository that contains a folder, with the folder's path in it; for no folder those of all folders
+    of work, each once."""
+    if folder:
+        place = os.path.join(workspace.cwd, folder)  # noqa: PTH118  (as above)
+        repository = workspace.repository(place)
+        return [] if repository is None else [(repository, relative_to_root(repository, place, workspace))]
+    main = workspace.repository()
+    if main is None:
+        return []
+    found = {main.root: (main, _index_path(main, workspace, ""))}
+    for added in workspace.added.real:
+        repository = workspace.repository(str(added))
+        if repository is not None and repository.root not in found:
+            found[repository.root] = (repository, relative_to_root(repository, str(added), workspace))
+    return list(found.values())
+
+
+def files_below(workspace: Workspace, folder: str) -> list[str]:
+    found: list[str] = []
+    for repository, below in repositories_below(workspace, folder):
+        repository.index_changes(PATIENCE)
+        named = _path_from_session(repository, workspace)
+        found += sorted(named(path) for path in repository.paths() if is_below(path, below))
+    return found
+
+
+def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
+    repository = workspace.repository(os.path.join(workspace.cwd, path))  # noqa: PTH118  (as above)
+    if repository is None:
+        return ()
+    below = _index_path(repository, workspace, path)
+    outline = repository.outline_of(below)
+    if outline is None and not repository.hides(below):  # its turn in the index has not come yet
+        made = outline_file(repository.root, below)
+        return made.symbols or () if made is not None else ()
+    return outline.symbols if outline is not None else ()
+
+
+def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
+    """Searches files and symbols: matches of a part of a name or path first, then files related to the words; of
+    several repositories in turn."""
+    lists: list[list[MatchedFile]] = []
+    for repository, below in repositories_below(workspace, folder):
+        repository.index_changes(PATIENCE)
+        named = _path_from_session(repository, workspace)
+        found = _matches_in_repository(repository, workspace, text.strip(), below)
+        lists.append([msgspec.structs.replace(one, path=named(one.path)) for one in found])
+    merged = [one for row in zip_longest(*lists) for one in row if one is not None]
+    return merged[:_MAX_FOUND] if text.strip() else merged
+
+
+def _matches_in_repository(
+    repository: MappedRepository, workspace: Workspace, wanted: str, below: str
+) -> list[MatchedFile]:
+    found: dict[str, MatchedFile] = {}
+    if not wanted:
+        shown = repository.map_folder(below, tokens=_MAX_FOUND_TOKENS).map.files
+        return [MatchedFile(file.path, None, file.symbols) for file in shown if not file.path.endswith("/")]
+    if not any(sign.isspace() for sign in wanted):
+        for one in repository.symbols_like(wanted, most=3 * _MAX_FOUND):
+            if is_below(one.path, below):
+                _add_match(found, one.path, (one.symbol,), kind_note(one.file_kind))
+    for file in repository.map_about(
+        wanted, below=below, tokens=_MAX_FOUND_TOKENS, known=known_files(repository, workspace)
+    ).map.files:
+        if file.path not in found:
+            _add_match(found, file.path, file.symbols)
+    lowered = wanted.lower()
+    for path in repository.paths():
+        if len(found) >= _MAX_FOUND:
+            break
+        if lowered in path.lower() and is_below(path, below):
+            _add_match(found, path, ())
+    return list(found.values())[:_MAX_FOUND]
+
+
+def _add_match(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = "") -> None:
+    before = found.get(path, MatchedFile(path, None, (), note))
+    places = {(symbol.name, symbol.start_line): symbol for symbol in (*before.symbols, *symbols)}
+    kept = sorted(
+        list(places.values())[:_MAX_SYMBOLS_PER_FILE],
+        key=lambda symbol: (symbol.start_line, -symbol.end_line),
+    )
+    found[path] = msgspec.structs.replace(before, symbols=tuple(kept))
+
+
+def known_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
+    found = (one.defined_names(names) for one in _updated_repositories(workspace, _INTERACTIVE_PATIENCE))
+    return list(dict.fromkeys(name for names in found for name in names))
+
+
+def definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
+    told: list[tuple[str, Definition]] = []
+    for repository in _updated_repositories(workspace, _INTERACTIVE_PATIENCE):
+        named = _path_from_session(repository, workspace)
+        found, _ = repository.definitions(
+            name, near=known_files(repository, workspace), most=_MAX_DEFINITIONS, searches_text=True
+        )
+        told += [(named(one.path), one) for one in found]
+    return told
+
+
+def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
+    told: list[FoundUse] = []
+    for repository in _updated_repositories(workspace):
+        named = _path_from_session(repository, workspace)
+        found = repository.uses(name, most=500).shown
+        told += [FoundUse(named(use.path), use.line, use.text, use.enclosing_symbol) for use in found]
+    return told
+
+
+def lines_of(workspace: Workspace, path: str, first: int, last: int) -> str:
+    place = Path(workspace.cwd, path)
+    try:
+        if place.stat().st_size > _MAX_READ_BYTES:
+            return ""
+        text = read_text(place, Deadline(2.0, None)).source.decode("utf-8", "replace")
+    except (CannotMap, TimeLimitReached, OSError):
+        return ""
+    return "\n".join(text.split("\n")[max(0, first - 1) : last])
+
+
+def map_of_folder(workspace: Workspace, folder: str) -> str:
+    repository = repository_of(workspace, folder)
+    repository.index_changes(_INTERACTIVE_PATIENCE)
+    answer = repository.map_folder(relative_to_root(repository, folder, workspace))
+    return map_text(answer, is_question=False)

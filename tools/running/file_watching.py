@@ -1,0 +1,43 @@
+"""Defines the types for watching which files commands change; `Workspace.watch_command` is set by the watcher."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from tools.amounts import changed_files
+from tools.operations import CommandLine
+from tools.text import escape_controls, one_line
+
+
+class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of files and lines that a command changed, and what cannot be undone."""
+
+    changed: int = 0
+    added: int = 0
+    """Number of lines."""
+    removed: int = 0
+    uncovered: tuple[str, ...] = ()
+    """Possible changes that cannot be undone, with the reason: `build/ (its contents are not stored)`."""
+
+
+FilesAfterCommand = Callable[[], Awaitable[CommandFiles | None]]
+"""Called once after the command has ended. None means no changes."""
+WatchCommand = Callable[[str, str, CommandLine], Awaitable[FilesAfterCommand | None]]
+"""Called before a command starts, with its call, tool and command line. None means it is not watched."""
+
+
+def files_summary(details: Mapping[str, Any] | None) -> str:
+    """Returns a summary of the files that a command changed: `± 3 files +12 -4, 1 not undoable: build/`."""
+    try:
+        files = msgspec.convert((details or {}).get("files"), CommandFiles)
+    except msgspec.ValidationError:
+        return ""
+    parts: list[str] = []
+    if files.changed:
+        parts.append(f"± {changed_files(files.changed, files.added, files.removed)}")
+    if files.uncovered:
+        first, *others = files.uncovered
+        more = f" and {len(others)} more" if others else ""
+        parts.append(f"not undoable: {one_line(escape_controls(first))}{more}")
+    return ", ".join(parts)

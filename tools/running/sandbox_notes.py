@@ -1,0 +1,204 @@
+"""Writes the notes on the sandbox behind a command's output: refusals, and changes that it could not prevent."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from tools.box.git_copies import RestoredFiles
+from tools.box.refusals import (
+    Refusal,
+    find_refusals,
+    hidden_files_named,
+    home_relative,
+    linked_files_named,
+    refusal_note,
+    request_for,
+)
+from tools.box.set_aside import BoxChanges, SetAside
+from tools.running.commands import CommandOutcome, RunningCommand
+from tools.text import escape_controls
+
+_MAX_NAMED = 5
+
+
+def find_outcome_refusals(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
+    command = outcome.command
+    if command is None or command.box is None:
+        return ()
+    has_failed = outcome.exit_code != 0
+    found = find_refusals(
+        output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath
+    )
+    hosts = tuple(Refusal("network", host) for host in outcome.refused_hosts)
+    said = command.argv[-1] + "\n" + (output if has_failed else "")
+    found = tuple(dict.fromkeys((*found, *hidden_files_named(said, command.box))))
+    if not any(one.kind == "write" for one in found):
+        found = (*found, *linked_files_named(command.argv[-1], output, command.box))
+    return (*hosts, *(one for one in found if not hosts or one.kind != "network"))
+
+
+def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
+    """Returns the notes on the sandbox for a command's outcome as lines, for model and user."""
+    command = outcome.command
+    if command is None or command.box is None:
+        return []
+    home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+    found = find_outcome_refusals(outcome, output)
+    lines = [refusal_note(found, command.box, home, os.path.exists)] if found else []
+    lines += _set_aside_notes("the same call", outcome.set_aside, home)
+    if outcome.planted:
+        lines.append(planted_note("command", outcome.planted, home))
+    if outcome.put_back:
+        lines.append(put_back_note(outcome.put_back, home))
+    if outcome.written_through:
+        lines.append(written_through_note("command", outcome.written_through, home))
+    return [*lines, *map(limits_note, filter(None, [outcome.limits]))]
+
+
+def change_notes(runner: str, changes: BoxChanges) -> list[str]:
+    """Returns notes on file changes that the sandbox could not prevent. `runner` names the cause, if not a command:
+    "cell", "server" or "job"."""
+    home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+    lines = _set_aside_notes("a command", changes.set_aside, home)
+    if changes.planted:
+        lines.append(planted_note(runner, changes.planted, home))
+    if changes.put_back:
+        lines.append(put_back_note(changes.put_back, home))
+    if changes.written_through:
+        lines.append(written_through_note(runner, changes.written_through, home))
+    return [*lines, *map(limits_note, filter(None, [changes.limits]))]
+
+
+def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
+    """Returns notes on file changes by processes that last beyond calls; `names` are those that may have made them."""
+    home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+    runners = " or ".join(names[:_MAX_NAMED])
+    lines = [
+        f"Sandbox: {home_relative(one.path, home)}, which runs later outside of the sandbox, appeared while {runners} "
+        f"was running beside the calls, so it was moved to {home_relative(one.kept_path, home)}. "
+        "If you made it yourself, move it back."
+        for one in changes.set_aside[:_MAX_NAMED]
+    ]
+    lines += _more_set_aside(changes.set_aside, home)
+    if changes.planted:
+        lines.append(
+            f"Sandbox: {_name_paths(changes.planted, home)}, which runs later or decides what may run, changed while "
+            f"{runners} was running beside the calls. If you did not change it yourself, look at it, and undo or "
+            "remove it."
+        )
+    if changes.written_through:
+        lines.append(written_through_note("process", changes.written_through, home))
+    return [*lines, *map(limits_note, filter(None, [changes.limits]))]
+
+
+async def job_notes(running: RunningCommand, title: str) -> list[str]:
+    """Returns notes on what a running command did since the last check, and on keys that it could read although
+    they came later."""
+    notes = change_notes("job", await running.changes_so_far())
+    hidden = await running.newly_hidden()
+    return (
+        [*notes, late_keys_note(f"the job `{escape_controls(title)}`", hidden, "/jobs")] if hidden else notes
+    )
+
+
+def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
+    """Returns a note on key files that a process could read although they came later. `where` is the command by which
+    the user ends the process."""
+    names = ", ".join(home_relative(path, os.path.expanduser("~")) for path in hidden[:_MAX_NAMED])  # noqa: PTH111  (a text)
+    return (
+        f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "
+        f"be changed. If that matters, end it with {where}; what is started anew does not see it."
+    )
+
+
+def limits_note(limits: tuple[str, ...]) -> str:
+    """Returns a note that the check for new files was incomplete, because there are too many."""
+    return (
+        f"Sandbox: there is {' and '.join(limits[:_MAX_NAMED])}, so not everything here could be looked through. "
+        "Beyond that, files that run later and repositories which commands make are neither moved away nor named: look "
+        "at what is new before git or an editor runs there."
+    )
+
+
+def _name_paths(paths: Sequence[str], home: str) -> str:
+    names = ", ".join(home_relative(path, home) for path in paths[:_MAX_NAMED])
+    return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names
+
+
+def _set_aside_notes(call: str, moved: Sequence[SetAside], home: str) -> list[str]:
+    return [*(set_aside_note(call, one, home) for one in moved[:_MAX_NAMED]), *_more_set_aside(moved, home)]
+
+
+def _more_set_aside(moved: Sequence[SetAside], home: str) -> list[str]:
+    """Returns a note on further files that were moved away, by their paths alone."""
+    rest = [one.path for one in moved[_MAX_NAMED:]]
+    return [f"Sandbox: moved to the same place: {_name_paths(rest, home)}."] if rest else []
+
+
+def set_aside_note(call: str, one: SetAside, home: str) -> str:
+    """Returns a note on files that were moved away because they would run code later. `call` names how to request the
+    place, "the same call" or "a command"."""
+    place = home_relative(one.path, home)
+    return (
+        f"Sandbox: {place} runs later outside of the sandbox, so it was moved to {home_relative(one.kept_path, home)}. "
+        f'Do without, or ask the user to keep it: {call} with allow: ["write {place}"] and a reason.'
+    )
+
+
+def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
+    """Returns a note on new files that run code later. `runner` names what created them, such as "command"."""
+    return (
+        f"Sandbox: this {runner} made or changed {_name_paths(planted, home)}, which runs later or "
+        "decides what may run, "
+        "and which could not be prevented here. If that was not meant, remove it."
+    )
+
+
+def written_through_note(runner: str, paths: tuple[str, ...], home: str) -> str:
+    """Returns a note on files that changed elsewhere too, through their other names (hard links)."""
+    return (
+        f"Sandbox: this {runner} wrote {_name_paths(paths, home)}, which has further names (hard links) outside of the "
+        "workspace: the file changed there too, and that could not be prevented here. If that was not meant, restore "
+        "it there, or install it anew."
+    )
+
+
+def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
+    """Returns a note on parts of git folders that a command destroyed and bayou restored."""
+    names = [home_relative(f"{one.folder}/{name}", home) for one in found for name in one.files]
+    said = [f"{one.objects} objects of {home_relative(one.folder, home)}" for one in found if one.objects]
+    said += [
+        *names[:_MAX_NAMED],
+        *([f"{len(names) - _MAX_NAMED} more files"] if len(names) > _MAX_NAMED else []),
+    ]
+    return (
+        "Sandbox: of git, this removed or overwrote what nothing else brings back, so it was put back: "
+        f"{', '.join(said)}. Branches, commits and stashes are removed by git itself."
+    )
+
+
+def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
+    """Returns what the sandbox notes of a command say as data, for the details of its result."""
+    found = find_outcome_refusals(outcome, output)
+    details: dict[str, Any] = {}
+    if found and outcome.command is not None and outcome.command.box is not None:
+        box, home = outcome.command.box, os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+        wanted = [request_for(one, box, home, os.path.exists) for one in found]
+        details["refused"] = [
+            {"kind": one.kind, "place": one.place, **({"allow": asks.text} if asks is not None else {})}
+            for one, asks in zip(found, wanted, strict=True)
+        ]
+    if outcome.set_aside:
+        details["setAside"] = [{"path": one.path, "kept": one.kept_path} for one in outcome.set_aside]
+    if outcome.planted:
+        details["planted"] = list(outcome.planted)
+    if outcome.put_back:
+        details["putBack"] = [
+            {"folder": one.folder, "objects": one.objects, "files": list(one.files)}
+            for one in outcome.put_back
+        ]
+    if outcome.written_through:
+        details["writtenThrough"] = list(outcome.written_through)
+    if outcome.limits:
+        details["notLookedThrough"] = list(outcome.limits)
+    return {"sandbox": details} if details else {}

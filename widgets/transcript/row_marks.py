@@ -1,0 +1,15 @@
+"""The marks drawn over a transcript's rows: the focused block, the hovered link, search hits."""
+
+from widgets.transcript.pointing import Link
+from widgets.transcript.searching.text_search import TextSearch
+
+
+class RowMarks:
+    """The current marks over the rows."""
+
+    def __init__(self) -> None:
+        self.search = TextSearch()
+        self.cursor = ""
+        """The id of the focused block in focus mode."""
+        self.hovered: Link | None = None
+        """The link under the pointer."""

@@ -38,7 +38,7 @@ def results(scene: ProjectSession) -> list[str]:
 async def opened(tmp_path: Path, *responses: object, **options: object) -> ProjectSession:
     scene = ProjectSession(tmp_path / "home", responses)  # type: ignore[arg-type]
     await scene.open(**{"permissions": "auto-edit", **options})
-    scene.session.permissions.questions.set_program_policy("deny")
+    scene.session.permissions.permission_context.shared.set_client_policy("deny")
     return scene
 
 

@@ -317,6 +317,30 @@ async def test_rules_given_to_the_session_hold_for_its_helpers(tmp_path: Path) -
         assert not (scene.project / "new.txt").exists()
 
 
+@pytest.mark.parametrize("change", ["rule", "no answers"])
+async def test_what_the_session_refuses_takes_back_the_question_of_a_helper(
+    tmp_path: Path, change: str
+) -> None:
+    def helper(context: Context) -> ScriptedAnswer:
+        return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
+
+    async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="ask") as scene:
+        asked: list[QuestionAsked] = []
+
+        def refuse(event: Event) -> None:
+            if isinstance(event, QuestionAsked):
+                asked.append(event)
+                if change == "rule":
+                    scene.session.permissions.rules.add_deny_rule("write: **")
+                else:
+                    scene.session.permissions.permission_context.shared.set_client_policy("deny")
+
+        scene.session.subscribe(refuse)
+        await scene.prompt("go")
+        [question] = asked
+        assert question.answer.cancelled() and not (scene.project / "new.txt").exists()
+
+
 async def test_the_parents_undo_reverses_helper_changes(tmp_path: Path) -> None:
     def helper(context: Context) -> ScriptedAnswer:
         return call("write", path="a.txt", content="new") if turns_of(context) == 0 else say("Done.")

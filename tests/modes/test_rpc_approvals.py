@@ -255,17 +255,22 @@ async def test_a_client_that_wants_no_questions_gets_none(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("mode", "told", "runs"), [("read-only", "mode read-only", False), ("full", "", True)]
+    ("change", "told", "runs"),
+    [
+        ({"type": "set_permission_mode", "mode": "read-only"}, "mode read-only", False),
+        ({"type": "set_permission_mode", "mode": "full"}, "", True),
+        ({"type": "set_approvals", "answers": "deny"}, "no user can give it", False),
+    ],
 )
-async def test_another_mode_judges_the_question_that_stands_anew(
-    tmp_path: Path, mode: str, told: str, runs: bool
+async def test_a_change_judges_the_question_that_stands_anew(
+    tmp_path: Path, change: dict[str, str], told: str, runs: bool
 ) -> None:
-    """In the mode of now it is refused, or runs: the question is taken back, and a late yes changes nothing."""
+    """By what counts now it is refused, or runs: the question is taken back, and a late yes changes nothing."""
     process = await start(tmp_path, *ASK)
     put(process, id="1", type="prompt", message="run touch there")
     *_, asked = await lines_until(process, type="extension_ui_request", method="select")
     assert not (tmp_path / "there").exists()
-    put(process, id="2", type="set_permission_mode", mode=mode)
+    put(process, id="2", **change)
     lines = await lines_until(process, type="extension_ui_request", method="cancel")
     assert lines[-1]["targetId"] == asked["id"]
     put(process, type="extension_ui_response", id=asked["id"], value="Allow once")

@@ -49,19 +49,35 @@ async def ask_question(
     return await asyncio.wait_for(answer, seconds)
 
 
+ClientPolicy = Literal["unknown", "ask", "deny"]
+
+
+class SharedPermissions:
+    """What the permission gates of a session and of its helpers share."""
+
+    def __init__(self) -> None:
+        self.client_policy: ClientPolicy = "unknown"
+        """Whether the client program answers approval questions, as it announced or showed."""
+        self.next_change = asyncio.Event()
+        """Set at the next change of mode, rules or policy, and then replaced by a new event."""
+
+    def note_change(self) -> None:
+        changed, self.next_change = self.next_change, asyncio.Event()
+        changed.set()
+
+    def set_client_policy(self, policy: ClientPolicy) -> None:
+        self.client_policy = policy
+        self.note_change()
+
+
 class RuleChangeWatch:
     """Notices changes of permission mode and rules while a question is open, so that the call is judged again."""
 
-    def __init__(self, options: SessionOptions, event_bus: EventBus) -> None:
+    def __init__(self, options: SessionOptions, event_bus: EventBus, shared: SharedPermissions) -> None:
         self._effective_settings = options.effective_settings
         self._event_bus = event_bus
-        self.next_change = asyncio.Event()
-        """Set at the next change of the settings, and then replaced by a new event."""
-        options.effective_settings.subscribe(lambda before: self._note_rule_change())
-
-    def _note_rule_change(self) -> None:
-        changed, self.next_change = self.next_change, asyncio.Event()
-        changed.set()
+        self.shared = shared
+        options.effective_settings.subscribe(lambda before: shared.note_change())
 
     def _reread_settings(self) -> None:
         """Reads the settings again, since another program or the user may have added a rule meanwhile."""
@@ -75,23 +91,23 @@ class RuleChangeWatch:
         since: asyncio.Event,
     ) -> tuple[bool, ApprovalReply | None]:
         """Returns whether an open question is still valid at its end, and its answer. `is_asked` checks in a
-        thread whether the question has to be asked; if not, it is withdrawn. `since`: the value of
-        `next_change` before the call was judged."""
+        thread, after each change and before a yes counts, whether the question has to be asked; if not, it is
+        withdrawn. `since`: the value of `next_change` before the call was judged."""
         question = asyncio.ensure_future(asking)
         try:
             while True:
                 change = asyncio.ensure_future(since.wait())
                 await asyncio.wait({question, change}, return_when=asyncio.FIRST_COMPLETED)
                 change.cancel()
-                if question.done():
-                    reply = question.result()
-                    if reply is None or not reply.allows:
-                        return True, reply
+                reply = question.result() if question.done() else None
+                if question.done() and (reply is None or not reply.allows):
+                    return True, reply
+                if reply is not None:
                     self._reread_settings()
-                    if not since.is_set():
-                        return True, reply
-                since = self.next_change
+                since = self.shared.next_change
                 if not await asyncio.to_thread(is_asked):
                     return False, None
+                if reply is not None and not since.is_set():
+                    return True, reply
         finally:
             question.cancel()

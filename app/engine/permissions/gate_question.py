@@ -2,7 +2,7 @@
 program gets a `select` that any RPC client can answer; for dangerous commands it has to type the word, like a
 user."""
 
-from typing import Any, Literal
+from typing import Any
 
 from app.engine.core.event_bus import EventBus
 from app.engine.core.session_options import SessionOptions
@@ -20,26 +20,20 @@ _SCOPE_PREFIXES: dict[RuleScope, str] = {
     "project": "Always in this project: ",
 }
 
-ProgramPolicy = Literal["unknown", "ask", "deny"]
-
 
 class GateQuestions:
     """Asks the questions of one session's permission gate."""
 
     def __init__(self, standing: PermissionContext, options: SessionOptions, event_bus: EventBus) -> None:
         self._permission_context = standing
+        self._shared = standing.shared
         self._options = options
         self._event_bus = event_bus
-        self._program: ProgramPolicy = "unknown"
-
-    def set_program_policy(self, answers: Literal["ask", "deny"]) -> None:
-        """Sets how the client program answers approval questions, as it announced."""
-        self._program = answers
 
     @property
     def refuses_questions(self) -> bool:
         """Whether the client program refuses all approval questions, so that such calls are denied."""
-        return self._permission_context.approver == "program" and self._program == "deny"
+        return self._permission_context.approver == "program" and self._shared.client_policy == "deny"
 
     async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
         """Asks for approval of a tool call; None: there was no answer."""
@@ -63,13 +57,14 @@ class GateQuestions:
         said = await ask_question(
             self._event_bus.publish_now, method, title, seconds, approval=approval, **more
         )
-        if said is not None and self._program == "unknown":
-            self._program = "ask"
+        if said is not None and self._shared.client_policy == "unknown":
+            self._shared.client_policy = "ask"
         return said
 
     def _answer_timeout(self) -> float:
         chosen = self._options.effective_settings.settings.permissions.timeout_seconds
-        return chosen or (UNKNOWN_PROGRAM_TIMEOUT if self._program == "unknown" else PROGRAM_ANSWER_TIMEOUT)
+        is_unknown = self._shared.client_policy == "unknown"
+        return chosen or (UNKNOWN_PROGRAM_TIMEOUT if is_unknown else PROGRAM_ANSWER_TIMEOUT)
 
 
 def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:

@@ -70,10 +70,6 @@ class CallJudge(msgspec.Struct, frozen=True):
             is_by_mode_alone=all(is_decided_by_mode(answer.decided_by) for answer in decision.answers),
         )
 
-    def asks_about_call(self, reading: ParsedCall) -> bool:
-        """Whether the current permission mode and rules ask the user about the tool call. For a thread."""
-        return self.judge_call(reading).decision.outcome == "ask"
-
     def judge_hook_command(self, hook: SpawnHook | None) -> SpawnHook | None:
         """Whether a command that a hook puts in place of the model's may run, judged like the model's own."""
         if hook is None:

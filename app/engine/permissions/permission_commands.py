@@ -27,7 +27,7 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
     "`ask`: it does. `deny`: deny at once what needs approval.",
 )
 async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
-    session.permissions.questions.set_program_policy(answers)
+    session.permissions.permission_context.shared.set_client_policy(answers)
 
 
 @session_command(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from app.engine.core.user_questions import SharedPermissions
 from app.permits.permission_decisions import PermissionMode
 from app.permits.rules import PermitRule, PermitRules, WrittenRules, merged_rules
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -36,6 +37,7 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """The rules for the session that started this one, for a helper's session."""
     add_session_rule: Callable[[PermitRule], None] | None = None
     """Adds a rule for that session, and so for all its helpers; None: this session only."""
+    shared: SharedPermissions = msgspec.field(default_factory=SharedPermissions)
     is_text_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 

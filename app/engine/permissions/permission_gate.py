@@ -76,7 +76,7 @@ class PermissionGate:
         self._command_context = CommandContext(
             standing.home, standing.agent_dir, standing.sessions_dir, workspace.added
         )
-        self._rule_changes = RuleChangeWatch(options, telling)
+        self._rule_changes = RuleChangeWatch(options, telling, standing.shared)
         self.folders = SessionFolders(core, standing, add_section)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
@@ -158,7 +158,7 @@ class PermissionGate:
         allowed_writes: frozenset[str] | None = None
         knows_shell = False
         while True:
-            seen = self._rule_changes.next_change
+            seen = self._rule_changes.shared.next_change
             reading, looked_at = await asyncio.to_thread(self._parse_and_judge, read, changed, knows_shell)
             if looked_at is None:
                 await self._load_user_shell()
@@ -218,21 +218,22 @@ class PermissionGate:
         judged: JudgedCall,
         since: asyncio.Event,
     ) -> tuple[ApprovalReply | None, CallDecision, JudgedCall, asyncio.Event] | None:
-        """Asks about a call, and judges it again if it is allowed and mode or rules have changed meanwhile. Returns the
+        """Asks about a call, and judges it again when mode or rules change and before a yes counts. Returns the
         answer with the present judgement; None if that is another than what was asked about."""
         rule_name = reading.effects.acts_as or call.name
         asking = self._ask_about_call(
             call, reading.plain_arguments, decision, judged.command_place, rule_name=rule_name
         )
-        is_still_asked, reply = await self._rule_changes.wait_for_answer(
-            asking, partial(self._call_judge.asks_about_call, reading), since=since
-        )
-        is_final = reply is None or not reply.allows or reply.arguments is not None
-        if not is_still_asked or is_final or not since.is_set():
-            return (reply, decision, judged, since) if is_still_asked else None
-        since = self._rule_changes.next_change
-        now = await asyncio.to_thread(self._call_judge.judge_call, reading)
-        if not _asks_the_same(judged.decision, now.decision):
+        now = judged
+
+        def is_asked() -> bool:
+            nonlocal now, since
+            since = self._rule_changes.shared.next_change
+            now = self._call_judge.judge_call(reading)
+            return not self.questions.refuses_questions and _asks_the_same(judged.decision, now.decision)
+
+        is_still_asked, reply = await self._rule_changes.wait_for_answer(asking, is_asked, since=since)
+        if not is_still_asked:
             return None
         is_asked_by_judgement = decision.outcome == now.decision.outcome
         return reply, now.decision if is_asked_by_judgement else decision, now, since

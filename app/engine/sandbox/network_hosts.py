@@ -134,8 +134,6 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     async def _ask_user(self, caller: HostCaller, host: str, port: int) -> bool:
         """Asks the user about a host until the question remains valid to its end, because mode and rules may
         change meanwhile."""
-        if not self.can_ask():
-            return False
         name = f"{host}:{port}"
         call = ToolCall(
             id=f"{caller.call_id}/{name}",
@@ -143,16 +141,18 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
             arguments={"host": name, "for": caller.command},
         )
         while True:
-            seen = self.rule_changes.next_change
+            seen = self.rule_changes.shared.next_change
             decision = self._judge_connection(caller, host, port)
             if decision.outcome != "ask":
                 self.record_verdict(
                     call, decision, "run" if decision.outcome == "run" else "refused", decision.decided_by
                 )
                 return decision.outcome == "run"
+            if not self.can_ask():
+                return False
             stands, reply = await self.rule_changes.wait_for_answer(
                 self._apply_reply(call, decision),
-                lambda: self._judge_connection(caller, host, port).outcome == "ask",
+                lambda: self.can_ask() and self._judge_connection(caller, host, port).outcome == "ask",
                 since=seen,
             )
             if not stands:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.peers import CALLS, AcpClient, bayou, choosing, scripted_client
+from tests.acp.peers import CALLS, AcpClient, Answer, bayou, choosing, scripted_client
 
 
 async def asked_in(client: AcpClient) -> Mapping[str, Any]:
@@ -43,6 +43,60 @@ async def test_an_approval_shows_the_whole_command_and_its_answers_count(tmp_pat
         await client.prompt(session, "run mkdir folder")
         assert len(client.asked) == count + 1, "the rule has refused"
         assert not (tmp_path / "folder").exists()
+
+
+def choosing_by_kind(kind: str) -> Answer:
+    """Answers as a client does that allows by itself: the first option of the kind."""
+
+    async def answer(method: str, parameters: Mapping[str, Any]) -> Any:
+        option = next(one for one in parameters["options"] if one["kind"] == kind)
+        return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+
+    return answer
+
+
+@pytest.mark.parametrize(("chosen", "runs"), [("Allow drop", True), ("Cancel", False), ("Deny", False)])
+async def test_a_dangerous_call_needs_its_word_chosen_where_there_are_no_forms(
+    tmp_path: Path, chosen: str, runs: bool
+) -> None:
+    async def answer(method: str, parameters: Mapping[str, Any]) -> Any:
+        name = "Allow once" if len(client.asked) == 1 else chosen
+        return await choosing(name)(method, parameters)
+
+    async with bayou("--permissions", "full", answer=answer) as client:
+        await client.initialize()
+        await client.prompt(await client.new(tmp_path), "run git stash drop")
+        first, second = (parameters["options"] for _, parameters in client.asked)
+        assert [(one["name"], one["kind"]) for one in first] == [
+            ("Deny", "reject_once"),
+            ("Allow once, although DANGEROUS", "allow_once"),
+        ]
+        assert [one["kind"] for one in second] == ["allow_once", "allow_once", "reject_once"]
+        assert ("not a git repository" in str(client.updates)) is runs
+
+
+async def test_a_client_that_allows_by_itself_allows_nothing_dangerous(tmp_path: Path) -> None:
+    async with bayou("--permissions", "full", answer=choosing_by_kind("allow_once")) as client:
+        await client.initialize()
+        await client.prompt(await client.new(tmp_path), "run git stash drop")
+        assert len(client.asked) == 2
+        assert "The user denied it" in str(client.updates)
+
+
+@pytest.mark.parametrize(("typed", "runs"), [("drop", True), ("yes", False)])
+async def test_a_dangerous_call_needs_its_word_typed_where_there_are_forms(
+    tmp_path: Path, typed: str, runs: bool
+) -> None:
+    async def answer(method: str, parameters: Mapping[str, Any]) -> Any:
+        if method == "session/request_permission":
+            return await choosing("Allow once")(method, parameters)
+        assert "Type drop to allow it once" in str(parameters)
+        return {"action": "accept", "content": {"answer": typed}}
+
+    async with bayou("--permissions", "full", answer=answer) as client:
+        await client.initialize(elicitation={"form": {}})
+        await client.prompt(await client.new(tmp_path), "run git stash drop")
+        assert ("not a git repository" in str(client.updates)) is runs
 
 
 async def test_a_yes_right_behind_a_switch_to_read_only_lets_nothing_run(tmp_path: Path) -> None:

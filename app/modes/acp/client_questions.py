@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.gate_question import DENY, ONCE
 from app.engine.questions.form_questions import NOT_SHOWN
 from app.engine.session import Session
@@ -34,6 +33,8 @@ from tools.results import DiffBlock
 QUESTION_METHODS = ("select", "confirm", "input", "editor")
 YES, NO = "Yes", "No"
 NEVER_IN_SESSION_PREFIX = "Never in this session: "
+DANGEROUS_ONCE = f"{ONCE}, although DANGEROUS"
+CANCEL = "Cancel"
 _REFUSING_LABELS = ("No", "Do not", "Decide later", "Deny", "Stay", NEVER_IN_SESSION_PREFIX)
 
 
@@ -91,6 +92,8 @@ class ClientQuestions:
                 return await self._ask_choice(event, title, shown)
             case "confirm":
                 return await self._ask_choice(event, title, shown, (YES, NO)) == YES
+            case "input" if event.approval is not None and not self._client.abilities.has_form_elicitation:
+                return await self._ask_word(event, event.approval.confirmation_word or "")
             case _:
                 field = FormField(
                     name="answer",
@@ -103,11 +106,8 @@ class ClientQuestions:
     async def _ask_approval(self, approval: Approval, options: Sequence[str]) -> Any:
         """Asks the ACP client whether a tool call may run, and shows the complete call."""
         call = ToolCall(id=approval.tool_call_id, name=approval.tool_name, arguments=approval.arguments)
-        needs_word = approval.confirmation_word is not None
         offered = [one for one in options if one != DENY]
-        offered += (
-            [] if needs_word else [f"{NEVER_IN_SESSION_PREFIX}{rule.text}" for rule in approval.rules[:1]]
-        )
+        offered += [f"{NEVER_IN_SESSION_PREFIX}{rule.text}" for rule in approval.rules[:1]]
         chosen = await self._request_permission(
             PermissionToolCall(
                 tool_call_id=call.id,
@@ -118,14 +118,22 @@ class ClientQuestions:
                 locations=call_locations(self._session, call),
                 raw_input=call.arguments,
             ),
-            (*offered, DENY),
+            (DENY, DANGEROUS_ONCE) if approval.confirmation_word is not None else (*offered, DENY),
         )
         if chosen is None or chosen == DENY:
             return DENY
         if chosen.startswith(NEVER_IN_SESSION_PREFIX):
             self._session.permissions.rules.add_deny_rule(chosen.removeprefix(NEVER_IN_SESSION_PREFIX))
             return DENY
-        return ApprovalReply(allows=True) if needs_word and chosen == ONCE else chosen
+        return ONCE if chosen == DANGEROUS_ONCE else chosen
+
+    async def _ask_word(self, event: QuestionAsked, word: str) -> str | None:
+        """Asks for the word that a dangerous call needs where the client cannot ask for text. The first option that
+        allows by its kind is not the word, so that a client that chooses by kind allows nothing."""
+        allow = f"Allow {word}"
+        shown = [tool_content(TextContent(text=f"Choose “{allow}” to run it once."))]
+        chosen = await self._ask_choice(event, f"Choose “{allow}”", shown, (CANCEL, allow, DENY))
+        return word if chosen == allow else None
 
     async def _approval_content(self, call: ToolCall, approval: Approval) -> list[CallContent]:
         """Returns the complete command or change, with bayou's verdict on its parts."""

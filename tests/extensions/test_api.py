@@ -4,6 +4,7 @@ import pytest
 
 from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.headless_ui import EventUi, SilentUi
+from app.extensions.time_limits import HookLimits
 from app.providers.offline.model import offline_model
 from app.values.content import text_of
 from app.values.entries import ContextEditEntry, MessageEntry
@@ -88,7 +89,7 @@ async def test_everything_an_extension_can_do(load, scene: ExtensionHost, mode: 
             result["texts"] = (asked.editor_text(), asked.theme(), list(asked.themes()))
             result["switches"] = (asked.tools_expanded(), asked.set_theme("x"))
 
-    extensions = await load(mine)
+    extensions = await load(mine, limits=HookLimits())  # one handler does all of this
     await extensions.start()
     assert extensions.hooks.problems == []
     cancelled = (False, None, False, None, None, None)

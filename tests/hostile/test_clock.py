@@ -91,7 +91,7 @@ async def test_a_run_goes_on_as_if_the_clock_had_not_been_set(tmp_path: Path, cl
         assert all(0 <= duration <= took * 1000 for duration in durations if duration is not None)
         assert sum(duration is not None for duration in durations) >= 2
         (result,) = (line for line in lines(out, "tool_execution_end"))
-        assert 0.3 <= result["result"]["details"]["seconds"] <= took
+        assert 0 <= result["result"]["details"]["seconds"] <= took
         clock.write_text("0")
         server.reply(Reply(body=answer_body("again")))
         code, out, err = await run(*PROGRAM, *MODEL, *sessions, "--continue", "-p", "more", cwd=tmp_path)

@@ -74,11 +74,14 @@ class Screen:
         for module in list(sys.modules.values()):
             if getattr(module, "new_id", None) is new_id:
                 monkeypatch.setattr(module, "new_id", ids.__next__)
-        # A slow tool would show its duration on a busy machine.
-        monkeypatch.setattr("app.agent.call_batch.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
-        monkeypatch.setattr(
-            "app.agent.response_events.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS)
-        )
+        # A slow tool or helper would show its duration on a busy machine.
+        for module in (
+            "app.agent.call_batch",
+            "app.agent.response_events",
+            "app.engine.helpers.helper_run",
+            "app.engine.helpers.helper_table",
+        ):
+            monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         # The same path on every machine, because its length counts among the tokens of the context.

@@ -23,15 +23,18 @@ def rows() -> Iterable[Row]:
     here = str(Path.cwd())
     place = CommandPlace(
         workspace=here,
-        folder=here,
-        home=str(Path.home()),
-        resolve=LinkResolver(os.path.realpath(here)).resolve,
+        working_folder=here,
+        home_folder=str(Path.home()),
+        resolve_links=LinkResolver(os.path.realpath(here)).resolve,
     )
     judge_command("ls", place)
     tokenized = _tokenized(commands)
     for name, where in (
         ("1,000 verdicts, CPU", place),
-        ("1,000 verdicts, links not followed, CPU", msgspec.structs.replace(place, resolve=os.path.normpath)),
+        (
+            "1,000 verdicts, links not followed, CPU",
+            msgspec.structs.replace(place, resolve_links=os.path.normpath),
+        ),
     ):
         figure = _cost_per_thousand(commands, where)
         yield Row(

@@ -101,7 +101,7 @@ class IndexProcesses:
 
     @property
     def is_running(self) -> bool:
-        return not self._repository.is_complete
+        return not self._repository.is_index_complete
 
     def pause(self) -> None:
         self._send(signal.SIGSTOP)

@@ -56,9 +56,9 @@ def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
 def _measured(root: Path, cache: Path) -> Iterator[Row]:
     repository = MappedRepository(root, cache)
     before = _cpu_seconds()
-    repository.bring_up_to_date(workers=1)
+    repository.complete_index(workers=1)
     spent = _cpu_seconds() - before
-    files, sources = _sizes(root, repository.paths())
+    files, sources = _sizes(root, repository.visible_paths())
     name = f"{files:,} files, {sources / 1e6:.0f} MB"
     per = f"{1000 * spent / files:.2f} ms a file"
     yield Row(
@@ -83,7 +83,7 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
         repository.index_changes()
 
     def ask() -> None:
-        repository.map_about(_QUESTIONS[next(places) % len(_QUESTIONS)])
+        repository.map_for_task(_QUESTIONS[next(places) % len(_QUESTIONS)])
 
     yield Row(name=f"{name}: warm answer", figure=_median_ms(ask), unit="ms", limit="30")
     again()
@@ -92,14 +92,16 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
         found = _median_ms(lambda: store.find_symbols(names[next(places) % len(names)]))
         yield Row(name=f"{name}: exact lookup", figure=found, unit="ms", limit="1")
     edited = [
-        root / path for path in repository.paths() if path.endswith((".py", ".java", ".rs", ".go", ".ts"))
+        root / path
+        for path in repository.visible_paths()
+        if path.endswith((".py", ".java", ".rs", ".go", ".ts"))
     ][:_ROUNDS]
 
     def edit() -> None:
-        repository.note_edit(edited[next(places) % len(edited)])
+        repository.index_edited_file(edited[next(places) % len(edited)])
 
     yield Row(name=f"{name}: one edit", figure=_median_ms(edit), unit="ms", limit="20")
-    repository.close()
+    repository.close_repository()
 
 
 _FIRST_ANSWER_PROGRAM = """
@@ -169,14 +171,14 @@ def _checkouts(root: Path, made: Path) -> Iterator[Row]:
     git("commit", "-q", "-m", "First revision")
     git("checkout", "-q", "-b", "second")
     repository = MappedRepository(copy, made / "copy-cache")
-    repository.bring_up_to_date()
-    sources = [path for path in repository.paths() if path.endswith(_CODE_ENDINGS)]
+    repository.complete_index()
+    sources = [path for path in repository.visible_paths() if path.endswith(_CODE_ENDINGS)]
     changed = sources[:: max(1, len(sources) // _CHANGED_FILES)][:_CHANGED_FILES]
     for path in changed:
         (copy / path).write_bytes((copy / path).read_bytes() + b"\n")
     git("commit", "-q", "-a", "-m", "Second revision")
     git("checkout", "-q", "first")
-    repository.bring_up_to_date()
+    repository.complete_index()
     for branch, what, limit in (("second", "a checkout of", "2"), ("first", "back again, of", "0.3")):
         git("checkout", "-q", branch)
         time.sleep(_TICK_SECONDS)
@@ -189,7 +191,7 @@ def _checkouts(root: Path, made: Path) -> Iterator[Row]:
         yield Row(
             name=f"{what} {len(changed):,} changed files, wall time", figure=took, unit="s", limit=limit
         )
-    repository.close()
+    repository.close_repository()
 
 
 def _median_ms(work: Callable[[], object]) -> float:

@@ -39,7 +39,7 @@ import msgspec
 
 from bench.table import Row
 from tools.filemap.detection import detect_language
-from tools.repomap.index.kinds import kind_of
+from tools.repomap.index.kinds import file_kind_of
 from tools.repomap.index.parts import split_words
 from tools.repomap.index.store import IndexStore
 from tools.repomap.ranking import is_confident, parse_question, rank_files
@@ -191,7 +191,7 @@ def _measure_clone(clone: Path, kept: Path, base: Path | None) -> list[CaseResul
             except subprocess.CalledProcessError:
                 continue  # a clone without the files of its whole history
             _backdate_files(tree)
-            problem = repository.bring_up_to_date()
+            problem = repository.complete_index()
             if problem:
                 raise RuntimeError(problem)
             order = base_order(case.question)
@@ -223,7 +223,7 @@ from tools.repomap.repository import MappedRepository
 
 repository = MappedRepository(Path(sys.argv[1]), Path(sys.argv[2]), asks_git_at_home=Path.home)
 for line in sys.stdin:
-    repository.bring_up_to_date()
+    repository.complete_index()
     with IndexStore(repository.index) as store:
         places = rank_files(store, parse_question(json.loads(line)), most=100).ranked_files
     print(json.dumps([place.file.path for place in places]), flush=True)
@@ -266,7 +266,7 @@ def _measure_case(
     repository: MappedRepository, case: Case, base: Sequence[str] | None, *, half: str
 ) -> CaseResult:
     began = time.process_time()
-    answer = repository.map_about(case.question)
+    answer = repository.map_for_task(case.question)
     seconds = time.process_time() - began
     with IndexStore(repository.index) as store:
         question = parse_question(case.question)
@@ -278,8 +278,8 @@ def _measure_case(
             for known in case.touched
             if len(case.touched) > 1
         )
-    aside = {file.path for file in repository.map_about(case.question, tokens=900).map.files}
-    shown = {file.path: file for file in answer.map.files}
+    aside = {file.path for file in repository.map_for_task(case.question, tokens=900).ranked_map.files}
+    shown = {file.path: file for file in answer.ranked_map.files}
     changed = [
         symbol
         for path in case.touched
@@ -298,7 +298,7 @@ def _measure_case(
         plain_rank=_first_rank(_plain_bm25_order(repository, case.question), case.touched),
         has_file=any(path in shown for path in case.touched),
         has_symbol=has_symbol,
-        tokens=answer.map.tokens,
+        tokens=answer.ranked_map.tokens,
         seconds=seconds,
         later_ranks=second,
         is_confident=sure,
@@ -318,8 +318,8 @@ def _changed_symbols(
 ) -> list[tuple[str, str, int]]:
     """Returns the innermost symbols around the changed lines."""
     with IndexStore(repository.index) as store:
-        file = store.file_at(path)
-        outline = store.outline(file.id) if file else None
+        file = store.indexed_file_at_path(path)
+        outline = store.stored_outline(file.id) if file else None
     symbols = outline.symbols if outline is not None else ()
     found: dict[tuple[str, str, int], None] = {}
     for line in lines:
@@ -337,7 +337,7 @@ def _first_rank(order: Sequence[str], touched: Sequence[str]) -> int:
 def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
     """Ranks files by SQLite's BM25 with its Porter stemmer, over paths and texts with split
     identifiers."""
-    paths = repository.paths()
+    paths = repository.visible_paths()
     with sqlite3.connect(":memory:") as db:
         db.execute(
             "create virtual table text using fts5 (path, body, content='', tokenize='porter unicode61')"
@@ -399,7 +399,7 @@ def _case_from_commit(clone: Path, commit: str, parent: str, author: str, messag
         elif row.startswith("@@") and path:
             start, _, count = row.split()[1][1:].partition(",")
             lines.setdefault(path, []).extend(range(int(start), int(start) + max(1, int(count or 1))))
-    code = [path for path in lines if kind_of(path, detect_language(Path(path), b""), b"") == "code"]
+    code = [path for path in lines if file_kind_of(path, detect_language(Path(path), b""), b"") == "code"]
     if not 1 <= len(code) <= 3:
         return None
     return Case(commit, parent, question, tuple(code), {path: tuple(lines[path]) for path in code})

@@ -46,10 +46,10 @@ ROLES = {
 CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | {
     one.__name__: "reasons"
     for one in (
-        command_findings.safe,
-        command_findings.contained,
-        command_findings.forbidden,
-        command_findings.network,
+        command_findings.safe_finding,
+        command_findings.contained_finding,
+        command_findings.forbidden_finding,
+        command_findings.network_finding,
     )
 }
 """The kind of a literal by the function that it is passed to, in any folder."""

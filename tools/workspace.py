@@ -226,7 +226,7 @@ class Workspace:
         if wanted is not known:
             in_use = (self.cwd, *self.added.paths)
             for one in [one for one in self._mapped_repositories if one == base or one not in in_use]:
-                self._mapped_repositories.pop(one).close()
+                self._mapped_repositories.pop(one).close_repository()
             if wanted is not None:
                 self._mapped_repositories[base] = wanted
                 wanted.on_progress = lambda: self.on_map_progress()
@@ -249,7 +249,7 @@ class Workspace:
             self.guard.accept_file(change.path)
         for repository in self._mapped_repositories.values():
             loop = asyncio.get_running_loop()
-            loop.run_in_executor(None, repository.expect_edit(Path(change.path)))
+            loop.run_in_executor(None, repository.announce_edit(Path(change.path)))
 
     def change_directory(self, cwd: Path) -> None:
         """Changes the working directory of commands and paths. A persistent shell would stay in the old one and is
@@ -270,7 +270,7 @@ class Workspace:
             self.shell_session.close()
             self.shell_session = None
         for repository in self._mapped_repositories.values():
-            repository.close()
+            repository.close_repository()
         self._mapped_repositories.clear()
         if self._own_processes is not None:
             self._own_processes.close()

@@ -234,6 +234,6 @@ def _session_rules(rules: SessionRules, copy: IsolatedCopy | None, home: Path) -
     source = copy.record.source
     for rule in rules.all_rules().rules:
         pattern = f"{home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
-        if rule.deed != "allow" and (pattern == source or pattern.startswith(f"{source}/")):
+        if rule.action != "allow" and (pattern == source or pattern.startswith(f"{source}/")):
             found.append(msgspec.structs.replace(rule, pattern=f"{copy.folder}{pattern[len(source) :]}"))
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.assembly.live_trust import LiveTrust
-from app.permits.rules import PermitRule, path_form
+from app.permits.rules import PermitRule, path_pattern_regex
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from tools.protected.keys import KEY_PLACES
@@ -76,14 +76,16 @@ def hidden_patterns(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple
     """Returns path patterns of the files whose `read` would need approval, which maps leave out."""
     workspace, homes = os.path.realpath(cwd), dict.fromkeys((str(home), os.path.realpath(home)))
     forms = [
-        path_form(rule.pattern, workspace, one)
+        path_pattern_regex(rule.pattern, workspace, one)
         for rule in rules
-        if rule.kind == "read" and rule.deed != "allow"
+        if rule.kind == "read" and rule.action != "allow"
         for one in homes
     ]
     for one in homes:
         forms += [
-            path_form(f"{one}/{place.path}**" if place.is_folder else f"{one}/{place.path}", workspace, one)
+            path_pattern_regex(
+                f"{one}/{place.path}**" if place.is_folder else f"{one}/{place.path}", workspace, one
+            )
             for place in KEY_PLACES
         ]
     return tuple(dict.fromkeys(forms))

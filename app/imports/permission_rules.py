@@ -221,7 +221,7 @@ def _checked_rule(action: RuleAction, original: str, rule: str) -> ForeignRule:
     found = parse_rule(rule, action, "user")
     if isinstance(found, PermitRule):
         return ForeignRule(action=action, original=original, rule=found.text)
-    return ForeignRule(action=action, original=original, refused=f"as a rule of bayou it {found.why}")
+    return ForeignRule(action=action, original=original, refused=f"as a rule of bayou it {found.reason}")
 
 
 def distinct_rules(rules: Iterable[ForeignRule]) -> list[ForeignRule]:

@@ -206,7 +206,7 @@ def _unfinished_end(session: Session) -> FailedRun | None:
     if (refused := _refused_call(session)) is not None:
         problem = (
             f"The agent stopped after its call of {refused.tool} was refused: "
-            f"{refused.decision.decisive.part.text}. "
+            f"{refused.decision.decisive_part.part.text}. "
             "Allow it with a rule or another mode (--permissions)."
         )
         return FailedRun(PERMISSION_REFUSED, problem, has_answer=True)

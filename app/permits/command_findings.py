@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from app.permits.verdicts import SEVERITY, Risk
+from app.permits.verdicts import RISK_SEVERITY, Risk
 
 
 class Finding(NamedTuple):
@@ -11,29 +11,29 @@ class Finding(NamedTuple):
 
     risk: Risk
     why: str
-    network: bool = False
+    uses_network: bool = False
     """Whether this is a known way to reach another machine."""
 
 
-SAFE: Final = Finding("safe", "only reads")
+SAFE_FINDING: Final = Finding("safe", "only reads")
 
 
-def safe(why: str) -> Finding:
+def safe_finding(why: str) -> Finding:
     return Finding("safe", why)
 
 
-def contained(why: str) -> Finding:
+def contained_finding(why: str) -> Finding:
     return Finding("contained", why)
 
 
-def forbidden(why: str) -> Finding:
+def forbidden_finding(why: str) -> Finding:
     return Finding("forbidden", why)
 
 
-def network(why: str) -> Finding:
-    return Finding("contained", why, network=True)
+def network_finding(why: str) -> Finding:
+    return Finding("contained", why, uses_network=True)
 
 
 def worst_finding(findings: Iterable[Finding]) -> Finding:
     """The finding with the highest risk; among equals one that uses the network. The list must not be empty."""
-    return max(findings, key=lambda one: (SEVERITY[one.risk], one.network))
+    return max(findings, key=lambda one: (RISK_SEVERITY[one.risk], one.uses_network))

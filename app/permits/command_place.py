@@ -13,67 +13,69 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     workspace: str
     """The folder that may be changed: absolute, links resolved."""
-    added: tuple[str, ...] = ()
+    added_folders: tuple[str, ...] = ()
     """Further folders that may be changed: absolute, links resolved."""
-    folder: str
+    working_folder: str
     """The folder in which the command starts."""
-    home: str
-    real_home: str = ""
+    home_folder: str
+    resolved_home_folder: str = ""
     """The home folder with links resolved, if that differs."""
-    user: str = ""
-    temporary: tuple[str, ...] = ("/tmp", "/var/tmp")
+    user_name: str = ""
+    temporary_folders: tuple[str, ...] = ("/tmp", "/var/tmp")
     """Folders for temporary files, links resolved."""
-    own: tuple[str, ...] = ()
+    bayou_folders: tuple[str, ...] = ()
     """Folders of bayou's settings and credentials."""
-    shell: str = "bash"
+    shell_program: str = "bash"
     """The program that runs command lines."""
-    aliases: Mapping[str, str] = {}
+    shell_aliases: Mapping[str, str] = {}
     """Aliases of the person's shell, where commands run in it."""
-    functions: frozenset[str] = frozenset()
+    shell_functions: frozenset[str] = frozenset()
     """Functions of the person's shell, whose bodies are not judged."""
     has_sandbox: bool = False
     """Whether commands run in a sandbox."""
     hides_secrets: bool = False
     """Whether commands that only read run where secret files and variables are hidden."""
-    secret_variables: bool = True
+    has_secret_variables: bool = True
     """Whether the environment of commands may hold secrets."""
-    search_folders: tuple[str, ...] = ()
+    unsafe_path_folders: tuple[str, ...] = ()
     """Folders of PATH that are in the workspace or relative."""
-    resolve: Callable[[str], str] = posixpath.normpath
+    resolve_links: Callable[[str], str] = posixpath.normpath
     """Follows the links of an absolute path, as far as the path exists."""
-    exists: Callable[[str], bool] = lambda path: False
-    is_file: Callable[[str], bool] = lambda path: False
+    path_exists: Callable[[str], bool] = lambda path: False
+    is_regular_file: Callable[[str], bool] = lambda path: False
     """Whether a path leads to a regular file."""
-    git_leads_elsewhere: Callable[[str], bool] = lambda folder: False
+    is_git_redirected: Callable[[str], bool] = lambda folder: False
     """Whether git, called only to read in this folder, may start programs, reach hosts or read other files."""
-    other_names: Callable[[str], tuple[str, ...]] = lambda path: ()
+    hard_links_of: Callable[[str], tuple[str, ...]] = lambda path: ()
     """Protected files that are the same file under another name (hard links)."""
-    holds_secrets: Callable[[str], bool] = lambda path: True
+    has_secrets_below: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""
-    is_private: Callable[[str], bool] = lambda path: False
+    is_private_key_file: Callable[[str], bool] = lambda path: False
     """Whether a file of a program in the home looks like one with keys, by its mode or name."""
 
-    tracks_secrets: Callable[[str], bool] = lambda folder: False
+    repository_tracks_secrets: Callable[[str], bool] = lambda folder: False
     """Whether the repository of a folder has secret files in its index."""
-    leads_to_secrets: Callable[[str], bool] = lambda folder: False
+    has_links_to_secrets: Callable[[str], bool] = lambda folder: False
     """Whether links below a folder may lead to secret files."""
-    matches: Callable[[str], tuple[str, ...] | None] = lambda pattern: ()
+    files_matching: Callable[[str], tuple[str, ...] | None] = lambda pattern: ()
     """The existing paths that a pattern with marks for single names matches; None if there are too many to look at."""
     key_files_below: Callable[[str], tuple[str, ...]] = lambda folder: ()
     """Files in places of keys of the home, and private files of programs, below a folder."""
 
     @property
-    def roots(self) -> tuple[str, ...]:
+    def writable_roots(self) -> tuple[str, ...]:
         """All folders that may be changed."""
-        return (self.workspace, *self.added)
+        return (self.workspace, *self.added_folders)
 
-    def is_private_here(self, path: str) -> bool:
+    def is_private_key_outside_project(self, path: str) -> bool:
         """Whether a file looks like one with keys, and is no file of a project: a workspace that has the home in it is
         none."""
-        root = self.root_of(path)
-        home = f"{self.real_home or self.home}/"
-        return (root is None or home.startswith(f"{root.rstrip('/')}/")) and self.is_private(path)
+        root = self.root_containing(path)
+        home = f"{self.resolved_home_folder or self.home_folder}/"
+        return (root is None or home.startswith(f"{root.rstrip('/')}/")) and self.is_private_key_file(path)
 
-    def root_of(self, path: str) -> str | None:
+    def root_containing(self, path: str) -> str | None:
         """Returns the folder of `roots` that contains a path."""
-        return next((root for root in self.roots if f"{path}/".startswith(f"{root.rstrip('/')}/")), None)
+        return next(
+            (root for root in self.writable_roots if f"{path}/".startswith(f"{root.rstrip('/')}/")), None
+        )

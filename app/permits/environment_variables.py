@@ -3,32 +3,34 @@
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained
-from app.permits.shell_words import UNKNOWN, word_set
+from app.permits.command_findings import Finding, contained_finding
+from app.permits.shell_words import UNKNOWN_MARK, word_set
 
 HARMLESS_VARIABLES: Final = word_set(
     "LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES "
     "LS_COLORS GREP_COLORS TIME_STYLE BLOCK_SIZE CI"
 )
 """Variables for language, time zone, colour and width."""
-_CATALOGUES: Final = re.compile("LANG|LANGUAGE|LC_.*|TZ|TERM")
+_LOCALE_VARIABLES: Final = re.compile("LANG|LANGUAGE|LC_.*|TZ|TERM")
 """Variables that name files which every program loads: with a path these can come from the workspace."""
-_PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9_.@:,+-]*|[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
-_LOWERCASE_NAME: Final = re.compile(r"(?!.*_proxy$|npm_config_|dyld_|ld_)[a-z_][a-z0-9_]*")
+_HARMLESS_VALUE: Final = re.compile(r"[A-Za-z0-9_.@:,+-]*|[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
+_HARMLESS_LOWERCASE_NAME: Final = re.compile(r"(?!.*_proxy$|npm_config_|dyld_|ld_)[a-z_][a-z0-9_]*")
 """Lower-case names, which scripts use for themselves. Exported, they can steer a program: make and configure take any
 name, Yarn and fish have some."""
 
 
-def is_harmless(name: str, value: str = UNKNOWN, *, is_exported: bool) -> bool:
+def is_harmless_variable(name: str, value: str = UNKNOWN_MARK, *, is_exported: bool) -> bool:
     """Whether a variable of this name is harmless; `value`: what is assigned, if it is known; `is_exported`: programs
     get it."""
-    if _CATALOGUES.fullmatch(name):
-        return _PLAIN_VALUE.fullmatch(value) is not None
-    return name in HARMLESS_VARIABLES or (not is_exported and _LOWERCASE_NAME.fullmatch(name) is not None)
+    if _LOCALE_VARIABLES.fullmatch(name):
+        return _HARMLESS_VALUE.fullmatch(value) is not None
+    return name in HARMLESS_VARIABLES or (
+        not is_exported and _HARMLESS_LOWERCASE_NAME.fullmatch(name) is not None
+    )
 
 
-def judge_variable(name: str, value: str, *, is_exported: bool) -> list[Finding]:
+def judge_variable_assignment(name: str, value: str, *, is_exported: bool) -> list[Finding]:
     """Judges an assignment, for one command or for all that follow."""
-    if is_harmless(name, value, is_exported=is_exported):
+    if is_harmless_variable(name, value, is_exported=is_exported):
         return []
-    return [contained(f"{name} may change how programs behave")]
+    return [contained_finding(f"{name} may change how programs behave")]

@@ -6,31 +6,38 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from app.permits.command_findings import SAFE, Finding, contained, forbidden, network, worst_finding
+from app.permits.command_findings import (
+    SAFE_FINDING,
+    Finding,
+    contained_finding,
+    forbidden_finding,
+    network_finding,
+    worst_finding,
+)
 from app.permits.command_place import CommandPlace
 from app.permits.secret_files import (
     Likelihood,
+    autorun_reason,
     bare_repository_reason,
-    content_run_reason,
-    delayed_run_reason,
+    folder_autorun_reason,
     secret_likelihood,
 )
 from app.permits.shell_scope import ShellScope
 from app.permits.shell_words import (
-    ANY_CHARACTER,
-    ANY_DEPTH,
-    ANY_NAME,
-    UNKNOWN,
-    WILDCARD,
+    ANY_CHARACTER_MARK,
+    ANY_DEPTH_MARK,
+    ANY_NAME_MARK,
+    UNKNOWN_MARK,
+    WILDCARD_MARK_PATTERN,
     Word,
     marks_as_text,
-    reached_by,
+    reached_paths_regex,
 )
 from app.permits.verdicts import Removal
 from tools.protected.later import VCS_FOLDERS
 
-_PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
-_PROC_CWD = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
+_PROC_ROOT_LINK = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
+_PROC_CWD_LINK = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
 _HARMLESS_DEVICE = re.compile(r"/dev/(?:null|zero|full)")
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:stdin|stdout|stderr|fd/\d+)|/proc/(?:self|thread-self)/fd/\d+")
 """What the command's descriptors lead to, not those of bayou."""
@@ -50,153 +57,158 @@ class PathEffects:
     def possible_roots(self) -> set[str]:
         """The workspace folders in which the script may be; the workspace where it may be elsewhere."""
         place = self.place
-        return {place.root_of(folder) or place.workspace for folder in self.scope.folders} or {
-            place.workspace
-        }
+        return {
+            place.root_containing(folder) or place.workspace for folder in self.scope.possible_folders
+        } or {place.workspace}
 
     def possible_paths(self, text: str) -> list[str]:
         """All absolute paths that the text may mean, one for each possible folder; UNKNOWN if that is not known."""
-        if text.startswith(UNKNOWN):
-            return [UNKNOWN]
+        if text.startswith(UNKNOWN_MARK):
+            return [UNKNOWN_MARK]
         if text.startswith("/"):
             return [self._without_proc_links(text)]
         return [
-            UNKNOWN if folder == UNKNOWN else self._without_proc_links(f"{folder}/{text}")
-            for folder in self.scope.folders
+            UNKNOWN_MARK if folder == UNKNOWN_MARK else self._without_proc_links(f"{folder}/{text}")
+            for folder in self.scope.possible_folders
         ]
 
     def _without_proc_links(self, path: str) -> str:
-        path = _PROC_ROOT.sub("", "/" + path.lstrip("/")) or "/"
+        path = _PROC_ROOT_LINK.sub("", "/" + path.lstrip("/")) or "/"
         if "cwd" in path:
-            path = _PROC_CWD.sub(self.scope.folders[0], path)
+            path = _PROC_CWD_LINK.sub(self.scope.possible_folders[0], path)
         return path
 
-    def path_forms(self, text: str) -> dict[str, bool]:
+    def resolved_and_written_path(self, text: str) -> dict[str, bool]:
         """The resolved path (True), and the path as it is written where that differs (False)."""
         found: dict[str, bool] = {}
         for path in self.possible_paths(text):
-            if path == UNKNOWN:
-                found[UNKNOWN] = True
+            if path == UNKNOWN_MARK:
+                found[UNKNOWN_MARK] = True
                 continue
             found[self._resolve_links(path)] = True
-            found.setdefault(_normalise(path), False)
+            found.setdefault(_normalise_path(path), False)
         return found
 
     def _resolve_links(self, path: str) -> str:
         """Resolves links as far as the path is literal text; the part with wildcards stays."""
-        wild = WILDCARD.search(path)
+        wild = WILDCARD_MARK_PATTERN.search(path)
         if wild is None:
-            plain = _normalise(path)
-            return plain if _OWN_DESCRIPTOR.fullmatch(plain) else self.place.resolve(path)
+            plain = _normalise_path(path)
+            return plain if _OWN_DESCRIPTOR.fullmatch(plain) else self.place.resolve_links(path)
         cut = path.rfind("/", 0, wild.start())
-        head = self.place.resolve(path[:cut] or "/")
-        return _normalise(head.rstrip("/") + path[cut:])
+        head = self.place.resolve_links(path[:cut] or "/")
+        return _normalise_path(head.rstrip("/") + path[cut:])
 
     # What is done with it
 
-    def read(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
+    def judge_read(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
         """Judges reading a file; `deeply`: recursively, `with_hidden`: also files and folders whose names start with
         a dot."""
-        if word.is_pipe:
-            return SAFE
+        if word.is_process_substitution:
+            return SAFE_FINDING
         return worst_finding(
             found
-            for form, _ in self._with_other_names(word.text)
-            for found in (self._read(form, deeply), self._reach_keys(form, deeply, with_hidden))
+            for form, _ in self._with_hard_links(word.text)
+            for found in (
+                self._judge_read_path(form, deeply),
+                self._judge_reached_key_files(form, deeply, with_hidden),
+            )
         )
 
-    def _reach_keys(self, path: str, deeply: bool, with_hidden: bool) -> Finding:
+    def _judge_reached_key_files(self, path: str, deeply: bool, with_hidden: bool) -> Finding:
         """Judges the files with keys that a pattern matches, or that are below a folder; in the sandbox they are
         hidden."""
         place = self.place
-        if place.hides_secrets or UNKNOWN in path or not (deeply or WILDCARD.search(path)):
-            return SAFE
-        folder = _literal_parent(path)
-        if not deeply and ANY_DEPTH not in path:
-            matches = place.matches(path)
+        if place.hides_secrets or UNKNOWN_MARK in path or not (deeply or WILDCARD_MARK_PATTERN.search(path)):
+            return SAFE_FINDING
+        folder = _folder_before_wildcard(path)
+        if not deeply and ANY_DEPTH_MARK not in path:
+            matches = place.files_matching(path)
             if matches is not None:
-                read = (self.read(Word(one)) for one in matches)
-                return next((one for one in read if one.risk == "forbidden"), SAFE)
+                read = (self.judge_read(Word(one)) for one in matches)
+                return next((one for one in read if one.risk == "forbidden"), SAFE_FINDING)
             deeply = True  # one of the many may lead anywhere below
             path = folder
-        form = reached_by(path, deeply=deeply)
+        form = reached_paths_regex(path, deeply=deeply)
         for file in place.key_files_below(folder):
             if form.fullmatch(file) and (with_hidden or "/." not in file[len(folder) :]):
-                return forbidden(
+                return forbidden_finding(
                     f"reads {self.display_path(path)}, and in it {self.display_path(file)}, which may hold keys"
                 )
-        return SAFE
+        return SAFE_FINDING
 
-    def _read(self, path: str, deeply: bool) -> Finding:
+    def _judge_read_path(self, path: str, deeply: bool) -> Finding:
         place = self.place
-        if path == UNKNOWN or UNKNOWN in path:
-            if self._judge_secrecy(path) == "likely":
-                return forbidden(f"reads {self.display_path(path)}, which contains secrets")
+        if path == UNKNOWN_MARK or UNKNOWN_MARK in path:
+            if self._secret_likelihood_of(path) == "likely":
+                return forbidden_finding(f"reads {self.display_path(path)}, which contains secrets")
             if place.hides_secrets:
-                return SAFE
-            return contained("reads a path computed at run time")
+                return SAFE_FINDING
+            return contained_finding("reads a path computed at run time")
         elsewhere = _NETWORK_DEVICE.fullmatch(path)
         if elsewhere:
-            return network(f"connects to {marks_as_text(elsewhere[1])}")
-        how = self._judge_secrecy(path)
+            return network_finding(f"connects to {marks_as_text(elsewhere[1])}")
+        how = self._secret_likelihood_of(path)
         if how == "likely":
-            return forbidden(f"reads {self.display_path(path)}, which contains secrets")
-        if place.is_private_here(path):
-            return forbidden(
+            return forbidden_finding(f"reads {self.display_path(path)}, which contains secrets")
+        if place.is_private_key_outside_project(path):
+            return forbidden_finding(
                 f"reads {self.display_path(path)}, which may contain keys: its permissions or its name "
                 f"suggest it"
             )
         if (how == "maybe" or deeply) and not place.hides_secrets:
             folder = path if deeply else path.rsplit("/", 1)[0]
-            if place.holds_secrets(_literal_parent(folder)):
-                return contained(f"may read secrets in {self.display_path(_literal_parent(folder))}")
-        if (deeply or WILDCARD.search(path)) and not place.hides_secrets:
-            folder = _literal_parent(path)
-            if place.leads_to_secrets(folder):
-                return contained(f"may read secrets by links in {self.display_path(folder)}")
-        return SAFE
+            if place.has_secrets_below(_folder_before_wildcard(folder)):
+                return contained_finding(
+                    f"may read secrets in {self.display_path(_folder_before_wildcard(folder))}"
+                )
+        if (deeply or WILDCARD_MARK_PATTERN.search(path)) and not place.hides_secrets:
+            folder = _folder_before_wildcard(path)
+            if place.has_links_to_secrets(folder):
+                return contained_finding(f"may read secrets by links in {self.display_path(folder)}")
+        return SAFE_FINDING
 
-    def write(self, word: Word, *, deed: str = "writes") -> Finding:
+    def judge_write(self, word: Word, *, deed: str = "writes") -> Finding:
         """Judges creating a file or changing its content or mode."""
-        if word.is_pipe:
-            return SAFE
-        why = self._delayed_run_reason(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
+        if word.is_process_substitution:
+            return SAFE_FINDING
+        why = self._autorun_reason(f"/{word.text}") if word.text.startswith(UNKNOWN_MARK) else None
         if why is not None:
-            return forbidden(f"{deed} {self.display_path(word.text)}: {why}")
+            return forbidden_finding(f"{deed} {self.display_path(word.text)}: {why}")
         return worst_finding(
-            self._write(form, is_real, deed) for form, is_real in self._with_other_names(word.text)
+            self._judge_write_path(form, is_real, deed) for form, is_real in self._with_hard_links(word.text)
         )
 
-    def _write(self, path: str, is_real: bool, deed: str) -> Finding:
+    def _judge_write_path(self, path: str, is_real: bool, deed: str) -> Finding:
         if _HARMLESS_DEVICE.fullmatch(path):
-            return SAFE
+            return SAFE_FINDING
         elsewhere = _NETWORK_DEVICE.fullmatch(path)
         if elsewhere:
-            return network(f"connects to {marks_as_text(elsewhere[1])}")
-        why = self._delayed_run_reason(path)
+            return network_finding(f"connects to {marks_as_text(elsewhere[1])}")
+        why = self._autorun_reason(path)
         if why is not None:
-            return forbidden(f"{deed} {self.display_path(path)}: {why}")
-        if UNKNOWN in path:
-            known = path[: path.index(UNKNOWN)].rpartition("/")[0]
+            return forbidden_finding(f"{deed} {self.display_path(path)}: {why}")
+        if UNKNOWN_MARK in path:
+            known = path[: path.index(UNKNOWN_MARK)].rpartition("/")[0]
             where = f" in {self.display_path(known)}" if is_real and known else ""
-            return contained(f"{deed} a file{where} whose path is computed at run time")
-        where = ", outside the workspace" if is_real and not self.is_inside(path) else ""
-        return contained(f"{deed} {self.display_path(path)}{where}")
+            return contained_finding(f"{deed} a file{where} whose path is computed at run time")
+        where = ", outside the workspace" if is_real and not self.is_in_writable_folder(path) else ""
+        return contained_finding(f"{deed} {self.display_path(path)}{where}")
 
-    def judge_write(self, word: Word) -> Finding:
+    def judge_unsandboxed_write(self, word: Word) -> Finding:
         """Judges a write by bayou's own tools, which no sandbox limits to the workspace."""
-        found = self.write(word)
-        if found.risk == "contained" and self.is_outside(word):
-            return forbidden(found.why)
+        found = self.judge_write(word)
+        if found.risk == "contained" and self.may_be_outside_workspace(word):
+            return forbidden_finding(found.why)
         return found
 
-    def remove(self, word: Word, *, deeply: bool = False, moves: bool = False) -> Finding:
+    def judge_removal(self, word: Word, *, deeply: bool = False, moves: bool = False) -> Finding:
         deed = "moves" if moves else "removes"
-        if word.is_pipe:
-            return SAFE
+        if word.is_process_substitution:
+            return SAFE_FINDING
         found = [
-            self._remove(form, is_real, deeply, deed)
-            for form, is_real in self._unresolved_forms(word.text).items()
+            self._judge_removed_path(form, is_real, deeply, deed)
+            for form, is_real in self._paths_of_link_itself(word.text).items()
         ]
         if moves:
             found.append(self.judge_secret(word))
@@ -204,49 +216,51 @@ class PathEffects:
 
     def judge_secret(self, word: Word, *, deeply: bool = False) -> Finding:
         """Judges only whether the path is a file with secrets; `deeply`: or a folder with such files."""
-        found = self.read(word, deeply=deeply)
-        return found if found.risk == "forbidden" else SAFE
+        found = self.judge_read(word, deeply=deeply)
+        return found if found.risk == "forbidden" else SAFE_FINDING
 
     def removed_files(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
         """The files that a removal deletes, so that undo can save them first."""
-        for path, is_real in self._unresolved_forms(text).items():
-            if is_real and UNKNOWN not in path and self.is_inside(path):
+        for path, is_real in self._paths_of_link_itself(text).items():
+            if is_real and UNKNOWN_MARK not in path and self.is_in_writable_folder(path):
                 yield Removal(
-                    path=path.replace(ANY_NAME, "*").replace(ANY_CHARACTER, "?").replace(ANY_DEPTH, "**"),
+                    path=path.replace(ANY_NAME_MARK, "*")
+                    .replace(ANY_CHARACTER_MARK, "?")
+                    .replace(ANY_DEPTH_MARK, "**"),
                     takes_ignored=takes_ignored,
                 )
 
-    def _remove(self, path: str, is_real: bool, deeply: bool, deed: str) -> Finding:
+    def _judge_removed_path(self, path: str, is_real: bool, deeply: bool, deed: str) -> Finding:
         place = self.place
-        if UNKNOWN in path:
+        if UNKNOWN_MARK in path:
             if deeply:
-                return forbidden(f"{deed} recursively a path computed at run time")
-            return contained(f"{deed} a path computed at run time")
-        held = [*place.roots, *place.temporary]
+                return forbidden_finding(f"{deed} recursively a path computed at run time")
+            return contained_finding(f"{deed} a path computed at run time")
+        held = [*place.writable_roots, *place.temporary_folders]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
-            return forbidden(
+            return forbidden_finding(
                 f"{deed} {self.display_path(path)}, which contains the workspace or all temporary files"
             )
         if path.rsplit("/", 1)[-1].casefold() in VCS_FOLDERS:
-            return forbidden(f"{deed} {self.display_path(path)}, the project's git history")
-        why = self._delayed_run_reason(path)
+            return forbidden_finding(f"{deed} {self.display_path(path)}, the project's git history")
+        why = self._autorun_reason(path)
         if why is not None:
-            return forbidden(f"{deed} {self.display_path(path)}: {why}")
-        if is_real and not self.is_inside(path):
+            return forbidden_finding(f"{deed} {self.display_path(path)}: {why}")
+        if is_real and not self.is_in_writable_folder(path):
             said = f"{deed} {self.display_path(path)}, outside the workspace"
-            return contained(said) if deed == "moves" else forbidden(said)
+            return contained_finding(said) if deed == "moves" else forbidden_finding(said)
         if deeply and self._is_broad_pattern(path):
-            return forbidden(f"{deed} everything in {self.display_path(path.rsplit('/', 1)[0])}")
-        return contained(f"{deed} {self.display_path(path)}")
+            return forbidden_finding(f"{deed} everything in {self.display_path(path.rsplit('/', 1)[0])}")
+        return contained_finding(f"{deed} {self.display_path(path)}")
 
     def _is_broad_pattern(self, path: str) -> bool:
         """Whether the pattern has no literal name and stands in the workspace or in the folder of temporary files."""
         folder, _, name = path.rpartition("/")
-        if folder not in (*self.place.roots, *self.place.temporary):
+        if folder not in (*self.place.writable_roots, *self.place.temporary_folders):
             return False
-        plain = WILDCARD.sub("", name)
-        return (WILDCARD.search(name) is not None and plain in ("", ".", "..")) or (
-            ANY_NAME in name and plain == "."
+        plain = WILDCARD_MARK_PATTERN.sub("", name)
+        return (WILDCARD_MARK_PATTERN.search(name) is not None and plain in ("", ".", "..")) or (
+            ANY_NAME_MARK in name and plain == "."
         )
 
     def folders_after_cd(self, word: Word) -> tuple[str, ...]:
@@ -254,73 +268,78 @@ class PathEffects:
         link is, for the system to the parent of what it leads to."""
         folders: list[str] = []
         for form in self.possible_paths(word.text):
-            folders += [UNKNOWN] if UNKNOWN in form else [self._resolve_links(form), _normalise(form)]
+            folders += (
+                [UNKNOWN_MARK] if UNKNOWN_MARK in form else [self._resolve_links(form), _normalise_path(form)]
+            )
         return tuple(dict.fromkeys(folders))
 
-    def is_inside(self, path: str) -> bool:
+    def is_in_writable_folder(self, path: str) -> bool:
         """Whether the path is in the workspace, in an added folder or among temporary files; the home folder itself
         never is."""
         place = self.place
-        if place.root_of(path) is not None:
+        if place.root_containing(path) is not None:
             return True
-        if _is_below(path, place.home) or (place.real_home and _is_below(path, place.real_home)):
+        if _is_path_below(path, place.home_folder) or (
+            place.resolved_home_folder and _is_path_below(path, place.resolved_home_folder)
+        ):
             return False
-        return any(_is_below(path, root) for root in place.temporary)
+        return any(_is_path_below(path, root) for root in place.temporary_folders)
 
-    def is_outside(self, word: Word) -> bool:
+    def may_be_outside_workspace(self, word: Word) -> bool:
         """Whether the word names, or may name, a path outside."""
         return any(
-            is_real and not self.is_inside(form) for form, is_real in self.path_forms(word.text).items()
+            is_real and not self.is_in_writable_folder(form)
+            for form, is_real in self.resolved_and_written_path(word.text).items()
         )
 
-    def _with_other_names(self, text: str) -> Iterator[tuple[str, bool]]:
-        for form, is_real in self.path_forms(text).items():
+    def _with_hard_links(self, text: str) -> Iterator[tuple[str, bool]]:
+        for form, is_real in self.resolved_and_written_path(text).items():
             yield form, is_real
-            if is_real and not WILDCARD.search(form):
-                for other in self.place.other_names(form):
+            if is_real and not WILDCARD_MARK_PATTERN.search(form):
+                for other in self.place.hard_links_of(form):
                     yield other, False
 
-    def _unresolved_forms(self, text: str) -> dict[str, bool]:
+    def _paths_of_link_itself(self, text: str) -> dict[str, bool]:
         """What is removed or moved is a link itself, never what it leads to; but the folders before it are "
         "followed."""
         found: dict[str, bool] = {}
         for path in self.possible_paths(text):
-            if path == UNKNOWN:
-                found[UNKNOWN] = True
+            if path == UNKNOWN_MARK:
+                found[UNKNOWN_MARK] = True
                 continue
             bare = path.rstrip("/") or "/"
             folder, _, name = bare.rpartition("/")
             if name in ("", ".", "..") or bare != path:
                 found[self._resolve_links(bare)] = True
             else:
-                found[_normalise(self._resolve_links(folder or "/") + "/" + name)] = True
-            found.setdefault(_normalise(bare), False)
+                found[_normalise_path(self._resolve_links(folder or "/") + "/" + name)] = True
+            found.setdefault(_normalise_path(bare), False)
         return found
 
-    def _judge_secrecy(self, path: str) -> Likelihood:
+    def _secret_likelihood_of(self, path: str) -> Likelihood:
         place = self.place
-        found = secret_likelihood(path, place.home, place.own)
-        if found == "no" and place.real_home and place.real_home != place.home:
-            return secret_likelihood(path, place.real_home, place.own)
+        found = secret_likelihood(path, place.home_folder, place.bayou_folders)
+        if found == "no" and place.resolved_home_folder and place.resolved_home_folder != place.home_folder:
+            return secret_likelihood(path, place.resolved_home_folder, place.bayou_folders)
         return found
 
-    def _delayed_run_reason(self, path: str) -> str | None:
+    def _autorun_reason(self, path: str) -> str | None:
         place = self.place
-        found = delayed_run_reason(path, place.home, place.own)
-        if found is None and place.real_home and place.real_home != place.home:
-            found = delayed_run_reason(path, place.real_home, place.own)
-        return found or bare_repository_reason(path, place.exists)
+        found = autorun_reason(path, place.home_folder, place.bayou_folders)
+        if found is None and place.resolved_home_folder and place.resolved_home_folder != place.home_folder:
+            found = autorun_reason(path, place.resolved_home_folder, place.bayou_folders)
+        return found or bare_repository_reason(path, place.path_exists)
 
-    def content_run_reason(self, word: Word) -> str | None:
+    def folder_autorun_reason(self, word: Word) -> str | None:
         """Why a file in the folder that the word names may run later; None if none may."""
         place = self.place
-        homes = dict.fromkeys(filter(None, (place.home, place.real_home)))
+        homes = dict.fromkeys(filter(None, (place.home_folder, place.resolved_home_folder)))
         return next(
             (
                 why
-                for form in self.path_forms(word.text)
+                for form in self.resolved_and_written_path(word.text)
                 for home in homes
-                if (why := content_run_reason(form, home))
+                if (why := folder_autorun_reason(form, home))
             ),
             None,
         )
@@ -332,16 +351,16 @@ class PathEffects:
             return "the workspace"
         if path.startswith(place.workspace + "/"):
             path = path[len(place.workspace) + 1 :]
-        elif path == place.home or path.startswith(place.home + "/"):
-            path = "~" + path[len(place.home) :]
+        elif path == place.home_folder or path.startswith(place.home_folder + "/"):
+            path = "~" + path[len(place.home_folder) :]
         return marks_as_text(path)
 
 
-def _is_below(path: str, root: str) -> bool:
+def _is_path_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _normalise(path: str) -> str:
+def _normalise_path(path: str) -> str:
     """Normalises a path by its text alone. A `..` behind a wildcard cannot be removed."""
     if path.startswith("/") and "//" not in path and "/." not in path:
         return path.rstrip("/") or "/"
@@ -353,14 +372,14 @@ def _normalise(path: str) -> str:
             kept.append(part)
         elif kept:
             last = kept.pop()
-            if UNKNOWN in last or ANY_DEPTH in last:
-                return UNKNOWN
+            if UNKNOWN_MARK in last or ANY_DEPTH_MARK in last:
+                return UNKNOWN_MARK
     return "/" + "/".join(kept)
 
 
-def _literal_parent(path: str) -> str:
+def _folder_before_wildcard(path: str) -> str:
     """The folder before the first wildcard."""
-    wild = WILDCARD.search(path)
+    wild = WILDCARD_MARK_PATTERN.search(path)
     if wild is None:
         return path
     return path[: path.rfind("/", 0, wild.start())] or "/"

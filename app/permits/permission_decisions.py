@@ -14,22 +14,22 @@ PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
 CallOutcome = Literal["run", "ask", "refuse"]
 
 PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
-MODE_WORDS: dict[PermissionMode, str] = {
+MODE_DESCRIPTIONS: dict[PermissionMode, str] = {
     "read-only": "runs safe commands; refuses everything else",
     "ask": "runs safe commands; asks about everything else",
     "auto-edit": "runs commands in the sandbox; asks about network commands",
     "full": "runs everything except dangerous commands",
 }
-_OUTCOMES: dict[PermissionMode, dict[Risk, CallOutcome]] = {
+_OUTCOME_BY_MODE_AND_RISK: dict[PermissionMode, dict[Risk, CallOutcome]] = {
     "read-only": {"safe": "run", "contained": "refuse", "forbidden": "refuse"},
     "ask": {"safe": "run", "contained": "ask", "forbidden": "ask"},
     "auto-edit": {"safe": "run", "contained": "run", "forbidden": "ask"},
     "full": {"safe": "run", "contained": "run", "forbidden": "ask"},
 }
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_SEVERITY: dict[CallOutcome, int] = {"run": 0, "ask": 1, "refuse": 2}
-_PLAN_MODE = "plan mode"
-_SHARED = "the other commands of its call, which would share its network and rights"
+_OUTCOME_SEVERITY: dict[CallOutcome, int] = {"run": 0, "ask": 1, "refuse": 2}
+_DECIDED_BY_PLAN_MODE = "plan mode"
+_DECIDED_BY_SHARED_NETWORK = "the other commands of its call, which would share its network and rights"
 
 
 class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,11 +39,11 @@ class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     is_planning: bool = False
     """Whether the mode is read-only because plan mode is on."""
     rules: Sequence[PermitRule] = ()
-    has_box: bool = False
+    has_sandbox: bool = False
     """Whether commands can run in a sandbox that limits them to the workspace."""
     has_private_network: bool = False
     """Whether the sandbox has its own network, in which only servers of this session can be reached."""
-    exceptions: Sequence[str] = ()
+    sandbox_exceptions: Sequence[str] = ()
     """Exact dangerous commands that the person allows without confirmation."""
 
 
@@ -55,7 +55,7 @@ class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str
     needs_typed_word: bool = False
     """Whether the person must type a word to allow the part (a dangerous command)."""
-    by_rule: RuleKind | None = None
+    deciding_rule_kind: RuleKind | None = None
     """The kind of the rule that decided."""
 
 
@@ -64,56 +64,59 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: CallOutcome
     verdict: Judgement
-    answers: tuple[PartDecision, ...]
-    requests: tuple[BoxRequest, ...] = ()
+    part_decisions: tuple[PartDecision, ...]
+    sandbox_requests: tuple[BoxRequest, ...] = ()
     """Exceptions from the sandbox that the call asks for."""
     shows_credentials: bool = True
     """Whether its programs may see their credentials in the sandbox."""
 
     @property
-    def decisive(self) -> PartDecision:
+    def decisive_part(self) -> PartDecision:
         """The part decision that explains the outcome: a dangerous part first, then one of the strictest class."""
-        mine = [answer for answer in self.answers if answer.outcome == self.outcome]
+        mine = [answer for answer in self.part_decisions if answer.outcome == self.outcome]
         floor = [answer for answer in mine if answer.needs_typed_word]
         risk = self.verdict.risk
         return next(iter(floor), next((one for one in mine if one.part.risk == risk), mine[0]))
 
     @property
     def decided_by(self) -> str:
-        return self.decisive.decided_by
+        return self.decisive_part.decided_by
 
     @property
     def needs_typed_word(self) -> bool:
         return self.outcome == "ask" and any(
-            one.needs_typed_word for one in self.answers if one.outcome == "ask"
+            one.needs_typed_word for one in self.part_decisions if one.outcome == "ask"
         )
 
 
 def decide_call(verdict: Judgement, tool: str, policy: PermissionPolicy, place: CommandPlace) -> CallDecision:
     """Decides each part of a call; the strictest outcome counts for the call."""
-    answers = _with_network_shared(
-        tuple(_answer(part, tool, policy, place) for part in verdict.parts), policy
+    answers = _with_shared_network_question(
+        tuple(_decide_part(part, tool, policy, place) for part in verdict.parts), policy
     )
     outcome: CallOutcome = "run"
     for answer in answers:
-        if _SEVERITY[answer.outcome] > _SEVERITY[outcome]:
+        if _OUTCOME_SEVERITY[answer.outcome] > _OUTCOME_SEVERITY[outcome]:
             outcome = answer.outcome
-    return CallDecision(outcome=outcome, verdict=verdict, answers=answers)
+    return CallDecision(outcome=outcome, verdict=verdict, part_decisions=answers)
 
 
-def _with_network_shared(
+def _with_shared_network_question(
     answers: tuple[PartDecision, ...], policy: PermissionPolicy
 ) -> tuple[PartDecision, ...]:
     """Asks about the commands that a rule lets leave the sandbox or its network, if their call has others: all commands
     of a call run in one sandbox."""
-    if policy.mode == "full" or not policy.has_box:
+    if policy.mode == "full" or not policy.has_sandbox:
         return answers
-    leaving = [one for one in answers if _leaves_sandbox_network(one, policy)]
-    if not leaving or all(one in leaving or _gains_nothing(one) for one in answers):
+    leaving = [one for one in answers if _rule_lets_part_leave_sandbox(one, policy)]
+    if not leaving or all(one in leaving or _gains_nothing_from_network(one) for one in answers):
         return answers
     return tuple(
         msgspec.structs.replace(
-            one, outcome="ask", decided_by=_SHARED, needs_typed_word=one.part.risk == "forbidden"
+            one,
+            outcome="ask",
+            decided_by=_DECIDED_BY_SHARED_NETWORK,
+            needs_typed_word=one.part.risk == "forbidden",
         )
         if one in leaving
         else one
@@ -121,21 +124,23 @@ def _with_network_shared(
     )
 
 
-def _leaves_sandbox_network(answer: PartDecision, policy: PermissionPolicy) -> bool:
+def _rule_lets_part_leave_sandbox(answer: PartDecision, policy: PermissionPolicy) -> bool:
     """Whether a rule lets the part run with the machine's network, or outside the sandbox."""
     if answer.outcome != "run" or is_decided_by_mode(answer.decided_by):
         return False
     if answer.part.risk == "forbidden":
         return True
-    return answer.part.network and not (policy.has_private_network and not bypasses_proxy(answer.part))
+    return answer.part.uses_network and not (policy.has_private_network and not bypasses_proxy(answer.part))
 
 
-def _gains_nothing(answer: PartDecision) -> bool:
+def _gains_nothing_from_network(answer: PartDecision) -> bool:
     """Whether the machine's network gives the part nothing: it is asked about, it only reads, a rule allows the only
     hosts that it reaches, or a rule allows every call of its tool."""
     if answer.outcome != "run" or answer.part.risk == "safe":
         return True
-    return answer.by_rule == "tool" or (answer.part.is_plain_request and answer.by_rule is not None)
+    return answer.deciding_rule_kind == "tool" or (
+        answer.part.is_plain_request and answer.deciding_rule_kind is not None
+    )
 
 
 def shows_credentials_unasked(decision: CallDecision, unboxed: Judgement) -> bool:
@@ -144,78 +149,83 @@ def shows_credentials_unasked(decision: CallDecision, unboxed: Judgement) -> boo
     otherwise would hide the credentials from what reads."""
     allowed = {
         one.part.text
-        for one in decision.answers
-        if one.part.network
-        and one.by_rule is not None
-        and (one.by_rule != "net" or one.part.is_plain_request)
+        for one in decision.part_decisions
+        if one.part.uses_network
+        and one.deciding_rule_kind is not None
+        and (one.deciding_rule_kind != "net" or one.part.is_plain_request)
     }
     return all(part.risk == "safe" or part.text in allowed for part in unboxed.parts)
 
 
-def _is_answered_by(rule: PermitRule, part: CallPart, policy: PermissionPolicy) -> bool:
+def _is_allowed_by_rule(rule: PermitRule, part: CallPart, policy: PermissionPolicy) -> bool:
     """Whether an allow rule answers a part that it matches. A `net:` rule speaks only of hosts: the command must be one
     that reaches these and does nothing else, or the sandbox must hold it to them."""
     if not part.can_be_allowed or rule.kind != "net" or part.kind != "command" or part.is_plain_request:
         return part.can_be_allowed
-    is_sandboxed = policy.mode == "auto-edit" and policy.has_box and policy.has_private_network
+    is_sandboxed = policy.mode == "auto-edit" and policy.has_sandbox and policy.has_private_network
     return is_sandboxed and not bypasses_proxy(part)
 
 
-def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandPlace) -> PartDecision:
+def _decide_part(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandPlace) -> PartDecision:
     def said(rule: PermitRule, outcome: CallOutcome) -> PartDecision:
         return PartDecision(
             part=part,
             outcome=outcome,
             decided_by=rule.describe,
             needs_typed_word=part.risk == "forbidden",
-            by_rule=rule.kind,
+            deciding_rule_kind=rule.kind,
         )
 
     fitting = [rule for rule in policy.rules if rule_matches(rule, part, tool, place)]
-    denied = next((rule for rule in fitting if rule.deed == "deny"), None)
+    denied = next((rule for rule in fitting if rule.action == "deny"), None)
     if denied is not None:
         return said(denied, "refuse")
     if part.risk == "forbidden" and policy.mode != "read-only":
-        if part.text in policy.exceptions:
+        if part.text in policy.sandbox_exceptions:
             return PartDecision(part=part, outcome="run", decided_by="floorExceptions")
         return PartDecision(
             part=part, outcome="ask", decided_by="the built-in safety rule", needs_typed_word=True
         )
-    by_mode, reason = _by_mode(part, policy)
-    asked = next((rule for rule in fitting if rule.deed == "ask"), None)
+    by_mode, reason = _decide_by_mode(part, policy)
+    asked = next((rule for rule in fitting if rule.action == "ask"), None)
     if asked is not None and by_mode != "refuse":
         return said(asked, "ask")
     allowed = next(
-        (rule for rule in fitting if rule.deed == "allow" and _is_answered_by(rule, part, policy)), None
+        (rule for rule in fitting if rule.action == "allow" and _is_allowed_by_rule(rule, part, policy)), None
     )
     if allowed is not None and by_mode != "refuse":
         return said(allowed, "run")
     return PartDecision(part=part, outcome=by_mode, decided_by=reason)
 
 
-def _by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[CallOutcome, str]:
-    outcome = _OUTCOMES[policy.mode][part.risk]
+def _decide_by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[CallOutcome, str]:
+    outcome = _OUTCOME_BY_MODE_AND_RISK[policy.mode][part.risk]
     if policy.mode == "auto-edit" and part.risk == "contained" and part.needs_sandbox:
         if part.kind == "tool":  # it runs in bayou or its server, outside the sandbox
             return "ask", "mode auto-edit"
-        if part.network:
-            hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
+        if part.uses_network:
+            hosts = [host.rpartition(":")[0].strip("[]") for host in part.named_hosts]
             # A tool connects to its host from outside the sandbox.
             is_inside = part.kind != "host" and policy.has_private_network
             if hosts and LOCAL_HOSTS.issuperset(hosts) and is_inside:
                 return "run", "mode auto-edit, in the sandbox's own network"
             return "ask", "mode auto-edit"
-        if not policy.has_box:
+        if not policy.has_sandbox:
             return "ask", "mode auto-edit without a sandbox"
-    return outcome, _PLAN_MODE if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}"
+    return (
+        outcome,
+        _DECIDED_BY_PLAN_MODE if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}",
+    )
 
 
 def is_decided_by_mode(decided_by: str) -> bool:
     """Whether the mode decided, and not a rule, a safety rule or the person."""
-    return decided_by.startswith(("mode ", _PLAN_MODE))
+    return decided_by.startswith(("mode ", _DECIDED_BY_PLAN_MODE))
 
 
-def count_allowed_by(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:
+def count_questions_answered_by_rule(
+    text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace
+) -> int:
     """Counts how many earlier questions (tool and part) an allow rule would have answered."""
     rule = parse_rule(text, "allow", "session")
     if not isinstance(rule, PermitRule):
@@ -225,7 +235,9 @@ def count_allowed_by(text: str, asked: Sequence[tuple[str, CallPart]], place: Co
 
 def confirmation_word(part: CallPart) -> str:
     """The word that the person must type to allow a dangerous command: its last argument, else the program."""
-    words = [word for word in (part.words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")]
+    words = [
+        word for word in (part.command_words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")
+    ]
     named = [word for word in words[1:] if not word.startswith("-")]
     word = (named or words or ["yes"])[-1].rstrip("/").rpartition("/")[2].strip("'\"$(){}|;&<>*")
     return word[:40] or "yes"

@@ -8,29 +8,31 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from app.permits.path_effects import PathEffects
-from app.permits.shell_words import UNKNOWN, Word
+from app.permits.shell_words import UNKNOWN_MARK, Word
 from tools.patterns import late
 
-_QUIET = r"(?:2>&1|[12&]?>[ \t]*/dev/null)(?=[\s|;&]|\Z)"
-_PIECES = r"""(?:[A-Za-z0-9_./:,@%+=^-]|(?<=[A-Za-z0-9_^])~|'[^']*'|"[^"$`\\!]*")+"""
-_TOKEN = late(rf"[ \t]*(?:(?P<quiet>{_QUIET})|(?P<word>{_PIECES})|(?P<end>&&|\|\||[|;\n]|\Z))")
-_SHELL_WORD = late(
+_OUTPUT_TO_NULL = r"(?:2>&1|[12&]?>[ \t]*/dev/null)(?=[\s|;&]|\Z)"
+_PLAIN_WORD = r"""(?:[A-Za-z0-9_./:,@%+=^-]|(?<=[A-Za-z0-9_^])~|'[^']*'|"[^"$`\\!]*")+"""
+_PLAIN_LINE_TOKEN = late(
+    rf"[ \t]*(?:(?P<quiet>{_OUTPUT_TO_NULL})|(?P<word>{_PLAIN_WORD})|(?P<end>&&|\|\||[|;\n]|\Z))"
+)
+_SHELL_KEYWORD = late(
     r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|[A-Za-z_]\w*\+?=.*)",
     re.ASCII | re.DOTALL,
 )
 """What starts no simple command: a reserved word or an assignment."""
-_PATHSPEC = late(r":|.*[*?\[\\]")
+_GIT_PATHSPEC_WITH_PATTERN = late(r":|.*[*?\[\\]")
 """What git reads as a pattern for more files."""
-_CLIMBS = late(r"(?:^|[/:])\.\.(?:/|$)")
+_PARENT_FOLDER_STEP = late(r"(?:^|[/:])\.\.(?:/|$)")
 
 
 class _PlainProgram(NamedTuple):
     """A program, or a verb of git, with its options that read no further file, write nothing and run nothing."""
 
-    operands: Literal["text", "names", "files"]
+    operand_kind: Literal["text", "names", "files"]
     """What it does with its words: never opens them, shows names below them, or shows what is in them."""
-    options: str = "(?!)"
-    first: str | None = None
+    harmless_options: str = "(?!)"
+    first_operand_pattern: str | None = None
     """The form of its first operand, empty if there is none; None allows every one."""
 
 
@@ -42,13 +44,15 @@ _GIT_LOG_OPTIONS = (
     r"merges|no-merges|first-parent|reverse|follow|cached|staged|tags|branches|remotes|abbrev-commit|no-renames|"
     r"topo-order|date-order|minimal|histogram|patience|merge-base|check|quiet|exit-code)"
 )
-_PATCH: Final = late(r"-[puSGU]|--(?:patch|unified|word-diff)")
-_COMMITTED: Final = late(r"--(?:cached|staged|merge-base)")
+_PATCH_OPTION: Final = late(r"-[puSGU]|--(?:patch|unified|word-diff)")
+_STAGED_OPTION: Final = late(r"--(?:cached|staged|merge-base)")
 """Options of `git diff` with which it compares with a commit."""
-_SUMMARY: Final = late(r"-s|--(?:stat|no-patch|shortstat|numstat|summary|name-only|name-status)(?:=.*)?")
-_HEAD: Final = late(r"HEAD[\^~\d]*")
+_SUMMARY_OPTION: Final = late(
+    r"-s|--(?:stat|no-patch|shortstat|numstat|summary|name-only|name-status)(?:=.*)?"
+)
+_HEAD_REVISION: Final = late(r"HEAD[\^~\d]*")
 """What is surely a commit; a tag or a number can be a file's content, which `git show` prints in any case."""
-_LINE = r"(?:\d+|\$)"
+_SED_LINE_ADDRESS = r"(?:\d+|\$)"
 _PLAIN_PROGRAMS: Final = {
     name: row
     for names, row in (
@@ -59,7 +63,7 @@ _PLAIN_PROGRAMS: Final = {
         ("uname id tr seq basename which type", _PlainProgram("text", "-[acdGgmnprstuw]+")),
         ("dirname realpath readlink", _PlainProgram("text", "-[efmnz]+")),
         ("test", _PlainProgram("text", "-(?:[bcdefghknprsuwxzLNOSG]|eq|ne|lt|le|gt|ge|nt|ot|ef)")),
-        ("cd", _PlainProgram("names", first=r"\.?/.*")),
+        ("cd", _PlainProgram("names", first_operand_pattern=r"\.?/.*")),
         ("ls", _PlainProgram("names", r"-[1aABcCdFghiklmnopqrRsStuUvxX]+|--(?:all|color(?:=\w+)?)")),
         ("stat", _PlainProgram("names", "-[cft]|--(?:format|printf)=.*")),
         ("du", _PlainProgram("names", r"-[abchkmsx]*d?\d*|--max-depth=\d+")),
@@ -91,7 +95,14 @@ _PLAIN_PROGRAMS: Final = {
                 r"extended-regexp|files-with-matches|with-filename|no-filename)",
             ),
         ),
-        ("sed", _PlainProgram("files", "-n", rf"{_LINE}(?:,{_LINE})?[pdq](?:;{_LINE}(?:,{_LINE})?[pdq])*")),
+        (
+            "sed",
+            _PlainProgram(
+                "files",
+                "-n",
+                rf"{_SED_LINE_ADDRESS}(?:,{_SED_LINE_ADDRESS})?[pdq](?:;{_SED_LINE_ADDRESS}(?:,{_SED_LINE_ADDRESS})?[pdq])*",
+            ),
+        ),
         ("git:log git:show", _PlainProgram("names", _GIT_LOG_OPTIONS)),
         ("git:diff", _PlainProgram("files", _GIT_LOG_OPTIONS)),
         (
@@ -108,7 +119,7 @@ _PLAIN_PROGRAMS: Final = {
             _PlainProgram("text", r"-[alrv]+|-n\d*|--(?:all|list|remotes|show-current|sort=[\w:-]+)", ""),
         ),
         ("git:remote", _PlainProgram("text", "-v", "(?:get-url)?")),
-        ("git:stash", _PlainProgram("text", first="list")),
+        ("git:stash", _PlainProgram("text", first_operand_pattern="list")),
         (
             "git:rev-parse git:describe",
             _PlainProgram(
@@ -128,8 +139,8 @@ def unplain_line_reason(text: str) -> str | None:
     text = text.rstrip()
     at, is_first = 0, True
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None or (found["word"] and is_first and _SHELL_WORD.fullmatch(found["word"])):
+        found = _PLAIN_LINE_TOKEN.match(text, at)
+        if found is None or (found["word"] and is_first and _SHELL_KEYWORD.fullmatch(found["word"])):
             return "has more than plain words, and there is no sandbox"
         at = found.end()
         is_first = found["end"] is not None or (is_first and found["word"] is None)
@@ -150,71 +161,73 @@ def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | 
     row = _PLAIN_PROGRAMS.get(name)
     if row is None:
         return f"{shown} runs unasked only in a sandbox"
-    options = re.compile(rf"(?:{row.options})|--?", re.ASCII | re.DOTALL)
+    options = re.compile(rf"(?:{row.harmless_options})|--?", re.ASCII | re.DOTALL)
     strange = [one for one in rest if one.startswith("-") and not options.fullmatch(one)]
     first = next((one for one in rest if not one.startswith("-")), "")
-    if row.first is not None and not re.fullmatch(row.first, first, re.ASCII):
+    if row.first_operand_pattern is not None and not re.fullmatch(row.first_operand_pattern, first, re.ASCII):
         strange.append(first)
     if strange:
         return f"{shown} {strange[0]}".rstrip() + " runs unasked only in a sandbox"
-    if _shows_any_file(name, rest, ground):
-        if _shows_commits(name, rest):
+    if _shows_unnamed_files(name, rest, ground):
+        if _shows_committed_files(name, rest):
             return f"{shown} may show a file with secrets of an earlier commit, and there is no sandbox"
-        if any(map(ground.place.tracks_secrets, ground.possible_roots)):
+        if any(map(ground.place.repository_tracks_secrets, ground.possible_roots)):
             return f"{shown} may show a file with secrets that git tracks, and there is no sandbox"
-    if row.operands != "text":
+    if row.operand_kind != "text":
         for word in ("", *rest):
             if not _is_plain_word(word, row, ground):
                 return f"{word or 'the folder'} is not a plain file of the workspace, and there is no sandbox"
     return None
 
 
-def _shows_any_file(name: str, words: Sequence[str], ground: PathEffects) -> bool:
+def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffects) -> bool:
     """Whether a verb of git shows changes or contents, and not only those of files that it names."""
     named = [word for word in words if not word.startswith("-")]
     if name == "git:show":
-        is_summary = any(map(_SUMMARY.fullmatch, words)) and not any(map(_PATCH.match, words))
-        if is_summary and all(map(_HEAD.fullmatch, named)):
+        is_summary = any(map(_SUMMARY_OPTION.fullmatch, words)) and not any(map(_PATCH_OPTION.match, words))
+        if is_summary and all(map(_HEAD_REVISION.fullmatch, named)):
             return False
         return not named or any(":" not in word for word in named)
-    shows = name == "git:diff" or (name == "git:log" and any(_PATCH.match(word) for word in words))
-    if "--follow" in words or any(_PATHSPEC.match(word) for word in named):
+    shows = name == "git:diff" or (name == "git:log" and any(_PATCH_OPTION.match(word) for word in words))
+    if "--follow" in words or any(_GIT_PATHSPEC_WITH_PATTERN.match(word) for word in named):
         return shows
     place = ground.place
     files = words[words.index("--") + 1 :] if "--" in words else named
     paths = [path for word in files for path in ground.possible_paths(word)]
-    others = [path for path in paths if not place.is_file(path)]
+    others = [path for path in paths if not place.is_regular_file(path)]
     # Without `--` the others are revisions, unless they exist.
-    is_limited = len(others) < len(paths) and not any("--" in words or place.exists(path) for path in others)
+    is_limited = len(others) < len(paths) and not any(
+        "--" in words or place.path_exists(path) for path in others
+    )
     return shows and not is_limited
 
 
-def _shows_commits(name: str, words: Sequence[str]) -> bool:
+def _shows_committed_files(name: str, words: Sequence[str]) -> bool:
     """Whether a verb of git that shows contents shows those of commits, whose files git need not track any more."""
-    return name != "git:diff" or any(not word.startswith("-") or _COMMITTED.match(word) for word in words)
+    return name != "git:diff" or any(not word.startswith("-") or _STAGED_OPTION.match(word) for word in words)
 
 
 def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffects) -> bool:
     """Whether a word names nothing, or a file in the workspace that may be shown; no word is the folder itself."""
     place = ground.place
     for path in ground.possible_paths(word):
-        if path == UNKNOWN or _CLIMBS.search(word):
+        if path == UNKNOWN_MARK or _PARENT_FOLDER_STEP.search(word):
             return False
-        if not place.exists(path):
+        if not place.path_exists(path):
             continue
-        if place.root_of(place.resolve(path)) is None:
+        if place.root_containing(place.resolve_links(path)) is None:
             return False
-        if word and row.operands == "files" and not place.is_file(path):
+        if word and row.operand_kind == "files" and not place.is_regular_file(path):
             return False
-    return not word or row.operands == "names" or ground.read(Word(word)).risk == "safe"
+    return not word or row.operand_kind == "names" or ground.judge_read(Word(word)).risk == "safe"
 
 
 def _has_own_repository(ground: PathEffects) -> bool:
     """Whether git takes all of its repository from the folder `.git` of the workspace."""
     place = ground.place
     return all(
-        place.exists(f"{root}/.git/HEAD")
-        and not place.exists(f"{root}/.git/commondir")
-        and place.root_of(place.resolve(f"{root}/.git/HEAD")) is not None
+        place.path_exists(f"{root}/.git/HEAD")
+        and not place.path_exists(f"{root}/.git/commondir")
+        and place.root_containing(place.resolve_links(f"{root}/.git/HEAD")) is not None
         for root in ground.possible_roots
     )

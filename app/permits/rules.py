@@ -31,22 +31,22 @@ RuleOrigin = Literal["user", "folder", "project", "session"]
 RuleKind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
 
 RULE_KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
-_MAX_LENGTH = 2_000
-_PLAIN_HOST = late(r"(?:[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?):\d+")
+_MAX_RULE_LENGTH = 2_000
+_HOST_WITH_PORT = late(r"(?:[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?):\d+")
 _PROGRAMS_WITHOUT_CODE = word_set(
     "touch mkdir rmdir echo cat head tail wc ls stat du df cut tr cmp comm diff grep egrep fgrep basename "
     "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
 )
 """Programs none of whose words starts another program, so that a rule may end in `**`."""
 _GIT_VERBS_WITHOUT_CODE = word_set("add commit status switch tag branch")
-_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_REGEX_BY_WILDCARD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 
 
 class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
     """One allow, ask or deny rule."""
 
-    deed: RuleAction
+    action: RuleAction
     kind: RuleKind
     pattern: str
     origin: RuleOrigin
@@ -59,19 +59,19 @@ class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def describe(self) -> str:
         """The rule with its origin, as shown for a decision."""
-        return f"{self.deed} “{self.text}” ({self.origin})"
+        return f"{self.action} “{self.text}” ({self.origin})"
 
 
 class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that cannot be parsed, with the reason."""
 
-    deed: RuleAction
-    text: str
+    action: RuleAction
+    rule_text: str
     origin: RuleOrigin
-    why: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"permissions.{self.deed} ({self.origin}): “{self.text}” {self.why}. It is left out."
+        return f"permissions.{self.action} ({self.origin}): “{self.rule_text}” {self.reason}. It is left out."
 
 
 class PermitRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class PermitRules(msgspec.Struct, frozen=True, kw_only=True):
 
     rules: tuple[PermitRule, ...] = ()
     problems: tuple[RuleProblem, ...] = ()
-    left_out: tuple[RuleOrigin, ...] = ()
+    ignored_origins: tuple[RuleOrigin, ...] = ()
     """Origins whose allow rules are ignored because their file has an error."""
 
 
@@ -87,10 +87,10 @@ class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
     """The unparsed rules of one origin."""
 
     origin: RuleOrigin
-    allow: Sequence[str] = ()
-    ask: Sequence[str] = ()
-    deny: Sequence[str] = ()
-    is_broken: bool = False
+    allow_rules: Sequence[str] = ()
+    ask_rules: Sequence[str] = ()
+    deny_rules: Sequence[str] = ()
+    is_file_invalid: bool = False
     """Whether part of their file could not be read."""
     may_allow: bool = True
     """False for a project that the person has not trusted."""
@@ -103,13 +103,13 @@ def parse_rule(text: str, deed: RuleAction, origin: RuleOrigin) -> PermitRule | 
     known: RuleKind | None = next((one for one in RULE_KINDS if one == kind), None)
 
     def problem(why: str) -> RuleProblem:
-        return RuleProblem(deed=deed, text=text[:200], origin=origin, why=why)
+        return RuleProblem(action=deed, rule_text=text[:200], origin=origin, reason=why)
 
     if not colon or known is None:
         return problem(f"does not begin with one of {', '.join(f'{one}:' for one in RULE_KINDS)}")
     if not pattern:
         return problem("says nothing behind its colon")
-    if len(pattern) > _MAX_LENGTH or "\n" in pattern:
+    if len(pattern) > _MAX_RULE_LENGTH or "\n" in pattern:
         return problem("is too long, or has more than one line")
     if known == "bash" and deed == "allow" and set(pattern.split()) <= {"*", "**"}:
         return problem("would allow every command; choose the mode full for that")
@@ -117,10 +117,10 @@ def parse_rule(text: str, deed: RuleAction, origin: RuleOrigin) -> PermitRule | 
         return problem(f"is no host, no host:port and none of the groups {', '.join(HOST_GROUPS)}")
     if known.startswith("sandbox.") and (deed != "allow" or not pattern.startswith(("/", "~/"))):
         return problem("is a place, from ~ or absolute, and can only be allowed")
-    return PermitRule(deed=deed, kind=known, pattern=pattern, origin=origin)
+    return PermitRule(action=deed, kind=known, pattern=pattern, origin=origin)
 
 
-def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
+def merge_rules(written: Iterable[WrittenRules]) -> PermitRules:
     """Parses and merges the rules of all origins."""
     rules: list[PermitRule] = []
     problems: list[RuleProblem] = []
@@ -129,21 +129,21 @@ def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
         mine: list[PermitRule] = []
         wrong: list[RuleProblem] = []
         lists: tuple[tuple[RuleAction, Sequence[str]], ...] = (
-            ("deny", one.deny),
-            ("ask", one.ask),
-            ("allow", one.allow),
+            ("deny", one.deny_rules),
+            ("ask", one.ask_rules),
+            ("allow", one.allow_rules),
         )
         for deed, texts in lists:
             for text in texts:
                 found = parse_rule(text, deed, one.origin)
                 mine.append(found) if isinstance(found, PermitRule) else wrong.append(found)
-        is_left_out = bool(wrong) or one.is_broken or not one.may_allow
-        if is_left_out and any(rule.deed == "allow" for rule in mine):
+        is_left_out = bool(wrong) or one.is_file_invalid or not one.may_allow
+        if is_left_out and any(rule.action == "allow" for rule in mine):
             left_out.append(one.origin)
-            mine = [rule for rule in mine if rule.deed != "allow"]
+            mine = [rule for rule in mine if rule.action != "allow"]
         rules += mine
         problems += wrong
-    return PermitRules(rules=tuple(rules), problems=tuple(problems), left_out=tuple(left_out))
+    return PermitRules(rules=tuple(rules), problems=tuple(problems), ignored_origins=tuple(left_out))
 
 
 def rule_matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
@@ -157,7 +157,7 @@ def rule_matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlac
     if rule.kind == "bash":
         return part.kind == "command" and _matches_command(rule, part)
     # Paths that may not be read may not be changed either, because an edit shows lines. The reverse does not hold.
-    fits = (rule.deed != "allow" or not part.changes) if rule.kind == "read" else part.changes
+    fits = (rule.action != "allow" or not part.changes_file) if rule.kind == "read" else part.changes_file
     return fits and part.path is not None and _matches_path(rule, part.path, place)
 
 
@@ -170,14 +170,14 @@ def _matches_tool(pattern: str, tool: str) -> bool:
 
 
 def _matches_command(rule: PermitRule, part: CallPart) -> bool:
-    if part.words is None:
+    if part.command_words is None:
         # A command that is only partly known still matches deny and ask rules.
-        return rule.deed != "allow" and _words_match(rule.pattern.split(), part.text.split())
+        return rule.action != "allow" and _words_match(rule.pattern.split(), part.text.split())
     pattern = rule.pattern.split()
-    if rule.deed == "allow" and pattern[0] == "git":
+    if rule.action == "allow" and pattern[0] == "git":
         # An option in the place of a name may start a program: `git push origin --exec=./x`.
         pattern = ["[!-]*" if token == "*" else token for token in pattern]
-    return _words_match(pattern, list(part.words))
+    return _words_match(pattern, list(part.command_words))
 
 
 def _words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
@@ -203,41 +203,41 @@ def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
     hosts = reached_hosts(part)
     if not hosts:
         return False
-    if rule.deed == "allow" and not all(map(_PLAIN_HOST.fullmatch, hosts)):
+    if rule.action == "allow" and not all(map(_HOST_WITH_PORT.fullmatch, hosts)):
         return False  # the program may read this address in another way
     fits = [_matches_host(rule.pattern, host) for host in hosts]
-    return all(fits) if rule.deed == "allow" else any(fits)
+    return all(fits) if rule.action == "allow" else any(fits)
 
 
 def reached_hosts(part: CallPart) -> tuple[str, ...]:
     """Each `host:port` that the command names, or that its package manager uses by default."""
-    group = _group_of(part)
-    return part.hosts or (hosts_of_group(group) if group is not None else ())
+    group = _host_group_of(part)
+    return part.named_hosts or (hosts_of_group(group) if group is not None else ())
 
 
-_OWN_WAY_PROGRAMS = word_set(
+_PROXY_BYPASSING_PROGRAMS = word_set(
     "ssh scp sftp rsync mosh autossh ssh-copy-id ssh-keyscan ping dig nslookup host traceroute whois telnet ftp nc "
     "ncat netcat socat"
 )
-_OWN_WAY_PORTS = word_set("0 21 22 23 873 9418")
+_PROXY_BYPASSING_PORTS = word_set("0 21 22 23 873 9418")
 """Ports of ssh, rsync, the git protocol and similar; 0 means no port."""
 
 
 def bypasses_proxy(part: CallPart) -> bool:
     """Whether the command of this part connects without the sandbox's proxy."""
-    if not part.network:
+    if not part.uses_network:
         return False
-    words = part.words or tuple(part.text.split())
+    words = part.command_words or tuple(part.text.split())
     program = words[0].rpartition("/")[2] if words else ""
-    return program in _OWN_WAY_PROGRAMS or any(
-        host.rpartition(":")[2] in _OWN_WAY_PORTS for host in part.hosts
+    return program in _PROXY_BYPASSING_PROGRAMS or any(
+        host.rpartition(":")[2] in _PROXY_BYPASSING_PORTS for host in part.named_hosts
     )
 
 
-def _group_of(part: CallPart) -> str | None:
-    if not part.network or part.hosts or not part.words:
+def _host_group_of(part: CallPart) -> str | None:
+    if not part.uses_network or part.named_hosts or not part.command_words:
         return None
-    program, *rest = part.words
+    program, *rest = part.command_words
     if program.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         program = rest[1]
     return group_of_tool(program.rpartition("/")[2])
@@ -255,7 +255,7 @@ def _matches_host(pattern: str, host: str) -> bool:
     return fnmatch.fnmatchcase(name, wanted)
 
 
-def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
+def rule_names_host(rule: PermitRule, host: str, port: int) -> bool:
     """Whether the rule names this host without a wildcard; then it also holds for a private address."""
     is_plain = (
         rule.kind == "net"
@@ -268,19 +268,19 @@ def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
 def _matches_path(rule: PermitRule, path: str, place: CommandPlace) -> bool:
     """Matches a path with a rule's pattern; `**` crosses folders, `*` does not. Only an allow rule tells upper from
     lower case, because some file systems do not."""
-    flags = re.DOTALL if rule.deed == "allow" else re.DOTALL | re.IGNORECASE
-    form = re.compile(path_form(rule.pattern, place.workspace, place.home), flags)
-    return form.fullmatch(place.resolve(path)) is not None
+    flags = re.DOTALL if rule.action == "allow" else re.DOTALL | re.IGNORECASE
+    form = re.compile(path_pattern_regex(rule.pattern, place.workspace, place.home_folder), flags)
+    return form.fullmatch(place.resolve_links(path)) is not None
 
 
-def path_form(pattern: str, workspace: str, home: str) -> str:
+def path_pattern_regex(pattern: str, workspace: str, home: str) -> str:
     """The regular expression of absolute paths for a pattern."""
     if pattern.startswith("~/"):
         pattern = home + pattern[1:]
     elif not pattern.startswith("/"):
         pattern = f"{workspace}/{pattern}"
     pieces = _WILDCARD.split(pattern)
-    return "".join(_WILDCARDS.get(piece) or re.escape(piece) for piece in pieces)
+    return "".join(_REGEX_BY_WILDCARD.get(piece) or re.escape(piece) for piece in pieces)
 
 
 def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
@@ -288,25 +288,25 @@ def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str
     if not part.can_be_allowed:
         return ()
     if part.path is not None:
-        return _suggested_path_rules("edit" if part.changes else "read", part.path, place)
+        return _suggested_path_rules("edit" if part.changes_file else "read", part.path, place)
     if part.kind == "host":
         return _suggested_host_rules(part)
-    if part.family:
-        return f"tool: {tool}", f"tool: {part.family}*"
+    if part.program_family:
+        return f"tool: {tool}", f"tool: {part.program_family}*"
     if part.kind != "command":
         return (f"tool: {tool}",)
     if (
-        part.words is None
-        or not part.words
-        or any(re.search(r"[\s*?\[]", word) or not word for word in part.words)
+        part.command_words is None
+        or not part.command_words
+        or any(re.search(r"[\s*?\[]", word) or not word for word in part.command_words)
     ):
         return ()
-    words = part.words
+    words = part.command_words
     exact = "bash: " + " ".join(words)
-    group = _group_of(part)
+    group = _host_group_of(part)
     found = [*((f"net: {group}",) if group else ()), exact]
-    if part.hosts and part.network:
-        found.append(f"net: {part.hosts[0]}")
+    if part.named_hosts and part.uses_network:
+        found.append(f"net: {part.named_hosts[0]}")
     for size in (2, 1):
         if len(words) > size and _may_end_in_wildcard(words[:size]):
             found.append("bash: " + " ".join([*words[:size], "**"]))
@@ -324,7 +324,7 @@ def _may_end_in_wildcard(words: Sequence[str]) -> bool:
 
 def _suggested_host_rules(part: CallPart) -> tuple[str, ...]:
     """Suggested rules for this host, its group, and hosts of the same domain."""
-    host, _, port = part.hosts[0].rpartition(":") if part.hosts else ("", "", "")
+    host, _, port = part.named_hosts[0].rpartition(":") if part.named_hosts else ("", "", "")
     labels, group = host.split("."), group_of_host(host)
     if group is not None:
         return (f"net: {host}:{port}", f"net: {group}")
@@ -350,11 +350,11 @@ def hidden_path_test(rules: Iterable[PermitRule], place: CommandPlace) -> Callab
 
     A call that names such a file is judged for that file; a search through its folder passes over it. A second name
     of such a file is one."""
-    homes = tuple(dict.fromkeys(filter(None, (place.home, place.real_home))))
+    homes = tuple(dict.fromkeys(filter(None, (place.home_folder, place.resolved_home_folder))))
     forms = dict.fromkeys(
-        path_form(rule.pattern, place.workspace, home)
+        path_pattern_regex(rule.pattern, place.workspace, home)
         for rule in rules
-        if rule.kind == "read" and rule.deed != "allow"
+        if rule.kind == "read" and rule.action != "allow"
         for home in homes
     )
     flags = re.DOTALL | re.IGNORECASE
@@ -363,8 +363,8 @@ def hidden_path_test(rules: Iterable[PermitRule], place: CommandPlace) -> Callab
     def is_named(path: str) -> bool:
         if whole is not None and whole.fullmatch(path) is not None:
             return True
-        if place.is_private_here(path):
+        if place.is_private_key_outside_project(path):
             return True
-        return any(secret_likelihood(path, home, place.own) == "likely" for home in homes)
+        return any(secret_likelihood(path, home, place.bayou_folders) == "likely" for home in homes)
 
-    return lambda path: is_named(path) or any(map(is_named, place.other_names(path)))
+    return lambda path: is_named(path) or any(map(is_named, place.hard_links_of(path)))

@@ -7,7 +7,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
-from app.permits.shell_words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, pattern_of
+from app.permits.shell_words import (
+    ANY_CHARACTER_MARK,
+    ANY_DEPTH_MARK,
+    ANY_NAME_MARK,
+    UNKNOWN_MARK,
+    WILDCARD_MARK_PATTERN,
+    word_regex,
+)
 from tools.patterns import late
 from tools.protected.key_names import is_key_name
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
@@ -15,20 +22,22 @@ from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, Aut
 
 Likelihood = Literal["no", "maybe", "likely"]
 
-_HOME_FILES = frozenset(place.name.casefold() for place in KEY_PLACES if not place.is_folder)
-_HOME_FOLDERS = tuple(place.path.casefold() for place in KEY_PLACES if place.is_folder)
-_NAMES = frozenset(one.name.casefold() for one in KEY_NAMES if not one.name.startswith("*"))
+_SECRET_FILES_IN_HOME = frozenset(place.name.casefold() for place in KEY_PLACES if not place.is_folder)
+_SECRET_FOLDERS_IN_HOME = tuple(place.path.casefold() for place in KEY_PLACES if place.is_folder)
+_SECRET_FILE_NAMES = frozenset(one.name.casefold() for one in KEY_NAMES if not one.name.startswith("*"))
 _VISIBLE_BAYOU_FILES = frozenset(name.casefold() for name in SHOWN_OWN_FILES)
-_FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
+_SECRET_SYSTEM_FILES = frozenset(
+    {"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"}
+)
 _PROC_SECRET_PATH = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
 _DISK_DEVICE = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
-_MEANT_CHARS = 3
+_MIN_LITERAL_CHARS = 3
 """Letters that a pattern for data files has at least if it is meant for a secret one."""
 _BARE_REPOSITORY_PARTS = frozenset({"config", "config.worktree", "commondir", "hooks"})
 """What git takes programs and other folders from, in a folder with a file `HEAD`."""
 _DATA_SUFFIXES = frozenset({".json", ".db", ".sqlite", ".yaml", ".yml", ".toml", ".php", ".tfvars"})
-_SOME_NAMES = (
+_SECRET_NAME_EXAMPLES = (
     ".env.local",
     *(
         one.name.replace("*", "server", 1).replace("*", "").casefold()
@@ -39,7 +48,9 @@ _SOME_NAMES = (
 """Names of the rows that stand for many."""
 
 
-def _by_first_part(rows: tuple[AutorunFile, ...]) -> dict[str, list[tuple[tuple[str, ...], AutorunFile]]]:
+def _rows_by_first_path_part(
+    rows: tuple[AutorunFile, ...],
+) -> dict[str, list[tuple[tuple[str, ...], AutorunFile]]]:
     found: dict[str, list[tuple[tuple[str, ...], AutorunFile]]] = {}
     for row in rows:
         parts = tuple(row.name.casefold().split("/"))
@@ -47,11 +58,11 @@ def _by_first_part(rows: tuple[AutorunFile, ...]) -> dict[str, list[tuple[tuple[
     return found
 
 
-_DELAYED_RUN_IN_PROJECT = _by_first_part(PROJECT_AUTORUN_FILES)
-_PATTERNS = [names[0].partition("*") for names, _ in _DELAYED_RUN_IN_PROJECT["*"]]
-_PATTERN_STARTS = tuple(start for start, _, _ in _PATTERNS if start)
-_PATTERN_ENDS = tuple(end for start, _, end in _PATTERNS if not start)
-_DELAYED_RUN_IN_HOME = {row.name.casefold(): row for row in HOME_AUTORUN_FILES}
+_AUTORUN_ROWS_IN_PROJECT = _rows_by_first_path_part(PROJECT_AUTORUN_FILES)
+_AUTORUN_WILDCARD_NAMES = [names[0].partition("*") for names, _ in _AUTORUN_ROWS_IN_PROJECT["*"]]
+_AUTORUN_NAME_STARTS = tuple(start for start, _, _ in _AUTORUN_WILDCARD_NAMES if start)
+_AUTORUN_NAME_ENDS = tuple(end for start, _, end in _AUTORUN_WILDCARD_NAMES if not start)
+_AUTORUN_ROWS_IN_HOME = {row.name.casefold(): row for row in HOME_AUTORUN_FILES}
 
 
 @lru_cache(4096)
@@ -60,16 +71,16 @@ def secret_likelihood(path: str, home: str, own: tuple[str, ...] = ()) -> Likeli
     path, home = path.casefold(), home.casefold()
     if any(_is_private_to_bayou(path, folder.casefold()) for folder in own):
         return "likely"
-    if WILDCARD.search(path):
-        return _secrecy_of_pattern(path, home)
-    if path in _FILES or _PROC_SECRET_PATH.fullmatch(path) or _DISK_DEVICE.match(path):
+    if WILDCARD_MARK_PATTERN.search(path):
+        return _secret_likelihood_of_pattern(path, home)
+    if path in _SECRET_SYSTEM_FILES or _PROC_SECRET_PATH.fullmatch(path) or _DISK_DEVICE.match(path):
         return "likely"
     name = path.rsplit("/", 1)[-1]
     if is_key_name(name):
         return "likely"
     if path.startswith(home + "/"):
         rest = path[len(home) + 1 :]
-        if rest in _HOME_FILES or f"{rest}/".startswith(_HOME_FOLDERS):
+        if rest in _SECRET_FILES_IN_HOME or f"{rest}/".startswith(_SECRET_FOLDERS_IN_HOME):
             return "likely"
     return "no"
 
@@ -81,65 +92,70 @@ def _is_private_to_bayou(path: str, folder: str) -> bool:
     )
 
 
-def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
-    if path.startswith((home + "/", "/")) and _may_match_below(path, home):
+def _secret_likelihood_of_pattern(path: str, home: str) -> Likelihood:
+    if path.startswith((home + "/", "/")) and _may_match_secret_below(path, home):
         return "likely"
     if path.startswith("/proc/") and path.endswith(("environ", "mem")):
         return "likely"
     name = path.rsplit("/", 1)[-1]
-    if not WILDCARD.search(name):
+    if not WILDCARD_MARK_PATTERN.search(name):
         return "likely" if is_key_name(name) else "no"
     stem, dot, ending = name.rpartition(".")
-    if dot + ending in _DATA_SUFFIXES and len(WILDCARD.sub("", stem)) < _MEANT_CHARS:
+    if dot + ending in _DATA_SUFFIXES and len(WILDCARD_MARK_PATTERN.sub("", stem)) < _MIN_LITERAL_CHARS:
         return "maybe"  # such a file may be among them, but the pattern is meant for a project's data
-    form = pattern_of(name)
-    plain = WILDCARD.sub("", name)
+    form = word_regex(name)
+    plain = WILDCARD_MARK_PATTERN.sub("", name)
     if plain:
-        meant = name.startswith(".") or len(plain) > 1 or name.startswith(ANY_CHARACTER)
-        if meant and any(form.fullmatch(one) and _hides_dot(name, one) for one in (*_NAMES, _SOME_NAMES[0])):
+        meant = name.startswith(".") or len(plain) > 1 or name.startswith(ANY_CHARACTER_MARK)
+        if meant and any(
+            form.fullmatch(one) and _cannot_match_dot(name, one)
+            for one in (*_SECRET_FILE_NAMES, _SECRET_NAME_EXAMPLES[0])
+        ):
             return "likely"
-        if name[-1] not in (ANY_NAME, UNKNOWN, ANY_DEPTH) and any(form.fullmatch(one) for one in _SOME_NAMES):
+        if name[-1] not in (ANY_NAME_MARK, UNKNOWN_MARK, ANY_DEPTH_MARK) and any(
+            form.fullmatch(one) for one in _SECRET_NAME_EXAMPLES
+        ):
             return "likely"
-    return "maybe" if _is_open_pattern(name, plain) else "no"
+    return "maybe" if _could_match_any_name(name, plain) else "no"
 
 
-def _hides_dot(pattern: str, name: str) -> bool:
+def _cannot_match_dot(pattern: str, name: str) -> bool:
     """Whether a leading wildcard cannot match the dot of a name (without `dotglob`)."""
-    return not name.startswith(".") or pattern[0] in (".", ANY_CHARACTER, UNKNOWN, ANY_DEPTH)
+    return not name.startswith(".") or pattern[0] in (".", ANY_CHARACTER_MARK, UNKNOWN_MARK, ANY_DEPTH_MARK)
 
 
-def _is_open_pattern(name: str, plain: str) -> bool:
+def _could_match_any_name(name: str, plain: str) -> bool:
     """Whether a pattern could match any name: it ends in a wildcard."""
-    return name[-1] in (ANY_NAME, UNKNOWN, ANY_DEPTH, ANY_CHARACTER) or not plain
+    return name[-1] in (ANY_NAME_MARK, UNKNOWN_MARK, ANY_DEPTH_MARK, ANY_CHARACTER_MARK) or not plain
 
 
-def _may_match_below(path: str, home: str) -> bool:
+def _may_match_secret_below(path: str, home: str) -> bool:
     """Whether its folders are secret ones, or a specific pattern can match one."""
     parts = path.split("/")
     base = home.split("/")
     if len(parts) <= len(base):
         return False
-    if not all(_pattern_can_match(part, name) for part, name in zip(parts, base, strict=False)):
+    if not all(_pattern_can_match_name(part, name) for part, name in zip(parts, base, strict=False)):
         return False
     rest = parts[len(base) :]
-    for folder in (*_HOME_FOLDERS, *_HOME_FILES):
+    for folder in (*_SECRET_FOLDERS_IN_HOME, *_SECRET_FILES_IN_HOME):
         names = folder.rstrip("/").split("/")
         if len(rest) >= len(names) and all(
-            _pattern_can_match(part, name) and WILDCARD.sub("", part)
+            _pattern_can_match_name(part, name) and WILDCARD_MARK_PATTERN.sub("", part)
             for part, name in zip(rest, names, strict=False)
         ):
             return True
     return False
 
 
-def _pattern_can_match(part: str, name: str) -> bool:
+def _pattern_can_match_name(part: str, name: str) -> bool:
     if part == name:
         return True
-    return bool(WILDCARD.search(part)) and pattern_of(part).fullmatch(name) is not None
+    return bool(WILDCARD_MARK_PATTERN.search(part)) and word_regex(part).fullmatch(name) is not None
 
 
 @lru_cache(4096)
-def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
+def autorun_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
     """Why a file written there would be run later; None if it is not."""
     if path.endswith("/HEAD"):
         return "it can make its folder a git repository, whose configuration starts programs (gitrepository-layout(5))"
@@ -148,30 +164,30 @@ def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str |
         folder = folder.casefold()
         if path == folder or path.startswith(folder + "/"):
             return "bayou's own settings, which decide what may run"
-    row = _row_in_project(path.split("/"))
+    row = _autorun_row_in_project(path.split("/"))
     if row is not None:
         return f"{row.name} runs later ({row.source})"
     folder, _, name = path.rpartition("/")
-    if name in _DELAYED_RUN_IN_HOME and UNKNOWN in folder:
-        return f"it can be ~/{name}, which runs later ({_DELAYED_RUN_IN_HOME[name].source})"
+    if name in _AUTORUN_ROWS_IN_HOME and UNKNOWN_MARK in folder:
+        return f"it can be ~/{name}, which runs later ({_AUTORUN_ROWS_IN_HOME[name].source})"
     if path.startswith(home + "/"):
         parts = path[len(home) + 1 :].split("/")
         for count in range(1, len(parts) + 1):
-            row = _DELAYED_RUN_IN_HOME.get("/".join(parts[:count]))
+            row = _AUTORUN_ROWS_IN_HOME.get("/".join(parts[:count]))
             if row is not None and (row.is_folder or count == len(parts)):
                 return f"~/{row.name} runs later ({row.source})"
     return None
 
 
-def content_run_reason(folder: str, home: str) -> str | None:
+def folder_autorun_reason(folder: str, home: str) -> str | None:
     """Why a file in the folder may be run later, by the folder's name; None if none may."""
     parts = folder.casefold().split("/")
     in_home = folder[len(home) + 1 :].casefold() if folder.startswith(f"{home}/") else ""
-    for names, row in (row for rows in _DELAYED_RUN_IN_PROJECT.values() for row in rows):
+    for names, row in (row for rows in _AUTORUN_ROWS_IN_PROJECT.values() for row in rows):
         for count in range(1, len(names)):
-            if len(parts) > count and all(map(_matches_name, parts[-count:], names[:count])):
+            if len(parts) > count and all(map(_matches_autorun_name, parts[-count:], names[:count])):
                 return f"{row.name} runs later ({row.source})"
-    found = (row for name, row in _DELAYED_RUN_IN_HOME.items() if in_home and name.startswith(f"{in_home}/"))
+    found = (row for name, row in _AUTORUN_ROWS_IN_HOME.items() if in_home and name.startswith(f"{in_home}/"))
     return next((f"~/{row.name} runs later ({row.source})" for row in found), None)
 
 
@@ -184,21 +200,21 @@ def bare_repository_reason(path: str, exists: Callable[[str], bool]) -> str | No
     return None
 
 
-def _row_in_project(parts: list[str]) -> AutorunFile | None:
+def _autorun_row_in_project(parts: list[str]) -> AutorunFile | None:
     for start, part in enumerate(parts):
-        if part.startswith(".") and WILDCARD.search(part):
-            rows = [row for first in _DELAYED_RUN_IN_PROJECT.values() for row in first]
+        if part.startswith(".") and WILDCARD_MARK_PATTERN.search(part):
+            rows = [row for first in _AUTORUN_ROWS_IN_PROJECT.values() for row in first]
         else:
-            rows = list(_DELAYED_RUN_IN_PROJECT.get(part, ()))
-            if part.startswith(_PATTERN_STARTS) or part.endswith(_PATTERN_ENDS):
-                rows += _DELAYED_RUN_IN_PROJECT["*"]
+            rows = list(_AUTORUN_ROWS_IN_PROJECT.get(part, ()))
+            if part.startswith(_AUTORUN_NAME_STARTS) or part.endswith(_AUTORUN_NAME_ENDS):
+                rows += _AUTORUN_ROWS_IN_PROJECT["*"]
         for names, row in rows:
             rest = parts[start : start + len(names)]
             is_whole = row.is_folder or start + len(names) == len(parts)
-            if is_whole and len(rest) == len(names) and all(map(_matches_name, rest, names)):
+            if is_whole and len(rest) == len(names) and all(map(_matches_autorun_name, rest, names)):
                 return row
     return None
 
 
-def _matches_name(part: str, name: str) -> bool:
-    return matches_row_name(part, name) or (part.startswith(".") and _pattern_can_match(part, name))
+def _matches_autorun_name(part: str, name: str) -> bool:
+    return matches_row_name(part, name) or (part.startswith(".") and _pattern_can_match_name(part, name))

@@ -4,10 +4,10 @@ A command may fail, so the next one may run in one of several folders. Unknown v
 
 import msgspec
 
-from app.permits.shell_words import UNKNOWN, word_set
+from app.permits.shell_words import UNKNOWN_MARK, word_set
 
-_MAX_FOLDERS = 6
-_SET_BY_SHELL = word_set(
+_MAX_POSSIBLE_FOLDERS = 6
+_VARIABLES_SET_BY_SHELL = word_set(
     "_ PWD OLDPWD REPLY OPTARG OPTIND RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO COLUMNS LINES "
     "PIPESTATUS BASH_REMATCH MAPFILE COPROC"
 )
@@ -17,69 +17,69 @@ _SET_BY_SHELL = word_set(
 class ShellScope(msgspec.Struct, kw_only=True):
     """The shell's state at one point of a script."""
 
-    folders: tuple[str, ...]
+    possible_folders: tuple[str, ...]
     """The possible current folders; contains UNKNOWN if they are not all known."""
-    variables: dict[str, str] = msgspec.field(default_factory=dict)
-    arguments: tuple[str, ...] | None = None
+    known_variables: dict[str, str] = msgspec.field(default_factory=dict)
+    script_arguments: tuple[str, ...] | None = None
     """The values of `$1` and following; None if unknown."""
-    aliases: dict[str, str] = msgspec.field(default_factory=dict)
-    pending: tuple["ShellScope", ...] = ()
+    shell_aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    pending_scopes: tuple["ShellScope", ...] = ()
     """States that also apply if an earlier command failed."""
     has_exited: bool = False
     """Whether `exit` was reached, so that nothing follows."""
 
     def copy(self) -> "ShellScope":
         twin = msgspec.structs.replace(self)
-        twin.variables = dict(self.variables)
-        twin.aliases = dict(self.aliases)
+        twin.known_variables = dict(self.known_variables)
+        twin.shell_aliases = dict(self.shell_aliases)
         return twin
 
     def without_pending(self) -> "ShellScope":
         """A copy without the pending states."""
         twin = self.copy()
-        twin.pending = ()
+        twin.pending_scopes = ()
         return twin
 
     def known_value(self, name: str, otherwise: str | None = None) -> str | None:
         """The value of a variable, None if it is not known; `otherwise`: its value while nothing is assigned to it."""
-        value = self.variables.get(name)
+        value = self.known_variables.get(name)
         if value is None:
             return otherwise
-        return None if name in _SET_BY_SHELL else value
+        return None if name in _VARIABLES_SET_BY_SHELL else value
 
     def set_variable(self, name: str, value: str) -> None:
         """Sets a variable; a second, different value makes it unknown, since either assignment may have run."""
-        if self.variables.setdefault(name, value) != value:
-            self.variables[name] = UNKNOWN
+        if self.known_variables.setdefault(name, value) != value:
+            self.known_variables[name] = UNKNOWN_MARK
 
     def change_folder(self, folders: tuple[str, ...]) -> None:
         """Changes the folder; the old state stays pending because `cd` may fail."""
-        self.pending = (*self.pending, self.without_pending())
-        self.folders = folders
+        self.pending_scopes = (*self.pending_scopes, self.without_pending())
+        self.possible_folders = folders
 
     def include_pending(self) -> None:
         """Merges the pending states: from here on both outcomes count."""
-        pending, self.pending = self.pending, ()
+        pending, self.pending_scopes = self.pending_scopes, ()
         for other in pending:
-            self.merge(other)
+            self.merge_scope(other)
 
-    def merge(self, other: "ShellScope") -> None:
+    def merge_scope(self, other: "ShellScope") -> None:
         """Merges another possible state; values that differ become unknown."""
         if other.has_exited:
             return
         if self.has_exited:
             self.replace_with(other)
             return
-        folders = tuple(dict.fromkeys(self.folders + other.folders))
-        self.folders = folders if len(folders) <= _MAX_FOLDERS else (UNKNOWN,)
-        if self.variables != other.variables:
-            for name in self.variables.keys() | other.variables.keys():
-                mine, theirs = self.variables.get(name), other.variables.get(name)
+        folders = tuple(dict.fromkeys(self.possible_folders + other.possible_folders))
+        self.possible_folders = folders if len(folders) <= _MAX_POSSIBLE_FOLDERS else (UNKNOWN_MARK,)
+        if self.known_variables != other.known_variables:
+            for name in self.known_variables.keys() | other.known_variables.keys():
+                mine, theirs = self.known_variables.get(name), other.known_variables.get(name)
                 if mine != theirs:
-                    self.variables[name] = UNKNOWN
-        if self.arguments != other.arguments:
-            self.arguments = None
-        self.aliases = {**other.aliases, **self.aliases}
+                    self.known_variables[name] = UNKNOWN_MARK
+        if self.script_arguments != other.script_arguments:
+            self.script_arguments = None
+        self.shell_aliases = {**other.shell_aliases, **self.shell_aliases}
 
     def replace_with(self, other: "ShellScope") -> None:
         """Takes all values of another state."""

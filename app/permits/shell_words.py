@@ -10,22 +10,22 @@ import msgspec
 
 from tools.patterns import late
 
-UNKNOWN = "\ue000"
+UNKNOWN_MARK = "\ue000"
 """Matches any text, also empty, also with slashes."""
-ANY_NAME = "\ue001"
+ANY_NAME_MARK = "\ue001"
 """Matches any text without a slash (`*`)."""
-ANY_CHARACTER = "\ue002"
+ANY_CHARACTER_MARK = "\ue002"
 """Matches one character that is no slash (`?`, `[abc]`)."""
-ANY_DEPTH = "\ue003"
+ANY_DEPTH_MARK = "\ue003"
 """Matches anything below the folder before it."""
-OPEN_BRACE, COMMA, CLOSE_BRACE = "\ue010", "\ue011", "\ue012"
+OPEN_BRACE_MARK, COMMA_MARK, CLOSE_BRACE_MARK = "\ue010", "\ue011", "\ue012"
 """Braces that are not quoted."""
-OPEN_BRACKET = "\ue013"
+OPEN_BRACKET_MARK = "\ue013"
 """An unquoted `[`."""
 
-WILDCARD = late("[\ue000-\ue003]")
-_MAX_WORDS = 64
-_INNERMOST = late(f"{OPEN_BRACE}([^{OPEN_BRACE}{CLOSE_BRACE}]*){CLOSE_BRACE}")
+WILDCARD_MARK_PATTERN = late("[\ue000-\ue003]")
+_MAX_EXPANDED_WORDS = 64
+_INNERMOST_BRACES = late(f"{OPEN_BRACE_MARK}([^{OPEN_BRACE_MARK}{CLOSE_BRACE_MARK}]*){CLOSE_BRACE_MARK}")
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -34,17 +34,17 @@ class Word(msgspec.Struct, frozen=True):
     text: str
     may_split: bool = False
     """Whether a mark in it stands for an unquoted piece or a pattern, so that it may become several words or none."""
-    source: str = ""
-    is_pipe: bool = False
+    source_text: str = ""
+    is_process_substitution: bool = False
     """Whether it is a process substitution: the name of a pipe."""
 
     @property
     def is_literal(self) -> bool:
-        return WILDCARD.search(self.text) is None
+        return WILDCARD_MARK_PATTERN.search(self.text) is None
 
     @property
     def is_unknown(self) -> bool:
-        return UNKNOWN in self.text
+        return UNKNOWN_MARK in self.text
 
     @property
     def may_be_several(self) -> bool:
@@ -54,7 +54,9 @@ class Word(msgspec.Struct, frozen=True):
     @property
     def may_be_option(self) -> bool:
         """Whether it starts with a mark, or may become several words that are not known."""
-        return self.text[:1] in (UNKNOWN, ANY_NAME, ANY_CHARACTER) or (self.may_split and self.is_unknown)
+        return self.text[:1] in (UNKNOWN_MARK, ANY_NAME_MARK, ANY_CHARACTER_MARK) or (
+            self.may_split and self.is_unknown
+        )
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -62,8 +64,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def literal_text(text: str) -> Word:
-    return Word(text, source=text)
+def literal_text_of(text: str) -> Word:
+    return Word(text, source_text=text)
 
 
 def expand_braces(text: str) -> Iterator[str]:
@@ -71,52 +73,59 @@ def expand_braces(text: str) -> Iterator[str]:
     done, waiting = 0, [text]
     while waiting:
         piece = waiting.pop(0)
-        found = _INNERMOST.search(piece) if OPEN_BRACE in piece else None
+        found = _INNERMOST_BRACES.search(piece) if OPEN_BRACE_MARK in piece else None
         if found is None:
             yield without_braces(piece)
             done += 1
             continue
         inside = found[1]
         choices = (
-            inside.split(COMMA) if COMMA in inside else [ANY_NAME if ".." in inside else f"{{{inside}}}"]
+            inside.split(COMMA_MARK)
+            if COMMA_MARK in inside
+            else [ANY_NAME_MARK if ".." in inside else f"{{{inside}}}"]
         )
         waiting[:0] = [piece[: found.start()] + choice + piece[found.end() :] for choice in choices]
-        if len(waiting) + done > _MAX_WORDS:
-            yield UNKNOWN
+        if len(waiting) + done > _MAX_EXPANDED_WORDS:
+            yield UNKNOWN_MARK
             return
 
 
 def without_braces(text: str) -> str:
-    return text.replace(OPEN_BRACE, "{").replace(COMMA, ",").replace(CLOSE_BRACE, "}")
+    return text.replace(OPEN_BRACE_MARK, "{").replace(COMMA_MARK, ",").replace(CLOSE_BRACE_MARK, "}")
 
 
-def pattern_of(text: str) -> re.Pattern[str]:
+def word_regex(text: str) -> re.Pattern[str]:
     """The regular expression of all texts that a word with marks can be."""
-    forms = {UNKNOWN: ".*", ANY_NAME: "[^/]*", ANY_CHARACTER: "[^/]", ANY_DEPTH: ".*"}
+    forms = {UNKNOWN_MARK: ".*", ANY_NAME_MARK: "[^/]*", ANY_CHARACTER_MARK: "[^/]", ANY_DEPTH_MARK: ".*"}
     return re.compile("".join(forms.get(char) or re.escape(char) for char in text), re.DOTALL)
 
 
-def reached_by(text: str, *, deeply: bool = False) -> re.Pattern[str]:
+def reached_paths_regex(text: str, *, deeply: bool = False) -> re.Pattern[str]:
     """The regular expression of all existing paths that a pattern reaches; `*` of the shell hides dots, a finder's
     does not. `deeply`: also everything below them."""
     found: list[str] = []
     is_deep = False
     text = text.rstrip("/")
     for at, char in enumerate(text):
-        is_deep = is_deep or char == ANY_DEPTH
+        is_deep = is_deep or char == ANY_DEPTH_MARK
         starts_name = text[at - 1 : at] in ("", "/") and not is_deep
-        if char == ANY_DEPTH:
+        if char == ANY_DEPTH_MARK:
             found.append(".*")
-        elif char in (ANY_NAME, ANY_CHARACTER):
-            found.append(("(?![.])" if starts_name else "") + ("[^/]*" if char == ANY_NAME else "[^/]"))
+        elif char in (ANY_NAME_MARK, ANY_CHARACTER_MARK):
+            found.append(("(?![.])" if starts_name else "") + ("[^/]*" if char == ANY_NAME_MARK else "[^/]"))
         else:
-            found.append(".*" if char == UNKNOWN else re.escape(char))
+            found.append(".*" if char == UNKNOWN_MARK else re.escape(char))
     form = "".join(found).replace("/.*/", "/(?:.*/)?")
     return re.compile(f"{form}(?:/.*)?" if deeply else form, re.DOTALL)
 
 
 def marks_as_text(text: str) -> str:
     """Replaces marks with the characters they stand for, to show the text."""
-    for mark, shown in ((UNKNOWN, "…"), (ANY_NAME, "*"), (ANY_CHARACTER, "?"), (ANY_DEPTH, "…")):
+    for mark, shown in (
+        (UNKNOWN_MARK, "…"),
+        (ANY_NAME_MARK, "*"),
+        (ANY_CHARACTER_MARK, "?"),
+        (ANY_DEPTH_MARK, "…"),
+    ):
         text = text.replace(mark, shown)
     return text

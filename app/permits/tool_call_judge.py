@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from app.permits.command_findings import Finding, contained, worst_finding
+from app.permits.command_findings import Finding, contained_finding, worst_finding
 from app.permits.command_place import CommandPlace
-from app.permits.environment_variables import judge_variable
+from app.permits.environment_variables import judge_variable_assignment
 from app.permits.path_effects import PathEffects
 from app.permits.programs.finders import as_glob
 from app.permits.shell.command_line import judge_command
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import literal_text
+from app.permits.shell_words import literal_text_of
 from app.permits.verdicts import CallPart, Judgement, verdict_of
 from tools.effects import Effects, Program
 from tools.patterns import late
 
-_QUOTED_TEXT = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
-_HOME_PREFIX = ("~", "$HOME", "${HOME}")
+_QUOTED_PATH = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
+_HOME_PREFIXES = ("~", "$HOME", "${HOME}")
 _MAX_NAMED_PATHS = 500
 """Quoted texts of a cell, or texts in arguments, that are looked at as paths."""
 _MAX_PATH_CHARS = 4096
@@ -29,12 +29,12 @@ _MAX_PATH_CHARS = 4096
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call as the gate judges it."""
 
-    tool: str
+    tool_name: str
     """The tool's name in rules."""
     effects: Effects
     arguments: Mapping[str, Any] = {}
     """Shown in the question about a tool that may do anything; its texts are looked at as paths."""
-    claim: str = ""
+    claimed_effect: str = ""
     """The tool's own description, shown in the same question."""
 
 
@@ -43,69 +43,73 @@ def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
     effects = request.effects
     parts: list[CallPart] = []
     if effects.runs is not None:
-        parts += _run(effects.runs, place)
-    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
+        parts += _judge_started_program(effects.runs, place)
+    ground = PathEffects(place, ShellScope(possible_folders=(place.working_folder,)))
     if effects.opaque:
         parts.append(_judge_unknown(request))
     if effects.opaque or effects.server:
-        parts += _named_secrets(request, ground)
+        parts += _judge_named_secrets(request, ground)
     touched = dict.fromkeys((*effects.reads, *effects.writes))
-    parts += [_judge_path(request.tool, path, effects, ground) for path in touched]
+    parts += [_judge_path(request.tool_name, path, effects, ground) for path in touched]
     parts += [
-        found for glob in effects.globs if (found := _judge_glob(request.tool, glob, ground)) is not None
+        found for glob in effects.globs if (found := _judge_glob(request.tool_name, glob, ground)) is not None
     ]
     parts += [_judge_host(host) for host in effects.hosts]
     return verdict_of(parts or [_judge_harmless(request)])
 
 
-def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
+def _judge_started_program(program: Program, place: CommandPlace) -> Iterable[CallPart]:
     if program.language == "python":
         return [_judge_code(program, place)]
     verdict = judge_command(program.code, place)
     found: list[Finding] = []
     for name, value in program.environment.items():
-        found += judge_variable(name, value, is_exported=True)
+        found += judge_variable_assignment(name, value, is_exported=True)
     if not found:
         return verdict.parts
     decisive = worst_finding(found)
     text = " ".join(f"{name}=…" for name in program.environment)
     return [
         *verdict.parts,
-        CallPart(text=text, risk=decisive.risk, why=decisive.why, words=()),
+        CallPart(text=text, risk=decisive.risk, why=decisive.why, command_words=()),
     ]
 
 
 def _judge_code(program: Program, place: CommandPlace) -> CallPart:
     """Judges a code cell: it can do anything, and only the paths in its string literals are visible."""
-    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
+    ground = PathEffects(place, ShellScope(possible_folders=(place.working_folder,)))
     named = [
-        found["path"] for found in itertools.islice(_QUOTED_TEXT.finditer(program.code), _MAX_NAMED_PATHS)
+        found["path"] for found in itertools.islice(_QUOTED_PATH.finditer(program.code), _MAX_NAMED_PATHS)
     ]
-    secret = next((one for path in named if (one := _read(path, ground)).risk == "forbidden"), None)
-    found = secret or contained("runs Python, which can do what a command can")
-    return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, words=(), kind="code")
+    secret = next(
+        (one for path in named if (one := _judge_read_text(path, ground)).risk == "forbidden"), None
+    )
+    found = secret or contained_finding("runs Python, which can do what a command can")
+    return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, command_words=(), kind="code")
 
 
-def _read(text: str, ground: PathEffects) -> Finding:
+def _judge_read_text(text: str, ground: PathEffects) -> Finding:
     """Judges reading the path that a text may be; its reader may understand `~`, `$HOME` and `file://`."""
     text = text.strip().removeprefix("file://")
     start, _, rest = text.partition("/")
-    return ground.read(literal_text(f"{ground.place.home}/{rest}" if start in _HOME_PREFIX else text))
+    return ground.judge_read(
+        literal_text_of(f"{ground.place.home_folder}/{rest}" if start in _HOME_PREFIXES else text)
+    )
 
 
-def _named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPart]:
+def _judge_named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPart]:
     """Judges the texts in the arguments of a tool that does not tell its files: one that is the path of a
     secret file is judged as reading that file."""
     for text in itertools.islice(_argument_texts(request.arguments), _MAX_NAMED_PATHS):
         if not text.strip() or len(text) > _MAX_PATH_CHARS or "\n" in text:
             continue
-        found = _read(text, ground)
+        found = _judge_read_text(text, ground)
         if found.risk == "forbidden":
             yield CallPart(
-                text=f"{request.tool} {text}",
+                text=f"{request.tool_name} {text}",
                 risk=found.risk,
                 why=found.why,
-                words=(request.tool, text),
+                command_words=(request.tool_name, text),
                 kind="file",
                 path=text,
                 needs_sandbox=False,
@@ -127,32 +131,32 @@ def _argument_texts(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 def _judge_path(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:
     changes = path in effects.writes
-    found = [ground.judge_write(literal_text(path))] if changes else []
+    found = [ground.judge_unsandboxed_write(literal_text_of(path))] if changes else []
     if path in effects.reads:
-        found.append(ground.read(literal_text(path)))
+        found.append(ground.judge_read(literal_text_of(path)))
     decisive = worst_finding(found)
     return CallPart(
         text=f"{tool} {ground.display_path(path)}",
         risk=decisive.risk,
         why=decisive.why,
-        words=(tool, path),
+        command_words=(tool, path),
         kind="file",
         path=path,
-        changes=changes,
+        changes_file=changes,
         needs_sandbox=False,
     )
 
 
 def _judge_glob(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
     """Judges a search pattern: only one that names secret files counts; the sandbox hides the others."""
-    found = ground.read(literal_text(as_glob(glob)))
+    found = ground.judge_read(literal_text_of(as_glob(glob)))
     if found.risk != "forbidden":
         return None
     return CallPart(
         text=f"{tool} {ground.display_path(glob)}",
         risk="forbidden",
         why=found.why,
-        words=(tool, glob),
+        command_words=(tool, glob),
         kind="file",
         path=glob,
         needs_sandbox=False,
@@ -164,9 +168,9 @@ def _judge_host(host: str) -> CallPart:
         text=host,
         risk="contained",
         why="connects to this host",
-        words=(),
-        hosts=(host,),
-        network=True,
+        command_words=(),
+        named_hosts=(host,),
+        uses_network=True,
         kind="host",
     )
 
@@ -175,22 +179,28 @@ def _judge_unknown(request: CallRequest) -> CallPart:
     family = request.effects.server
     if not family:
         return CallPart(
-            text=request.tool, risk="contained", why="a tool that may do anything", words=(), kind="tool"
+            text=request.tool_name,
+            risk="contained",
+            why="a tool that may do anything",
+            command_words=(),
+            kind="tool",
         )
     said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
-    claim = f"; {request.claim}" if request.claim else ""
+    claim = f"; {request.claimed_effect}" if request.claimed_effect else ""
     why = f"an MCP tool, which runs outside bayou's sandbox{claim}"
     return CallPart(
-        text=f"{request.tool} {said}",
+        text=f"{request.tool_name} {said}",
         risk="contained",
         why=why,
-        words=(),
-        network=True,
+        command_words=(),
+        uses_network=True,
         kind="tool",
-        family=family,
+        program_family=family,
     )
 
 
 def _judge_harmless(request: CallRequest) -> CallPart:
     why = "lists file names" if request.effects.lists else "touches no file and runs nothing"
-    return CallPart(text=request.tool, risk="safe", why=why, words=(), kind="tool", needs_sandbox=False)
+    return CallPart(
+        text=request.tool_name, risk="safe", why=why, command_words=(), kind="tool", needs_sandbox=False
+    )

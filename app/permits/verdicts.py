@@ -10,7 +10,7 @@ import msgspec
 
 Risk = Literal["safe", "contained", "forbidden"]
 
-SEVERITY: Final[dict[Risk, int]] = {"safe": 0, "contained": 1, "forbidden": 2}
+RISK_SEVERITY: Final[dict[Risk, int]] = {"safe": 0, "contained": 1, "forbidden": 2}
 RISK_MEANINGS: Final[dict[Risk, str]] = {
     "safe": "only reads",
     "contained": "may change files or run code",
@@ -41,11 +41,11 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     risk: Risk
     why: str
-    words: tuple[str, ...] | None = None
+    command_words: tuple[str, ...] | None = None
     """The words without wrappers, assignments and redirections; None if some are unknown."""
-    hosts: tuple[str, ...] = ()
+    named_hosts: tuple[str, ...] = ()
     """Each `host:port` that the words name."""
-    network: bool = False
+    uses_network: bool = False
     """Whether it is a known network command, or another tool that acts outside bayou's sandbox."""
     removals: tuple[Removal, ...] = ()
     is_plain: bool = True
@@ -56,9 +56,9 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """What the part is: a shell command, a file, code in another language, a whole call or a host."""
     path: str | None = None
     """The file that is read or changed."""
-    changes: bool = False
+    changes_file: bool = False
     """Whether that file is changed."""
-    family: str = ""
+    program_family: str = ""
     """The prefix of the tool names of its MCP server."""
     needs_sandbox: bool = True
     """False where bayou does the work itself and keeps it in the workspace."""
@@ -69,9 +69,11 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
         return self.risk != "forbidden" and self.is_plain
 
     @property
-    def risk_in_words(self) -> str:
+    def risk_description(self) -> str:
         """The risk class in words."""
-        return "uses the network" if self.network and self.risk == "contained" else RISK_MEANINGS[self.risk]
+        return (
+            "uses the network" if self.uses_network and self.risk == "contained" else RISK_MEANINGS[self.risk]
+        )
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,24 +84,26 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        return self.decisive.why
+        return self.decisive_part.why
 
     @property
     def uses_network(self) -> bool:
-        return any(part.network for part in self.parts)
+        return any(part.uses_network for part in self.parts)
 
     @property
-    def decisive(self) -> CallPart:
+    def decisive_part(self) -> CallPart:
         """The first part with the risk of the whole call."""
         return next(part for part in self.parts if part.risk == self.risk)
 
 
 def verdict_of(parts: Iterable[CallPart]) -> Judgement:
     """Combines parts into a verdict."""
-    parts = tuple(parts) or (CallPart(text="", risk="safe", why="there is no command to run", words=()),)
-    return Judgement(risk=max((part.risk for part in parts), key=SEVERITY.__getitem__), parts=parts)
+    parts = tuple(parts) or (
+        CallPart(text="", risk="safe", why="there is no command to run", command_words=()),
+    )
+    return Judgement(risk=max((part.risk for part in parts), key=RISK_SEVERITY.__getitem__), parts=parts)
 
 
-def risk_of(recorded: str) -> Risk | None:
+def risk_from_entry(recorded: str) -> Risk | None:
     """The risk class recorded in a session entry; older sessions have one of six letters."""
-    return next((one for one in SEVERITY if one == recorded), None) or _RISKS_BY_OLD_LETTER.get(recorded)
+    return next((one for one in RISK_SEVERITY if one == recorded), None) or _RISKS_BY_OLD_LETTER.get(recorded)

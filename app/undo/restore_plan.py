@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.secret_files import delayed_run_reason
+from app.permits.secret_files import autorun_reason
 from app.undo.change_records import (
     FileImage,
     RestoreChoice,
@@ -326,7 +326,7 @@ def guarded_file_reason(root: Path, name: str) -> str:
     if name.startswith("/"):
         return "it is outside the session's folder"
     place = os.path.normpath(f"{root}/{name}")
-    return delayed_run_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
+    return autorun_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
 
 def _as_conflict_if_unsure(step: RestoreStep, why: str | None) -> RestoreStep:

@@ -216,9 +216,11 @@ def test_a_whole_cache_is_allowed_with_a_typed_word_only(boxed: Boxed, home: Pat
         "~/.cache/bayou-box/other": "caches of other projects",
     }.items():  # fmt: skip
         asked = boxes.check_request(f"write {place}")
-        assert asked is not None and asked.danger.startswith(danger) and bool(asked.danger) == bool(danger), (
-            place
-        )
+        assert (
+            asked is not None
+            and asked.danger_reason.startswith(danger)
+            and bool(asked.danger_reason) == bool(danger)
+        ), place
 
 
 async def test_a_store_is_written_by_an_allowed_call_of_its_package_manager(boxed: Boxed, home: Path) -> None:

@@ -57,7 +57,7 @@ async def test_the_result_names_the_reason_and_what_to_ask_for(
         (refused,) = box_details(outcome, outcome.output.text)["sandbox"]["refused"]
         assert refused["allow"] == "write ~/project/name"
     asked = hands.boxes.check_request("write ~/project/name")
-    assert asked is not None and not asked.danger and not asked.problem
+    assert asked is not None and not asked.danger_reason and not asked.problem
     hands.let_run("w", writable=frozenset({"~/project/name"}))
     await hands.outcome("echo meant >> name", "w")
     assert (home / "notes").read_text() == "old\nmeant\n"

@@ -233,7 +233,7 @@ async def test_a_yes_after_a_change_of_mode_runs_the_command_as_the_new_mode_wou
     harness, notes = boxed_session(tmp_path, monkeypatch, call("bash", command=WRITES), say("ok"))
     rules = harness.session.permissions.rules
     rules.set_mode("full")
-    rules.add_rule(PermitRule(deed="ask", kind="bash", pattern="python3 **", origin="session"))
+    rules.add_rule(PermitRule(action="ask", kind="bash", pattern="python3 **", origin="session"))
 
     def answer(event: Any) -> None:
         if isinstance(event, QuestionAsked) and event.approval is not None:

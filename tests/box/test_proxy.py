@@ -14,7 +14,7 @@ import pytest
 
 from app.engine.permissions.permission_gate import ApprovalReply
 from app.permits.command_place import CommandPlace
-from app.permits.rules import PermitRule, is_host_named, parse_rule, rule_matches
+from app.permits.rules import PermitRule, parse_rule, rule_matches, rule_names_host
 from app.permits.verdicts import CallPart
 from app.providers.scripted import call, say
 from app.values.events import QuestionAsked
@@ -414,11 +414,14 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
         ("pypi.org:8080", False),
         ("evil.org:443", False),
     ):
-        part = CallPart(text="x", risk="contained", why="", hosts=(host,), network=True)
+        part = CallPart(text="x", risk="contained", why="", named_hosts=(host,), uses_network=True)
         assert (
-            rule_matches(rule, part, "network", CommandPlace(workspace="/w", folder="/w", home="/h")) is fits
+            rule_matches(
+                rule, part, "network", CommandPlace(workspace="/w", working_folder="/w", home_folder="/h")
+            )
+            is fits
         )
-    assert not is_host_named(rule, "pypi.org", 443), "its names may not lead to this machine"
+    assert not rule_names_host(rule, "pypi.org", 443), "its names may not lead to this machine"
     assert "groups python packages" in str(parse_rule("net: snake packages", "allow", "user"))
 
 

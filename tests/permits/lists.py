@@ -20,10 +20,10 @@ def examples() -> list[tuple[str, str]]:
 
 PLACE = CommandPlace(
     workspace="/home/me/proj",
-    folder="/home/me/proj",
-    home="/home/me",
-    user="me",
-    own=("/home/me/.bayou/agent",),
+    working_folder="/home/me/proj",
+    home_folder="/home/me",
+    user_name="me",
+    bayou_folders=("/home/me/.bayou/agent",),
     has_sandbox=True,
     hides_secrets=True,
 )

@@ -287,7 +287,7 @@ async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside
     assert "no user can give it" in results(harness)[0]
     view = harness.session.permissions.view()
     assert "rm everything" in str(view.rules.problems[0])
-    assert view.rules.left_out == ("session",)
+    assert view.rules.ignored_origins == ("session",)
 
 
 async def test_read_only_describes_and_does_nothing(tmp_path: Path) -> None:

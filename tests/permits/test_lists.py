@@ -112,7 +112,7 @@ def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
     """With a sandbox, in `auto-edit`: known network commands ask, and what is forbidden."""
     day = commands("day.txt")
     assert len(day) >= 500
-    policy = PermissionPolicy(mode="auto-edit", has_box=True)
+    policy = PermissionPolicy(mode="auto-edit", has_sandbox=True)
     asked = [
         line
         for line in day
@@ -122,7 +122,7 @@ def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
 
 
 def test_without_a_sandbox_every_contained_command_asks() -> None:
-    policy = PermissionPolicy(mode="auto-edit", has_box=False)
+    policy = PermissionPolicy(mode="auto-edit", has_sandbox=False)
     for line in [*commands("day.txt"), *commands("evasions.txt")]:
         verdict = judge_command(line, PLACE)
         if verdict.risk == "contained":

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from app.permits.permission_decisions import PermissionMode, PermissionPolicy, decide_call
-from app.permits.rules import WrittenRules, merged_rules
+from app.permits.rules import WrittenRules, merge_rules
 from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE
 
@@ -26,9 +26,11 @@ def outcome(
     is_private: bool = False,
     more: tuple[str, ...] = (),
 ):
-    rules = merged_rules([WrittenRules(origin="user", allow=(*RULES, *more))])
+    rules = merge_rules([WrittenRules(origin="user", allow_rules=(*RULES, *more))])
     assert rules.problems == ()
-    policy = PermissionPolicy(mode=mode, rules=rules.rules, has_box=has_box, has_private_network=is_private)
+    policy = PermissionPolicy(
+        mode=mode, rules=rules.rules, has_sandbox=has_box, has_private_network=is_private
+    )
     return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome
 
 
@@ -248,8 +250,8 @@ def test_a_download_to_a_file_that_runs_later_needs_a_typed_word_in_full(command
 def test_a_rule_for_a_reader_does_not_answer_for_folders_with_keys(rule: str, command: str) -> None:
     place = structs.replace(PLACE, has_sandbox=False, hides_secrets=False)
     place = structs.replace(place, key_files_below=lambda folder: ("/home/me/.ssh/id_rsa",))
-    rules = merged_rules([WrittenRules(origin="user", allow=(rule,))])
-    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_box=False, has_private_network=False)
+    rules = merge_rules([WrittenRules(origin="user", allow_rules=(rule,))])
+    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=False, has_private_network=False)
     assert decide_call(judge_command(command, place), "bash", policy, place).outcome == "ask"
 
 
@@ -284,8 +286,8 @@ def test_a_command_is_judged_in_each_folder_in_which_it_runs() -> None:
 
 
 def test_a_rule_does_not_answer_git_where_the_repository_leads_it_elsewhere() -> None:
-    place = structs.replace(PLACE, git_leads_elsewhere=lambda folder: True)
-    rules = merged_rules([WrittenRules(origin="user", allow=RULES)])
-    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_box=True, has_private_network=False)
+    place = structs.replace(PLACE, is_git_redirected=lambda folder: True)
+    rules = merge_rules([WrittenRules(origin="user", allow_rules=RULES)])
+    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=True, has_private_network=False)
     verdict = judge_command("git ls-remote https://git.example.org/a/b", place)
     assert decide_call(verdict, "bash", policy, place).outcome == "ask"

@@ -13,7 +13,7 @@ from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import PermissionPolicy, decide_call
 from app.permits.rules import PermitRule, parse_rule
 from app.permits.shell.command_line import judge_command
-from app.permits.shell.simple_command import PROGRAMS
+from app.permits.shell.simple_command import JUDGED_PROGRAMS
 from tools.git.repository import find_repository
 
 PLAIN = [
@@ -253,7 +253,9 @@ def test_no_object_that_replaces_another_is_shown_without_a_sandbox(tmp_path: Pa
 
 
 def test_a_sandbox_that_does_not_know_all_secret_files_lets_git_print_none(place: CommandPlace) -> None:
-    partly = structs.replace(place, has_sandbox=True, hides_secrets=False, tracks_secrets=lambda root: True)
+    partly = structs.replace(
+        place, has_sandbox=True, hides_secrets=False, repository_tracks_secrets=lambda root: True
+    )
     for line in (
         "git diff",
         "git show HEAD",
@@ -270,7 +272,7 @@ PIECES = st.text(st.sampled_from("ae.-/~*?[]{},!\\\"'`$#()<>|&;=: \n\t^@+%é"), 
 
 
 @settings(max_examples=1500, deadline=None)
-@given(st.sampled_from(sorted(PROGRAMS)), st.lists(PIECES, max_size=3))
+@given(st.sampled_from(sorted(JUDGED_PROGRAMS)), st.lists(PIECES, max_size=3))
 def test_a_line_whose_characters_mean_more_is_never_safe(
     place: CommandPlace, program: str, pieces: list[str]
 ) -> None:

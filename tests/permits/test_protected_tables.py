@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.secret_files import delayed_run_reason, secret_likelihood
-from app.permits.shell_words import ANY_NAME
+from app.permits.secret_files import autorun_reason, secret_likelihood
+from app.permits.shell_words import ANY_NAME_MARK
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, gated_session, results
 from tools.box.places import guarded_paths
@@ -89,7 +89,7 @@ def test_samples_and_ordinary_files_are_no_secrets(name: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["*.json", "*.yaml", "*.yml", "*.toml", "s*.yaml", "conf*.php", "k*"])
 def test_a_pattern_for_ordinary_files_is_not_meant_for_secrets(pattern: str) -> None:
-    path = f"/srv/project/{pattern.replace('*', ANY_NAME)}"
+    path = f"/srv/project/{pattern.replace('*', ANY_NAME_MARK)}"
     assert secret_likelihood(path, "/home/me") != "likely"
 
 
@@ -97,13 +97,13 @@ def test_a_pattern_for_ordinary_files_is_not_meant_for_secrets(pattern: str) -> 
     "pattern", ["*.env", "*.tfstate", "secret*.y*ml", "credential*.json", ".en*", "id_*"]
 )
 def test_a_pattern_meant_for_secret_files_is_one(pattern: str) -> None:
-    path = f"/srv/project/{pattern.replace('*', ANY_NAME)}"
+    path = f"/srv/project/{pattern.replace('*', ANY_NAME_MARK)}"
     assert secret_likelihood(path, "/home/me") == "likely"
 
 
 def test_every_start_up_file_of_the_home_runs_later() -> None:
     for row in HOME_AUTORUN_FILES:
-        assert delayed_run_reason(f"/home/me/{below(row)}", "/home/me") is not None, row
+        assert autorun_reason(f"/home/me/{below(row)}", "/home/me") is not None, row
 
 
 def test_every_row_has_a_source_and_stands_once() -> None:
@@ -146,7 +146,7 @@ def test_every_row_has_a_source_and_stands_once() -> None:
     ],
 )
 def test_ordinary_files_of_a_project_do_not_run_later(path: str) -> None:
-    assert delayed_run_reason(f"/srv/project/{path}", "/home/me") is None
+    assert autorun_reason(f"/srv/project/{path}", "/home/me") is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_ordinary_files_of_a_project_do_not_run_later(path: str) -> None:
     ],
 )
 def test_a_name_with_any_middle_or_case_runs_later(path: str) -> None:
-    assert delayed_run_reason(f"/home/me/project/{path}", "/home/me") is not None
+    assert autorun_reason(f"/home/me/project/{path}", "/home/me") is not None
 
 
 def test_commands_may_change_what_package_managers_generate() -> None:

@@ -10,7 +10,7 @@ from app.permits.permission_decisions import PermissionPolicy, decide_call
 from app.permits.rules import (
     PermitRule,
     WrittenRules,
-    merged_rules,
+    merge_rules,
     parse_rule,
     rule_matches,
     suggested_rules,
@@ -23,8 +23,8 @@ from tests.permits.lists import PLACE
 def _outcome(
     command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()
 ) -> str:
-    rules = merged_rules([WrittenRules(origin="user", allow=allow, ask=ask, deny=deny)])
-    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_box=False)
+    rules = merge_rules([WrittenRules(origin="user", allow_rules=allow, ask_rules=ask, deny_rules=deny)])
+    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=False)
     return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome
 
 
@@ -95,10 +95,11 @@ WRITES_LATER = (
 
 @pytest.mark.parametrize("command", WRITES_LATER)
 def test_a_word_that_names_a_file_of_output_that_runs_later_needs_a_typed_word(command: str) -> None:
-    rules = merged_rules(
+    rules = merge_rules(
         [
             WrittenRules(
-                origin="user", allow=[f"bash: {one} **" for one in ("git", "sort", "find", "uniq", "sed")]
+                origin="user",
+                allow_rules=[f"bash: {one} **" for one in ("git", "sort", "find", "uniq", "sed")],
             )
         ]
     ).rules
@@ -132,7 +133,7 @@ def test_a_command_that_only_uses_a_file_that_runs_later_needs_none(command: str
 def test_a_rule_for_a_server_does_not_cover_one_with_a_longer_name() -> None:
     rule = parse_rule("tool: mcp__e__*", "allow", "user")
     assert isinstance(rule, PermitRule)
-    part = CallPart(text="x", risk="contained", why="", words=(), kind="tool")
+    part = CallPart(text="x", risk="contained", why="", command_words=(), kind="tool")
     fits = {
         tool: rule_matches(rule, part, tool, PLACE)
         for tool in ("mcp__e__read", "mcp__e__evil__read", "mcp__evil__read")
@@ -165,9 +166,9 @@ def test_no_interpreter_shell_or_wrapper_is_offered_with_any_words(command: str)
     "broken", ["nonsense", "bash:", "bash: **", "frob: x", "net: a b", "bash: a\nb", "sandbox.write: x"]
 )
 def test_a_broken_rule_is_reported_and_nothing_of_its_file_is_allowed(broken: str) -> None:
-    rules = merged_rules([WrittenRules(origin="user", allow=("bash: make all", broken))])
-    assert rules.left_out == ("user",)
-    assert [problem.text for problem in rules.problems] == [broken]
+    rules = merge_rules([WrittenRules(origin="user", allow_rules=("bash: make all", broken))])
+    assert rules.ignored_origins == ("user",)
+    assert [problem.rule_text for problem in rules.problems] == [broken]
     assert _outcome("make all", allow=("bash: make all", broken)) == "ask"
 
 
@@ -189,5 +190,5 @@ def test_only_an_allow_rule_tells_upper_from_lower_case(
     deed: Literal["deny", "ask", "allow"], is_met: bool
 ) -> None:
     part = CallPart(text="read", risk="safe", why="", kind="file", path="/home/me/proj/Secrets/a.txt")
-    rule = PermitRule(kind="read", pattern="secrets/**", deed=deed, origin="user")
+    rule = PermitRule(kind="read", pattern="secrets/**", action=deed, origin="user")
     assert rule_matches(rule, part, "read", PLACE) is is_met

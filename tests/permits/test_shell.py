@@ -9,7 +9,7 @@ from msgspec import structs
 
 import app.permits
 from app.permits.shell.command_line import judge_command
-from app.permits.verdicts import SEVERITY
+from app.permits.verdicts import RISK_SEVERITY
 from tests.permits.lists import PLACE
 
 
@@ -30,12 +30,12 @@ def test_each_part_is_named_with_its_own_letter_and_reason() -> None:
 
 def test_wrappers_are_taken_off_for_rules() -> None:
     verdict = judge_command("timeout 5 nice -n 2 git push origin topic 2>&1", PLACE)
-    assert [part.words for part in verdict.parts] == [("git", "push", "origin", "topic")]
+    assert [part.command_words for part in verdict.parts] == [("git", "push", "origin", "topic")]
 
 
 def test_a_part_with_a_piece_that_only_the_run_will_tell_has_no_words_for_rules() -> None:
     parts = judge_command('git push origin "$BRANCH"', PLACE).parts
-    assert {part.risk: part.words for part in parts} == {"contained": None}
+    assert {part.risk: part.command_words for part in parts} == {"contained": None}
 
 
 def test_nothing_at_all_reads() -> None:
@@ -67,7 +67,7 @@ def test_a_huge_or_deep_command_is_judged_in_bounded_time_and_never_reads(comman
     verdict = judge_command(command, PLACE)
     assert time.process_time() - started < 5
     if "{a,b}" not in command:
-        assert SEVERITY[verdict.risk] >= SEVERITY["contained"]
+        assert RISK_SEVERITY[verdict.risk] >= RISK_SEVERITY["contained"]
 
 
 @pytest.mark.parametrize(
@@ -92,16 +92,16 @@ def test_the_syntax_of_other_shells_is_not_taken_for_reading(command: str) -> No
     "text", ["ls\x00", "l\u200bs", "rm\xa0-rf ~", "ls\r\nrm x", "\ud800", "ls \ue000", "ｒｍ -rf ~"]
 )
 def test_characters_that_a_shell_reads_otherwise_make_it_unknown(text: str) -> None:
-    assert SEVERITY[_risk(text)] >= SEVERITY["contained"]  # type: ignore[index]
+    assert RISK_SEVERITY[_risk(text)] >= RISK_SEVERITY["contained"]  # type: ignore[index]
 
 
 def test_where_secrets_are_not_hidden_commands_that_may_show_them_ask() -> None:
     assert _risk("grep -rn TODO src") == "safe"
     assert _risk("grep -rn TODO src", hides_secrets=False) == "contained"
-    assert _risk("grep -rn TODO src", hides_secrets=False, holds_secrets=lambda path: False) == "safe"
+    assert _risk("grep -rn TODO src", hides_secrets=False, has_secrets_below=lambda path: False) == "safe"
     assert _risk('cat "$f"', hides_secrets=False) == "contained"
-    assert _risk("printenv", hides_secrets=False, secret_variables=True) == "contained"
-    assert _risk("printenv", hides_secrets=False, secret_variables=False) == "safe"
+    assert _risk("printenv", hides_secrets=False, has_secret_variables=True) == "contained"
+    assert _risk("printenv", hides_secrets=False, has_secret_variables=False) == "safe"
     for line in ("export", "declare", "typeset", "readonly", "LC_ALL=C export"):
         assert _risk(line, hides_secrets=False) == "contained", line
 
@@ -109,7 +109,7 @@ def test_where_secrets_are_not_hidden_commands_that_may_show_them_ask() -> None:
 @pytest.mark.parametrize("target", ["/dev/stdin", "/dev/fd/0", "/dev/fd/3", "/dev/stdout", "/proc/self/fd/0"])
 def test_writing_to_a_descriptor_may_write_the_file_behind_it(target: str) -> None:
     """Whatever the descriptor of the same number is in bayou itself."""
-    assert _risk(f"echo x <f >{target}", resolve=lambda path: "/dev/null") == "contained"
+    assert _risk(f"echo x <f >{target}", resolve_links=lambda path: "/dev/null") == "contained"
 
 
 def test_links_are_followed_to_what_they_lead_to() -> None:
@@ -119,18 +119,18 @@ def test_links_are_followed_to_what_they_lead_to() -> None:
                 return target + path[len(link) :]
         return path
 
-    assert _risk("cat key", resolve=resolve) == "forbidden"
-    assert "outside" in judge_command("echo x > out/x", structs.replace(PLACE, resolve=resolve)).why
-    assert _risk("rm -rf out/x", resolve=resolve) == "forbidden"
-    assert _risk("rm key", resolve=resolve) == "contained"  # the link itself
+    assert _risk("cat key", resolve_links=resolve) == "forbidden"
+    assert "outside" in judge_command("echo x > out/x", structs.replace(PLACE, resolve_links=resolve)).why
+    assert _risk("rm -rf out/x", resolve_links=resolve) == "forbidden"
+    assert _risk("rm key", resolve_links=resolve) == "contained"  # the link itself
 
 
 def test_another_name_of_a_protected_file_is_that_file() -> None:
     def others(path: str) -> tuple[str, ...]:
         return ("/home/me/.bashrc",) if path == "/home/me/proj/notes" else ()
 
-    assert _risk("echo x >> notes", other_names=others) == "forbidden"
-    assert _risk("echo x >> other", other_names=others) == "contained"
+    assert _risk("echo x >> notes", hard_links_of=others) == "forbidden"
+    assert _risk("echo x >> other", hard_links_of=others) == "contained"
 
 
 def test_a_loop_is_judged_again_with_what_its_first_turn_left() -> None:

@@ -34,7 +34,7 @@ READ_AS_LISTS = {"bash", "apply_patch"}
 HOME = Path(tempfile.mkdtemp(prefix="spelled-"))
 PROJECT = HOME / "project"
 PROJECT.mkdir()
-CONTEXT_PLACE = CommandPlace(workspace=str(PROJECT), folder=str(PROJECT), home=str(HOME))
+CONTEXT_PLACE = CommandPlace(workspace=str(PROJECT), working_folder=str(PROJECT), home_folder=str(HOME))
 
 
 @st.composite
@@ -103,7 +103,7 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
         return Judged(refused=True)
     await pipeline.run(prepared)
     (reading,) = readings
-    request = CallRequest(tool=tool.name, effects=reading.effects, arguments=reading.plain_arguments)
+    request = CallRequest(tool_name=tool.name, effects=reading.effects, arguments=reading.plain_arguments)
     verdict = judge_call(request, CONTEXT_PLACE)
     return Judged(
         refused=False, seen=reading.plain_arguments, effects=reading.effects, verdict=verdict, ran=ran[0]

@@ -30,7 +30,7 @@ def write(root: Path, name: str, text: str) -> None:
 
 
 def shown(repository: MappedRepository, question: str, **how: object) -> list[str]:
-    return [file.path for file in repository.map_about(question, **how).map.files]  # pyright: ignore[reportArgumentType]
+    return [file.path for file in repository.map_for_task(question, **how).ranked_map.files]  # pyright: ignore[reportArgumentType]
 
 
 class Stopped:

@@ -19,5 +19,5 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def repository(folder: Path, tmp_path: Path) -> MappedRepository:
     made = MappedRepository(folder, tmp_path / "cache")
-    assert made.bring_up_to_date(workers=0) == ""
+    assert made.complete_index(workers=0) == ""
     return made

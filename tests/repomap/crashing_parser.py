@@ -4,16 +4,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.repomap.index.indexing_pool import index_batch, outline_batch
+from tools.repomap.index.indexing_pool import index_files_completely, outline_files
 
 
 def crash_at_poison(root: Path, paths: Sequence[str]) -> bytes:
     if any("poison" in path for path in paths):
         os._exit(1)
-    return outline_batch(root, paths)
+    return outline_files(root, paths)
 
 
 def crash_with_all_at_poison(root: Path, paths: Sequence[str]) -> bytes:
     if any("poison" in path for path in paths):
         os._exit(1)
-    return index_batch(root, paths)
+    return index_files_completely(root, paths)

@@ -9,7 +9,7 @@ from tools.repomap.index import building
 from tools.repomap.index.building import IndexedFolder, build_index, open_for_writing
 from tools.repomap.index.declarations import declared_names
 from tools.repomap.index.outlining import index_words
-from tools.repomap.index.parts import word_runs
+from tools.repomap.index.parts import identifier_runs
 from tools.repomap.repository import MappedRepository
 
 
@@ -35,12 +35,12 @@ from tools.repomap.repository import MappedRepository
     ],
 )
 def test_declared_names_are_found_without_a_parser(language: str, text: str, names: set[str]):
-    assert set(declared_names(language, text, word_runs(text))) == names
+    assert set(declared_names(language, text, identifier_runs(text))) == names
 
 
 def test_a_line_of_any_shape_takes_no_time():
     line = "a* " * 20_000 + "(" * 20_000
-    assert declared_names("c", line, word_runs(line)) == []
+    assert declared_names("c", line, identifier_runs(line)) == []
 
 
 def test_answers_before_outlines_are_made_name_symbols(
@@ -50,12 +50,12 @@ def test_answers_before_outlines_are_made_name_symbols(
     repository = MappedRepository(folder, tmp_path / "cache")
     with open_for_writing(repository.index) as store:
         assert build_index(store, IndexedFolder(folder))
-        assert len(store.without_outline()) == len(FILES) - 1  # of a secret only the path is indexed
-    assert not repository.is_complete
+        assert len(store.files_without_outline()) == len(FILES) - 1  # of a secret only the path is indexed
+    assert not repository.is_index_complete
     assert "harbour/cache.py" in shown(repository, "the directory of the read cache")
-    assert [one.name for one in repository.definitions("ReadCache")[0]] == ["ReadCache"]
-    assert [one.name for one in repository.definitions("Oar.get")[0]] == ["Oar.get"]
+    assert [one.name for one in repository.find_definitions("ReadCache")[0]] == ["ReadCache"]
+    assert [one.name for one in repository.find_definitions("Oar.get")[0]] == ["Oar.get"]
     assert [one.name for one in repository.symbols_like("ReadCa")] == ["ReadCache", "ReadCacheProto"]
-    assert repository.bring_up_to_date(workers=0) == ""
-    assert repository.is_complete
+    assert repository.complete_index(workers=0) == ""
+    assert repository.is_index_complete
     assert [one.name for one in repository.symbols_like("ReadCa")] == ["ReadCache", "ReadCacheProto"]

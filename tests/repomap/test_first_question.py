@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.repomap.first_question import MIN_FILES, first_question_aside
+from tools.repomap.first_question import MIN_REPOSITORY_FILES, likely_places_for_question
 from tools.repomap.render import estimate_tokens
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
@@ -15,16 +15,16 @@ SURE = "`turn_capstan` winds the chain around the drum much too slowly"
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     root = tmp_path_factory.mktemp("fleet")
-    for number in range(MIN_FILES):
+    for number in range(MIN_REPOSITORY_FILES):
         (root / f"part{number}.py").write_text(f"def sail_{number}():\n    wind = {number}\n")
     (root / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(root, root.with_name("cache"))
-    assert repository.bring_up_to_date(workers=0) == ""
+    assert repository.complete_index(workers=0) == ""
     return Workspace(root, repositories=lambda cwd: repository)
 
 
 def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
-    told = first_question_aside(fleet, SURE)
+    told = likely_places_for_question(fleet, SURE)
     assert told is not None and "anchor.py" in told.split("\n")[1]
     assert estimate_tokens(told) <= 1000
 
@@ -39,16 +39,17 @@ def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
     ],
 )
 def test_few_words_a_mention_or_an_even_field_say_nothing(fleet: Workspace, prompt: str):
-    assert first_question_aside(fleet, prompt) is None
+    assert likely_places_for_question(fleet, prompt) is None
 
 
 def test_in_a_small_folder_nothing_is_reported(tmp_path: Path):
     (tmp_path / "boats").mkdir()
     (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
-    repository.bring_up_to_date(workers=0)
+    repository.complete_index(workers=0)
     assert (
-        first_question_aside(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE) is None
+        likely_places_for_question(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE)
+        is None
     )
 
 
@@ -57,5 +58,5 @@ def test_without_an_index_one_is_begun_and_nothing_told(tmp_path: Path):
     (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
     workspace = Workspace(tmp_path / "boats", repositories=lambda cwd: repository)
-    assert first_question_aside(workspace, SURE) is None
+    assert likely_places_for_question(workspace, SURE) is None
     workspace.close()

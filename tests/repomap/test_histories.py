@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import shown, write
-from tools.repomap.index.nearness import MAX_FILES
+from tools.repomap.index.nearness import MAX_FILES_PER_COMMIT
 from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import MappedRepository
 
@@ -40,7 +40,7 @@ def commit(folder: Path) -> Commit:
 
 def mapped(folder: Path, home: Path) -> MappedRepository:
     made = MappedRepository(folder, home / "cache", asks_git_at_home=lambda: home)
-    assert made.bring_up_to_date(workers=0) == ""
+    assert made.complete_index(workers=0) == ""
     return made
 
 
@@ -82,7 +82,7 @@ def test_going_back_to_a_branch_gives_files_the_versions_they_had(
 ):
     def versions() -> dict[str, int]:
         with IndexStore(mapped(folder, tmp_path).index) as store:
-            return {file.path: file.id for file in store.files()}
+            return {file.path: file.id for file in store.indexed_files()}
 
     before = versions()
     git(folder, "checkout", "-q", "-b", "other")
@@ -110,7 +110,7 @@ def test_a_history_of_one_commit_and_one_without_any_answer(folder: Path, commit
 
 
 def test_a_squashed_history_says_nothing_of_its_many_files(folder: Path, commit: Commit, tmp_path: Path):
-    many = [f"many/part{number}.py" for number in range(MAX_FILES + 1)]
+    many = [f"many/part{number}.py" for number in range(MAX_FILES_PER_COMMIT + 1)]
     commit("Barnacles, gulls and everything since the beginning", *many)
     assert shown(mapped(folder, tmp_path), "barnacles and gulls") == []
 
@@ -165,15 +165,15 @@ def test_what_is_not_in_the_index_is_not_among_the_likely_and_says_why(folder: P
     write(folder, "harbour/huge_cache.sql", "-- the cache directory\n" * 60_000)
     (folder / "harbour" / "cache_directory.bin").write_bytes(bytes(range(256)) * 9)
     repository = MappedRepository(folder, tmp_path / "cache")
-    assert repository.bring_up_to_date(workers=0) == ""
+    assert repository.complete_index(workers=0) == ""
     assert all(path.endswith((".py", ".md")) for path in shown(repository, "the cache directory is huge"))
-    answer = repository.map_about("why is harbour/huge_cache.sql not in harbour/cache_directory.bin")
-    assert dict(answer.left_out) == {
+    answer = repository.map_for_task("why is harbour/huge_cache.sql not in harbour/cache_directory.bin")
+    assert dict(answer.omitted_files) == {
         "harbour/huge_cache.sql": "over 1 MB",
         "harbour/cache_directory.bin": "binary",
     }
     with IndexStore(repository.index) as store:
-        assert dict(store.reasons()) == {"over 1 MB": 1, "binary": 1, "named like a secret": 1}
+        assert dict(store.path_only_reasons()) == {"over 1 MB": 1, "binary": 1, "named like a secret": 1}
 
 
 def test_a_folder_below_the_top_of_its_repository_has_memory_too(folder: Path, tmp_path: Path):
@@ -181,5 +181,5 @@ def test_a_folder_below_the_top_of_its_repository_has_memory_too(folder: Path, t
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "Barnacles on the hull")
     inner = MappedRepository(folder / "harbour", tmp_path / "cache", asks_git_at_home=lambda: tmp_path)
-    assert inner.bring_up_to_date(workers=0) == ""
+    assert inner.complete_index(workers=0) == ""
     assert set(shown(inner, "barnacles")) == {"boats.py", "cache.py", "oars.py", "made_pb2.py"}

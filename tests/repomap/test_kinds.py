@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.repomap.index.kinds import is_about_tests, kind_of
+from tools.repomap.index.kinds import file_kind_of, is_about_tests
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tools.repomap.index.kinds import is_about_tests, kind_of
     ],
 )
 def test_a_file_is_what_its_path_and_header_say(path: str, head: bytes, kind: str):
-    assert kind_of(path, "python", head) == kind
+    assert file_kind_of(path, "python", head) == kind
 
 
 def test_a_question_is_about_tests_by_its_first_line():

@@ -27,7 +27,7 @@ from tools.repomap.repository import IndexState, MappedRepository
 def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_path: Path):
     rules = [HiddenFiles()]
     repository = MappedRepository(folder, tmp_path / "cache", hidden=lambda: rules[0])
-    assert repository.bring_up_to_date(workers=0) == ""
+    assert repository.complete_index(workers=0) == ""
     assert "harbour/cache.py" in shown(repository, "cache directory")
     rules[0] = HiddenFiles((f"{folder.resolve()}/harbour/cache\\.py",))
     repository._hidden_asked_at = float("-inf")  # pyright: ignore[reportPrivateUsage]  (half a second later)
@@ -35,19 +35,19 @@ def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_p
         if is_looked:
             repository.index_changes()
         assert "harbour/cache.py" not in shown(repository, "cache directory")
-        assert repository.definitions("ReadCache")[0] == []
+        assert repository.find_definitions("ReadCache")[0] == []
         assert repository.outline_of("harbour/cache.py") is None
-        assert "harbour/cache.py" not in repository.map_folder().map.text
-        assert "harbour/cache.py" not in {use.path for use in repository.uses("ReadCache").shown}
+        assert "harbour/cache.py" not in repository.map_folder().ranked_map.text
+        assert "harbour/cache.py" not in {use.path for use in repository.find_uses("ReadCache").shown}
         assert [one.path for one in repository.symbols_like("ReadCache")] == ["harbour/made_pb2.py"]
     with IndexStore(repository.index) as store:
-        assert store.file_at("harbour/cache.py") is None
+        assert store.indexed_file_at_path("harbour/cache.py") is None
     fresh = MappedRepository(folder, tmp_path / "other", hidden=lambda: rules[0])
     assert "harbour/cache.py" not in shown(fresh, "cache")
 
 
 def test_lines_of_secrets_are_no_uses(repository: MappedRepository):
-    assert repository.uses("CACHE_DIRECTORY_TOKEN").shown == ()
+    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").shown == ()
 
 
 def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
@@ -62,26 +62,26 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
     write(folder, "harbour/oars.py", "def rowlock():\n    pass\n")
     os.utime(folder / "harbour/oars.py", (1_700_000_200, 1_700_000_200))
     recheck_trust()
-    assert repository.definitions("rowlock")[1] == 1
-    assert repository.definitions("capstan")[1] == 0
+    assert repository.find_definitions("rowlock")[1] == 1
+    assert repository.find_definitions("capstan")[1] == 0
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     recheck_trust()
-    assert repository.definitions("capstan")[1] == 1
+    assert repository.find_definitions("capstan")[1] == 1
 
 
 def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder: Path, tmp_path: Path):
     for number in range(30):
         write(folder, f"far/thing{number:02}.py", f"def far{number}():\n    pass\n")
-    large = IndexedFolder(folder, begins_at="harbour", max_files_at_once=10)
+    large = IndexedFolder(folder, first_folder="harbour", max_files_at_once=10)
     with open_for_writing(tmp_path / "index.sqlite") as store:
         found = survey_folder(store, large)
-        assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
+        assert [path.partition("/")[0] for path in found.changed_files][:4] == ["harbour"] * 4
         assert build_index(store, large, found=found, is_stopped=Stopped(after=1)) is False
-        assert store.count() == len(found.waiting)
-        assert store.count(is_unseen=True) == len(found.waiting) - 1
-        assert [id for id, _ in store.search('"far"', 100)] != []
+        assert store.count_files() == len(found.changed_files)
+        assert store.count_files(is_unseen=True) == len(found.changed_files) - 1
+        assert [id for id, _ in store.search_text('"far"', 100)] != []
         assert build_index(store, large) is True
-        assert store.count(is_unseen=True) == 0
+        assert store.count_files(is_unseen=True) == 0
         assert store.find_symbols("far29") != []
 
 
@@ -91,7 +91,7 @@ def test_files_of_the_same_package_are_raised(folder: Path, tmp_path: Path):
         write(folder, f"packages/{name}/src/anchor.py", "def drop_anchor():\n    pass\n")
         write(folder, f"packages/{name}/src/main.py", "def main():\n    pass\n")
     repository = MappedRepository(folder, tmp_path / "cache")
-    repository.bring_up_to_date(workers=0)
+    repository.complete_index(workers=0)
     for name in ("one", "two"):
         found = shown(repository, "drop the anchor", known=[f"packages/{name}/src/main.py"])
         assert found[0] == f"packages/{name}/src/anchor.py"
@@ -100,10 +100,10 @@ def test_files_of_the_same_package_are_raised(folder: Path, tmp_path: Path):
 def test_a_method_is_found_by_the_last_part_of_its_name_too(folder: Path, tmp_path: Path):
     write(folder, "server.go", "package p\n\nfunc (s *Server) Moor() error {\n\treturn nil\n}\n")
     repository = MappedRepository(folder, tmp_path / "cache")
-    repository.bring_up_to_date(workers=0)
+    repository.complete_index(workers=0)
     for name in ("Moor", "Server.Moor", "moor"):
-        assert [one.name for one in repository.definitions(name)[0]] == ["Server.Moor"], name
-    assert repository.definitions("Boat.Moor")[0] == []
+        assert [one.name for one in repository.find_definitions(name)[0]] == ["Server.Moor"], name
+    assert repository.find_definitions("Boat.Moor")[0] == []
     assert [one.name for one in repository.symbols_like("Moo")] == ["Server.Moor"]
 
 
@@ -115,8 +115,8 @@ def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder
         assert build_index(store, IndexedFolder(folder), is_stopped=Stopped(after=1)) is False
     assert shown(repository, "the cache and the guide")[-1] in ("docs/guide.md", "tests/test_cache.py")
     assert {"harbour/cache.py", "tests/test_cache.py"} <= set(shown(repository, "the cache"))
-    assert len(repository.map_folder().map.files) >= 6
-    assert len(repository.paths()) == len(FILES)
+    assert len(repository.map_folder().ranked_map.files) >= 6
+    assert len(repository.visible_paths()) == len(FILES)
 
 
 def test_the_rules_are_not_read_for_every_path(folder: Path, tmp_path: Path):
@@ -127,10 +127,10 @@ def test_the_rules_are_not_read_for_every_path(folder: Path, tmp_path: Path):
         return HiddenFiles()
 
     repository = MappedRepository(folder, tmp_path / "cache", hidden=hidden)
-    repository.bring_up_to_date(workers=0)
+    repository.complete_index(workers=0)
     asked.clear()
     for _ in range(50):
-        repository.hides("harbour/cache.py")
+        repository.is_hidden("harbour/cache.py")
     assert len(asked) <= 2
 
 
@@ -141,36 +141,36 @@ def test_a_file_at_which_workers_die_costs_no_other(
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
-    monkeypatch.setattr(building, "outline_batch", crash_at_poison)
-    monkeypatch.setattr(building, "index_batch", crash_with_all_at_poison)
-    monkeypatch.setattr(building, "_MAX_WHOLE_FILES", 0 if has_many else 2000)
+    monkeypatch.setattr(building, "outline_files", crash_at_poison)
+    monkeypatch.setattr(building, "index_files_completely", crash_with_all_at_poison)
+    monkeypatch.setattr(building, "_MAX_FILES_WITH_OUTLINES", 0 if has_many else 2000)
     repository = MappedRepository(folder, tmp_path / "cache")
     with open_for_writing(repository.index) as store, IndexingPool(folder, 1) as pool:
         assert build_index(store, IndexedFolder(folder), pool=pool)
         assert bool(store.find_symbols("thing7")) is not has_many
         assert build_outlines(store, folder, pool=pool)
-    assert repository.state() == IndexState(len(FILES) + 121, 0)
-    assert all(repository.definitions(f"thing{number}")[1] == 1 for number in range(120))
-    assert repository.definitions("poison")[1] == 0
+    assert repository.index_state() == IndexState(len(FILES) + 121, 0)
+    assert all(repository.find_definitions(f"thing{number}")[1] == 1 for number in range(120))
+    assert repository.find_definitions("poison")[1] == 0
     with open_for_writing(repository.index) as store:
-        assert survey_folder(store, IndexedFolder(folder)).waiting == ()
+        assert survey_folder(store, IndexedFolder(folder)).changed_files == ()
 
 
 def test_of_more_files_than_an_index_takes_that_is_said(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(building, "MAX_FILES", 3)
+    monkeypatch.setattr(building, "MAX_LISTED_FILES", 3)
     repository = MappedRepository(folder, tmp_path / "cache")
-    repository.bring_up_to_date(workers=0)
-    answer = repository.map_about("the cache directory")
-    assert answer.state.indexed == 3 and answer.state.is_cut
+    repository.complete_index(workers=0)
+    answer = repository.map_for_task("the cache directory")
+    assert answer.index_state.indexed_count == 3 and answer.index_state.is_listing_cut
     assert "more files than an index takes; 3 are in it" in map_text(answer, is_question=True)
 
 
 def test_a_builder_goes_after_the_programs_of_other_sessions():
     program = (
-        "import os; from pathlib import Path; from tools.repomap.index.builder import lower_priority; "
-        "lower_priority(); group = Path('/proc/self/autogroup'); "
+        "import os; from pathlib import Path; from tools.repomap.index.builder import lower_process_priority; "
+        "lower_process_priority(); group = Path('/proc/self/autogroup'); "
         "print(os.nice(0), group.read_text().split()[-1] if group.exists() else 15)"
     )
     told = subprocess.run(
@@ -188,14 +188,14 @@ def test_what_a_checkout_changes_is_indexed_whole_by_the_builder(folder: Path, t
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     repository = MappedRepository(folder, tmp_path / "cache")
-    assert repository.bring_up_to_date() == ""
+    assert repository.complete_index() == ""
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def another{number}():\n    pass\n")
     (folder / "many/file0.py").unlink()
     repository.index_changes()
     while repository.upkeep.is_building:
         repository.index_changes(patience=1.0)
-    repository.close()
-    assert repository.is_complete
-    assert repository.definitions("another7")[1] == 1
-    assert repository.definitions("thing7")[1] == repository.definitions("another0")[1] == 0
+    repository.close_repository()
+    assert repository.is_index_complete
+    assert repository.find_definitions("another7")[1] == 1
+    assert repository.find_definitions("thing7")[1] == repository.find_definitions("another0")[1] == 0

@@ -36,34 +36,34 @@ def test_an_index_that_is_damaged_inside_answers_and_is_made_anew(
     for number in range(60):
         write(folder, f"many/file{number}.py", f'def thing{number}():\n    """A cache."""\n\n\n' * 9)
     made = MappedRepository(folder, tmp_path / "cache")
-    assert made.bring_up_to_date(workers=0) == ""
+    assert made.complete_index(workers=0) == ""
     spoil(made.index, seed)
     repository = MappedRepository(folder, tmp_path / "cache")
     questions: list[Callable[[], object]] = [
-        lambda: repository.map_about("the cache of thing4"),
+        lambda: repository.map_for_task("the cache of thing4"),
         repository.map_folder,
-        lambda: repository.definitions("thing4"),
-        lambda: repository.uses("thing4"),
+        lambda: repository.find_definitions("thing4"),
+        lambda: repository.find_uses("thing4"),
         lambda: repository.symbols_like("thing"),
         lambda: repository.outline_of("many/file1.py"),
-        repository.paths,
-        repository.state,
-        lambda: repository.note_edit(folder / "many/file1.py"),
+        repository.visible_paths,
+        repository.index_state,
+        lambda: repository.index_edited_file(folder / "many/file1.py"),
     ]
     for ask in questions:
         ask()
-    problem = repository.bring_up_to_date(workers=0)
+    problem = repository.complete_index(workers=0)
     assert problem == "" or "was damaged" in problem
     if problem:
-        assert repository.bring_up_to_date(workers=0) == ""
-    assert repository.definitions("thing59")[1] == 9
-    assert repository.state().missing == 0
+        assert repository.complete_index(workers=0) == ""
+    assert repository.find_definitions("thing59")[1] == 9
+    assert repository.index_state().missing_count == 0
 
 
 def test_that_an_index_was_damaged_is_said(repository: MappedRepository) -> None:
-    repository.forget_damaged()
-    assert "damaged" in repository.map_about("cache").state.problem
-    assert repository.bring_up_to_date(workers=0) == ""
+    repository.discard_damaged_index()
+    assert "damaged" in repository.map_for_task("cache").index_state.problem
+    assert repository.complete_index(workers=0) == ""
 
 
 def test_a_branch_that_is_changed_during_a_build_is_the_one_that_is_shown(
@@ -89,16 +89,16 @@ def test_a_branch_that_is_changed_during_a_build_is_the_one_that_is_shown(
     git("checkout", "-q", "one")
     repository = MappedRepository(folder, tmp_path / "cache")
     builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
-    builder.wait(0.5)
+    builder.wait_for_end(0.5)
     git("checkout", "-q", "two")
-    assert builder.wait(60) and builder.report.problem == ""
+    assert builder.wait_for_end(60) and builder.report.problem == ""
     # After any failure of the builder, results show the present files.
     for number in (0, 100, 248):
-        assert repository.definitions(f"old{number}")[0] == []
+        assert repository.find_definitions(f"old{number}")[0] == []
     assert "many/file249.py" not in shown(repository, "old249")
-    assert repository.bring_up_to_date(workers=0) == ""
-    assert all(repository.definitions(f"new{number}")[1] == 10 for number in range(249))
-    assert repository.definitions("old249")[1] == 0
+    assert repository.complete_index(workers=0) == ""
+    assert all(repository.find_definitions(f"new{number}")[1] == 10 for number in range(249))
+    assert repository.find_definitions("old249")[1] == 0
 
 
 def test_without_room_for_an_index_one_is_reported_and_answers_go_by_paths(
@@ -112,13 +112,13 @@ def test_without_room_for_an_index_one_is_reported_and_answers_go_by_paths(
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, before[1]))
     try:
-        told = repository.bring_up_to_date(workers=0)
+        told = repository.complete_index(workers=0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "cannot be written" in told
     assert shown(repository, "the cache")[0] == "harbour/cache.py"
-    assert repository.bring_up_to_date(workers=0) == ""
-    assert repository.state().missing == 0
+    assert repository.complete_index(workers=0) == ""
+    assert repository.index_state().missing_count == 0
 
 
 def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
@@ -126,7 +126,7 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
 ) -> None:
     for number in range(400):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
-    assert MappedRepository(folder, tmp_path / "cache").bring_up_to_date(workers=0) == ""
+    assert MappedRepository(folder, tmp_path / "cache").complete_index(workers=0) == ""
     looked: list[str] = []
 
     def is_stamped(root: Path, path: str, stamp: object) -> bool:
@@ -134,24 +134,24 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         time.sleep(0.01)
         return True
 
-    monkeypatch.setattr("tools.repomap.index.building._matches_stamp", is_stamped)
-    monkeypatch.setattr("tools.repomap.index.upkeep._SWEEP_TIMEOUT", 0.5)
+    monkeypatch.setattr("tools.repomap.index.building._matches_file_stamp", is_stamped)
+    monkeypatch.setattr("tools.repomap.index.upkeep._STAT_TIMEOUT", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
         repository.index_changes(patience=0.0)
         assert 0 < len(looked) < 400
         assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
-        assert "take long to look at" in repository.state().problem
+        assert "take long to look at" in repository.index_state().problem
     finally:
-        repository.close()
+        repository.close_repository()
 
 
 def test_names_that_could_not_all_be_listed_in_time_are_not_all_there_are(
     folder: Path, tmp_path: Path
 ) -> None:
     listing = FolderListing(folder)
-    assert listing.paths(lambda path: False, 0.0) == [] and not listing.is_whole
-    assert "harbour/cache.py" in listing.paths(lambda path: False, 60.0) and listing.is_whole
+    assert listing.listed_paths(lambda path: False, 0.0) == [] and not listing.is_whole
+    assert "harbour/cache.py" in listing.listed_paths(lambda path: False, 60.0) and listing.is_whole
 
 
 def test_links_in_circles_are_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -159,10 +159,10 @@ def test_links_in_circles_are_not_followed(folder: Path, tmp_path: Path) -> None
     (folder / "harbour" / "one").symlink_to("other")
     (folder / "harbour" / "other").symlink_to("one")
     repository = MappedRepository(folder, tmp_path / "cache")
-    assert repository.bring_up_to_date(workers=0) == ""
-    assert repository.definitions("ReadCache")[1] == 1
-    assert not [path for path in repository.paths() if "again" in path]
-    assert repository.state().missing == 0
+    assert repository.complete_index(workers=0) == ""
+    assert repository.find_definitions("ReadCache")[1] == 1
+    assert not [path for path in repository.visible_paths() if "again" in path]
+    assert repository.index_state().missing_count == 0
 
 
 def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
@@ -174,23 +174,23 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
     heard = threading.Event()
     builder = IndexBuilder(IndexedFolder(folder), other.index, None, heard.set)
     try:
-        while not builder.report.done and builder.is_running:
+        while not builder.report.done_files and builder.is_running:
             heard.wait(60)
             heard.clear()
         if not builder.is_running:
             pytest.skip("it was done before anybody could be in its way")
         other.index_changes(patience=0.0)
         assert not other.upkeep.is_building
-        assert other.map_about("thing7 of many").map.files
+        assert other.map_for_task("thing7 of many").ranked_map.files
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
-        assert builder.wait(60)
+        assert builder.wait_for_end(60)
         other.upkeep.last_look_at = float("-inf")  # five seconds later
         other.index_changes(patience=120)
-        assert not other.upkeep.is_building and other.state().missing == 0
-        assert other.definitions("thing1499")[1] == 20
+        assert not other.upkeep.is_building and other.index_state().missing_count == 0
+        assert other.find_definitions("thing1499")[1] == 20
     finally:
-        builder.close()
-        other.close()
+        builder.stop_builder()
+        other.close_repository()
 
 
 def test_a_builder_that_is_killed_leaves_no_process_of_its_pool(folder: Path, tmp_path: Path) -> None:
@@ -206,11 +206,11 @@ def test_a_builder_that_is_killed_leaves_no_process_of_its_pool(folder: Path, tm
         if not builder.is_running:
             pytest.skip("it was done before it could be killed")
         os.kill(pid, signal.SIGKILL)
-        assert builder.wait(60)
+        assert builder.wait_for_end(60)
         while any(map(is_alive, pool)):
             time.sleep(0.01)
     finally:
-        builder.close()
+        builder.stop_builder()
 
 
 def children_of(pid: int) -> list[int]:

@@ -9,7 +9,7 @@ from tools.repomap.index.parts import (
     count_words,
     question_words,
     split_words,
-    stem,
+    stem_word,
     word_emphasis,
 )
 
@@ -40,7 +40,7 @@ def test_names_are_split_where_their_case_changes(text: str, parts: list[str]):
     ],
 )
 def test_forms_of_a_word_are_one(forms: list[str]):
-    assert len({stem(form) for form in forms}) == 1
+    assert len({stem_word(form) for form in forms}) == 1
 
 
 def test_a_word_counts_only_so_often():

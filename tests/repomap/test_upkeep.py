@@ -16,19 +16,19 @@ from tools.repomap.repository import MappedRepository
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds of each wait for a builder."""
     found: list[float] = []
-    monkeypatch.setattr(IndexBuilder, "wait", lambda builder, seconds: found.append(seconds))
+    monkeypatch.setattr(IndexBuilder, "wait_for_end", lambda builder, seconds: found.append(seconds))
     return found
 
 
 def test_a_small_folder_is_whole_before_its_first_answer(
     folder: Path, tmp_path: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(upkeep, "LISTING_SECONDS", 60.0)
+    monkeypatch.setattr(upkeep, "LISTING_TIMEOUT", 60.0)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.index_changes(60.0)
-    assert repository.is_complete and not repository.upkeep.is_building and waited == []
-    assert repository.state().indexed == len(FILES)
-    assert repository.definitions("Oar.get")[1] == 1
+    assert repository.is_index_complete and not repository.upkeep.is_building and waited == []
+    assert repository.index_state().indexed_count == len(FILES)
+    assert repository.find_definitions("Oar.get")[1] == 1
 
 
 def test_a_small_folder_with_much_in_it_is_left_to_the_builder(
@@ -40,7 +40,7 @@ def test_a_small_folder_with_much_in_it_is_left_to_the_builder(
         repository.index_changes(60.0)
         assert len(waited) == 1
     finally:
-        repository.close()
+        repository.close_repository()
 
 
 def test_answers_do_not_wait_for_long_builds(folder: Path, tmp_path: Path, waited: list[float]):
@@ -53,23 +53,23 @@ def test_answers_do_not_wait_for_long_builds(folder: Path, tmp_path: Path, waite
             assert waited == []
         assert shown(repository, "the cache")[0] == "harbour/cache.py"
     finally:
-        repository.close()
+        repository.close_repository()
 
 
 def test_of_very_many_files_what_others_changed_is_looked_for_behind_the_answer(
     repository: MappedRepository, folder: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(upkeep, "_MAX_SWEPT_FILES", len(FILES) - 1)
+    monkeypatch.setattr(upkeep, "_MAX_FILES_TO_STAT", len(FILES) - 1)
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     try:
         repository.index_changes()
         builder = repository.upkeep._builder  # pyright: ignore[reportPrivateUsage]
         assert builder is not None and waited == []
-        assert "seen late" in repository.state().problem
+        assert "seen late" in repository.index_state().problem
         assert builder._done.wait(60)  # pyright: ignore[reportPrivateUsage]
-        assert repository.definitions("capstan")[1] == 1
+        assert repository.find_definitions("capstan")[1] == 1
     finally:
-        repository.close()
+        repository.close_repository()
 
 
 def test_an_index_that_was_never_done_is_gone_on_with_beside_the_answer(
@@ -79,21 +79,21 @@ def test_an_index_that_was_never_done_is_gone_on_with_beside_the_answer(
         write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
     repository = MappedRepository(folder, tmp_path / "cache")
     stops = iter([False] * 250)
-    assert repository.bring_up_to_date(workers=0, is_stopped=lambda: next(stops, True)) == ""
-    assert not repository.is_complete
+    assert repository.complete_index(workers=0, is_stopped=lambda: next(stops, True)) == ""
+    assert not repository.is_index_complete
     try:
         repository.index_changes(60.0)
         assert len(waited) == 1
         assert repository.upkeep._builder is not None  # pyright: ignore[reportPrivateUsage]
     finally:
-        repository.close()
+        repository.close_repository()
 
 
 def test_names_are_ranked_as_if_each_were_split(folder: Path):
     paths = [f"a{number}/{name}.py" for number, name in enumerate(_NAMES)]
     for name in _NAMES:
         question = parse_question(f"the {name} of it")
-        wanted = set(question.words)
+        wanted = set(question.word_parts)
         split = sorted(
             (-len(wanted.intersection(split_words(path))), len(path), path)
             for path in paths

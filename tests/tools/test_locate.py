@@ -28,7 +28,7 @@ async def hands(project: Path, tmp_path: Path) -> AsyncIterator[ToolCaller]:
     workspace = Workspace(
         project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
     )
-    repository.bring_up_to_date(workers=0)
+    repository.complete_index(workers=0)
     yield ToolCaller(workspace)
     workspace.close()
 
@@ -60,7 +60,7 @@ async def test_a_name_that_many_have_is_reported_with_how_many(hands: ToolCaller
 
 async def test_uses_of_what_others_define_are_told(hands: ToolCaller, project: Path):
     (project / "imports.py").write_text("import zeppelin\n\nzeppelin.rise()\n")
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     assert await hands.text("locate", about="zeppelin.rise", uses=True) == (
         "zeppelin.rise is defined nowhere here.\n"
         "used on 1 line of 1 file, by name:\nimports.py\n    3: zeppelin.rise()"
@@ -85,7 +85,7 @@ async def test_where_no_word_is_found_the_folder_is_reported(hands: ToolCaller):
 
 async def test_what_only_lies_near_the_conversation_is_reported(hands: ToolCaller, project: Path):
     (project / "dock.py").write_text("def moored():\n    return sail()\n")
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     await hands.text("read", path="harbour/fleet.py")
     found = await hands.text("locate", about="zeppelins")
     assert found.endswith("near what was read or changed here; nothing was found by the words zeppelins.")
@@ -95,7 +95,7 @@ async def test_names_of_any_script_are_names(hands: ToolCaller, project: Path):
     (project / "порт.py").write_text(
         "class Корабль:\n    def 出航(self):\n        pass\n\n\nКорабль().出航()\n"
     )
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     assert await hands.text("locate", about="出航", uses=True) == (
         "出航 is defined:\nmethod Корабль.出航 [2-3], порт.py\n"
         "used on 1 line of 1 file, by name:\nпорт.py\n    6: Корабль().出航()"
@@ -130,7 +130,7 @@ async def test_a_search_for_a_name_says_where_it_is_defined_and_in_what_it_is_us
 ):
     (project / "tests").mkdir()
     (project / "tests" / "test_fleet.py").write_text("def test_it():\n    assert Fleet()\n")
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     assert await hands.text("grep", pattern="Fleet") == (
         "class Fleet [1-3], harbour/fleet.py\n"
         "-- in Fleet [1-3]\nharbour/fleet.py:1: class Fleet:\n"
@@ -142,7 +142,7 @@ async def test_a_search_for_a_name_says_where_it_is_defined_and_in_what_it_is_us
 async def test_what_is_added_to_a_search_stays_small(hands: ToolCaller, project: Path):
     many = "".join(f"def number{at}():\n    return launch()\n\n\n" for at in range(300))
     (project / "many.py").write_text(many)
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     plain = await hands.text("grep", pattern="launc[h]", limit=300)
     named = await hands.text("grep", pattern="launch", limit=300)
     assert len(plain) < len(named) <= len(plain) * 1.15 + 400
@@ -188,7 +188,7 @@ async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
     workspace = Workspace(
         project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
     )
-    repository.bring_up_to_date(workers=0)  # before there was such a rule
+    repository.complete_index(workers=0)  # before there was such a rule
     is_kept[0] = True
     workspace.hidden_path_test = lambda: lambda path: path.startswith(f"{project.resolve()}/kept/")
     try:
@@ -210,7 +210,7 @@ async def test_several_phrases_are_one_question(hands: ToolCaller):
 
 async def test_a_symbol_that_shares_nothing_with_the_question_is_not_told(hands: ToolCaller, project: Path):
     (project / "anchor.py").write_text("def drop_anchor():\n    pass\n\n\ndef paint_mast():\n    pass\n")
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     found = await hands.text("locate", about="the anchor is dropped twice")
     assert "drop_anchor" in found and "paint_mast" not in found
 
@@ -219,7 +219,7 @@ async def test_near_copies_are_one_row_with_a_count(hands: ToolCaller, project: 
     for number in range(4):
         (project / f"port{number}").mkdir()
         (project / f"port{number}" / "anchor.py").write_text(f"def drop_anchor():\n    return {number}\n")
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     found = await hands.text("locate", about="the anchor is dropped twice")
     assert found.count("anchor.py") == 1 and "anchor.py  2 lines, 3 near copies\n" in found
 
@@ -230,7 +230,7 @@ async def test_a_sure_answer_is_short_and_more_gives_the_rest(hands: ToolCaller,
     folder.mkdir(parents=True)
     for number in range(50):
         (folder / f"port{number}.py").write_text(f"PORT = {number}\n{rows.replace('boat', f'boat{number}')}")
-    hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
+    hands.workspace.repository().complete_index(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     asked = "anchor of the boat, as in port7.py:3"
     first = await hands.text("locate", about=asked)
     assert "port7.py" in first.splitlines()[0] and estimate_tokens(first) <= 1000
@@ -265,4 +265,4 @@ async def test_an_exact_name_is_found_before_there_is_an_index(project: Path, tm
             assert "def open_gate(self):" in read
     finally:
         workspace.close()
-        repository.close()
+        repository.close_repository()

@@ -198,7 +198,7 @@ async def test_zsh_has_its_own(hands: ToolCaller, workspace: Workspace, home: Pa
 
 def test_the_gate_knows_what_names_mean() -> None:
     place = msgspec.structs.replace(
-        PLACE, aliases={"ls": "rm -rf ~", "gst": "git status"}, functions=frozenset({"deploy_it"})
+        PLACE, shell_aliases={"ls": "rm -rf ~", "gst": "git status"}, shell_functions=frozenset({"deploy_it"})
     )
     found: dict[str, Any] = {
         text: judge_command(text, place).risk for text in ("ls", "gst", "gst | head", "deploy_it", "cat a")
@@ -217,7 +217,7 @@ def test_the_gate_knows_what_names_mean() -> None:
     [r"\rm -rf ~", "'rm' -rf ~", "command rm -rf ~", "xargs rm -rf ~", "bash -c 'rm -rf ~'", "rm -rf ~"],
 )
 def test_a_name_that_hides_a_program_is_judged_as_the_program_too(text: str) -> None:
-    place = msgspec.structs.replace(PLACE, aliases={"rm": "echo"}, functions=frozenset({"rm"}))
+    place = msgspec.structs.replace(PLACE, shell_aliases={"rm": "echo"}, shell_functions=frozenset({"rm"}))
     assert judge_command(text, place).risk == "forbidden"
 
 

@@ -247,7 +247,7 @@ def _search_result(
     if named is not None:
         size = sum(len(line.text) for kept in found.files.values() for line in kept[:limit])
         named.set_budget(min(size, MAX_BYTES))
-        lines += named.heading()
+        lines += named.definitions_heading()
     for path in named.sorted_by_kind(found.files) if named is not None else sorted(found.files):
         if shown >= limit:
             break
@@ -315,7 +315,7 @@ def _shown_lines(
     for line in lines:
         is_apart = has_context and previous is not None and line.number > previous + 1
         within = named.enclosing_symbol(below, line.number) if named is not None and line.is_match else before
-        if named is not None and within and within != before and named.is_allowed(f"-- in {within}"):
+        if named is not None and within and within != before and named.has_budget_for(f"-- in {within}"):
             out.append((f"-- in {within}", ()))
             before = within
         elif is_apart:

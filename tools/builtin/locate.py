@@ -115,46 +115,46 @@ def _root_note(repository: "MappedRepository") -> str:
 
 
 def _locate(workspace: Workspace, folder: str, *, about: str, uses: bool, is_more: bool) -> ToolResult:
-    from tools.repomap.answer_texts import definitions_text, map_text, truncate_to_tokens, uses_text  # noqa: PLC0415  (as above)
-    from tools.repomap.session_map import known_files, relative_to_root, repository_of  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.answer_texts import definitions_text, map_text, name_uses_text, truncate_to_tokens  # noqa: PLC0415  (as above)
+    from tools.repomap.session_map import folder_relative_to_root, known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
 
     repository = repository_of(workspace, folder)
-    below = relative_to_root(repository, folder, workspace)
+    below = folder_relative_to_root(repository, folder, workspace)
     if not path_exists(workspace, folder):
         raise ToolError(f"{display_path(folder, workspace.cwd)} does not exist.")
     repository.index_changes()
     if _IDENTIFIER_PATTERN.fullmatch(about):
         name = about.strip("`").removesuffix("()")
         near = known_files(repository, workspace)
-        found, count = repository.definitions(name, below=below, near=near, searches_text=True)
-        used = repository.uses(name, below=below) if uses else None
+        found, count = repository.find_definitions(name, below=below, near=near, searches_text=True)
+        used = repository.find_uses(name, below=below) if uses else None
         if found or (used is not None and used.shown):
-            told = definitions_text(name, found, count, repository.state())
+            told = definitions_text(name, found, count, repository.index_state())
             if used is not None:
-                told += "\n" + uses_text(name, used)
+                told += "\n" + name_uses_text(name, used)
             return text_result(
                 truncate_to_tokens(told, _MAX_TOKENS), details={"outline": True, "definitions": count}
             )
-    answer = repository.map_about(
+    answer = repository.map_for_task(
         about,
         below=below,
         known=known_files(repository, workspace),
         sure_tokens=_CONFIDENT_MAP_TOKENS,
         is_more=is_more,
     )
-    if not answer.map.files and is_more:
+    if not answer.ranked_map.files and is_more:
         return text_result("No more files are likely.", details={"files": 0})
-    if not answer.map.files:
+    if not answer.ranked_map.files:
         # Not a guess: an overview of the folder for a model that does not know its names yet.
         used = repository.map_folder(below, tokens=_FALLBACK_MAP_TOKENS)
         told = f"{map_text(answer, is_question=True)} What is most used here:\n{map_text(used, is_question=False)}"
-        return text_result(told, details=_result_details(0, used.state))
+        return text_result(told, details=_result_details(0, used.index_state))
     told = map_text(answer, is_question=True, more=_MORE_HINT)
-    return text_result(told, details=_result_details(len(answer.map.files), answer.state))
+    return text_result(told, details=_result_details(len(answer.ranked_map.files), answer.index_state))
 
 
 def _result_details(files: int, state: "IndexState") -> dict[str, Any]:
-    return {"outline": True, "files": files, "indexed": state.indexed, "missing": state.missing}
+    return {"outline": True, "files": files, "indexed": state.indexed_count, "missing": state.missing_count}
 
 
 def _call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

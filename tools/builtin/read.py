@@ -201,10 +201,10 @@ def _read_folder(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
     """Answers a read of a folder with its repository map, or with one of the map's symbols."""
-    from tools.repomap.folders import folder_map, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.folders import folder_map_result, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
 
     if not arguments.symbol:
-        return folder_map(workspace, target.path, target.shown)
+        return folder_map_result(workspace, target.path, target.shown)
     found = symbol_in_folder(workspace, target.path, target.shown, arguments.symbol)
     if isinstance(found, ToolResult):
         return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tools.filemap.rendering.symbol_lines import byte_size, line_range
-from tools.repomap.index.kinds import kind_note
+from tools.repomap.index.kinds import file_kind_note
 from tools.repomap.lookup import Definition, NameUses
 from tools.repomap.render import estimate_tokens
 from tools.repomap.repository import IndexState, MapAnswer
@@ -16,30 +16,34 @@ _MAX_WORD_BYTES = 120
 
 def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
     """Returns the text of a repository map with a last line on its limits; `more` says how to get the rest."""
-    state = answer.state
-    words = _word_list(answer.words)
+    state = answer.index_state
+    words = _word_list(answer.matched_words)
     named = [
         f"{_shown_path(path)} is in the index by its path alone: {escape_controls(why)}."
-        for path, why in answer.left_out
+        for path, why in answer.omitted_files
     ]
-    if not answer.map.files:
-        if is_question and not answer.words:
+    if not answer.ranked_map.files:
+        if is_question and not answer.matched_words:
             found = "Nothing in the question can be looked for: no word of it says something."
         else:
             found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
-        return " ".join(filter(None, (found, *named[:3], _missing_note(state))))
+        return " ".join(filter(None, (found, *named[:3], _unindexed_files_note(state))))
     if not is_question or not words:
         how = ""
-    elif answer.is_only_nearby:
+    elif answer.has_only_nearby_files:
         how = f", near what was read or changed here; nothing was found by the words {words}"
     else:
         how = f", by the words {words}; a guess by names"
-    total = (state.indexed if state.below is None else state.below) + state.missing
-    shown = sum(not file.path.endswith("/") for file in answer.map.files)
+    total = (
+        state.indexed_count if state.count_below_folder is None else state.count_below_folder
+    ) + state.missing_count
+    shown = sum(not file.path.endswith("/") for file in answer.ranked_map.files)
     head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."
     if more and answer.has_more:
         head += f" {more}"
-    return "\n".join((answer.map.text, " ".join(filter(None, (head, *named[:3], _missing_note(state))))))
+    return "\n".join(
+        (answer.ranked_map.text, " ".join(filter(None, (head, *named[:3], _unindexed_files_note(state)))))
+    )
 
 
 def definitions_text(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
@@ -51,10 +55,10 @@ def definitions_text(name: str, found: Sequence[Definition], count: int, state: 
         rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
     many = f" {count} times, by name" if count > 1 else ""
     head = f"{one_line(escape_controls(name))} is defined" + (f"{many}:" if found else " nowhere here.")
-    return "\n".join(filter(None, (head, *rows, _missing_note(state))))
+    return "\n".join(filter(None, (head, *rows, _unindexed_files_note(state))))
 
 
-def uses_text(name: str, found: NameUses) -> str:
+def name_uses_text(name: str, found: NameUses) -> str:
     if not found.shown:
         return f"No other line has {one_line(escape_controls(name))} as a word."
     shown = len(found.shown)
@@ -105,20 +109,20 @@ def _shown_path(path: str) -> str:
 
 
 def _definition_note(definition: Definition) -> str:
-    note = kind_note(definition.file_kind)
+    note = file_kind_note(definition.file_kind)
     return f" ({note})" if note else ""
 
 
-def _missing_note(state: IndexState) -> str:
+def _unindexed_files_note(state: IndexState) -> str:
     told: list[str] = []
-    if state.missing:
-        missing = "1 file is" if state.missing == 1 else f"{state.missing:,} files are"
+    if state.missing_count:
+        missing = "1 file is" if state.missing_count == 1 else f"{state.missing_count:,} files are"
         told.append(f"The index is being made: {missing} not in it yet.")
-    if state.is_cut:
-        told.append(f"The folder has more files than an index takes; {state.indexed:,} are in it.")
-    if state.unreadable:
-        closed = ", ".join(map(_shown_path, state.unreadable[:3])) + (
-            ", …" if len(state.unreadable) > 3 else ""
+    if state.is_listing_cut:
+        told.append(f"The folder has more files than an index takes; {state.indexed_count:,} are in it.")
+    if state.unreadable_folders:
+        closed = ", ".join(map(_shown_path, state.unreadable_folders[:3])) + (
+            ", …" if len(state.unreadable_folders) > 3 else ""
         )
         told.append(f"Cannot be read: {closed}.")
     if state.problem:

@@ -8,36 +8,39 @@ from tools.repomap.repository import MappedRepository
 from tools.repomap.session_map import known_files
 from tools.workspace import Workspace
 
-MAX_TOKENS = 1000
-MIN_FILES = 200
+MAX_ASIDE_TOKENS = 1000
+MIN_REPOSITORY_FILES = 200
 """Minimum number of code files: in a smaller folder the model finds its way by itself."""
-_MIN_WORDS = 5
+_MIN_QUESTION_WORDS = 5
 _FILE_MENTION_PATTERN = re.compile(r"(?:^|\s)@[\w./\"-]")
 
 
-def first_question_aside(workspace: Workspace, prompt: str) -> str | None:
+def likely_places_for_question(workspace: Workspace, prompt: str) -> str | None:
     """Returns the text on likely places that is added to the first question. The caller decides whether it is wanted;
     the first call only starts the index."""
     question = parse_question(prompt)
-    if len(set(question.words.values())) < _MIN_WORDS or _FILE_MENTION_PATTERN.search(prompt):
+    if len(set(question.word_parts.values())) < _MIN_QUESTION_WORDS or _FILE_MENTION_PATTERN.search(prompt):
         return None
     repository = workspace.repository()
     if repository is None:
         return None
     repository.index_changes(patience=0.0)
-    if not repository.is_complete or not _is_confident(repository, question):
+    if not repository.is_index_complete or not _is_confident(repository, question):
         return None
     near = known_files(repository, workspace)
-    answer = repository.map_about(prompt, tokens=MAX_TOKENS - _HEADING_TOKENS, known=near)
-    return f"{_ASIDE_HEADING}\n{map_text(answer, is_question=True)}" if answer.map.files else None
+    answer = repository.map_for_task(prompt, tokens=MAX_ASIDE_TOKENS - _ASIDE_HEADING_TOKENS, known=near)
+    return f"{_ASIDE_HEADING}\n{map_text(answer, is_question=True)}" if answer.ranked_map.files else None
 
 
 _ASIDE_HEADING = "Where this may be, by the words of the question; look before you rely on it:"
-_HEADING_TOKENS = 25
+_ASIDE_HEADING_TOKENS = 25
 
 
 def _is_confident(repository: MappedRepository, question: MapQuestion) -> bool:
     with repository.open_index() as store:
-        if store is None or sum(file.kind == "code" for file in store.files()) <= MIN_FILES:
+        if (
+            store is None
+            or sum(file.kind == "code" for file in store.indexed_files()) <= MIN_REPOSITORY_FILES
+        ):
             return False
         return is_confident(store, question, rank_files(store, question, most=10).ranked_files)

@@ -5,27 +5,27 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from tools.filemap.symbols import Symbol, is_minor
-from tools.repomap.index.kinds import KIND_WEIGHTS, kind_note
+from tools.repomap.index.kinds import FILE_KIND_WEIGHTS, file_kind_note
 from tools.repomap.index.parts import count_words
 from tools.repomap.index.store import IndexedFile, IndexStore
-from tools.repomap.lookup import CurrentOutline
+from tools.repomap.lookup import OutlineReader
 from tools.repomap.render import MapCandidate
 
 _MAX_WEIGHED_FILES = 400
-_MAX_FOLDERS = 40
+_MAX_SHOWN_SUBFOLDERS = 40
 _MAX_NAMED_SYMBOLS = 3
 
 
 def folder_candidates(
     store: IndexStore,
     below: str,
-    present: CurrentOutline,
+    present: OutlineReader,
     hides: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[MapCandidate]:
     """Yields what a folder's map may show: the folder's own files, then its subfolders, then their files; the most used
     first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
-    inside = [file for file in store.files() if file.path.startswith(prefix) and not hides(file.path)]
+    inside = [file for file in store.indexed_files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
     deeper = [file for file in inside if "/" in file.path.removeprefix(prefix)]
     weighed = _file_weights(store, [*own, *deeper][:_MAX_WEIGHED_FILES])
@@ -40,9 +40,9 @@ def _file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[int, floa
     weights: dict[int, float] = {}
     for file in files:
         names = [symbol.name for symbol in _top_level_symbols(store, file)[:40]]
-        leaning = [store.version_count(part) for name in names for part in count_words(name)]
+        leaning = [store.count_versions_with_word(part) for name in names for part in count_words(name)]
         used = math.log1p(sum(leaning) / max(1, len(leaning)) * math.log1p(len(leaning)))
-        weights[file.id] = (used + 0.3 * math.log1p(file.size)) * KIND_WEIGHTS[file.kind]
+        weights[file.id] = (used + 0.3 * math.log1p(file.size)) * FILE_KIND_WEIGHTS[file.kind]
     return weights
 
 
@@ -50,14 +50,18 @@ def _file_candidates(
     store: IndexStore,
     files: list[IndexedFile],
     weights: dict[int, float],
-    present: CurrentOutline,
+    present: OutlineReader,
 ) -> Iterator[MapCandidate]:
     for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
         outline = present(store, file)
         if outline is not None:
             scores = [_symbol_score(symbol) for symbol in outline.symbols]
             yield MapCandidate(
-                file.path, outline.lines, outline.symbols, scores, note=kind_note(file.kind) or file.reason
+                file.path,
+                outline.lines,
+                outline.symbols,
+                scores,
+                note=file_kind_note(file.kind) or file.reason,
             )
 
 
@@ -66,7 +70,7 @@ def _folder_summaries(
 ) -> Iterator[MapCandidate]:
     """Yields a line for each subfolder of a folder's map: the number of files, and its most important names."""
     counts = Counter(file.path.removeprefix(prefix).partition("/")[0] for file in files)
-    for folder, count in counts.most_common(_MAX_FOLDERS):
+    for folder, count in counts.most_common(_MAX_SHOWN_SUBFOLDERS):
         path = f"{prefix}{folder}/"
         best = sorted(
             (file for file in files if file.path.startswith(path) and file.id in weights),
@@ -82,7 +86,7 @@ def _folder_summaries(
 
 
 def _top_level_symbols(store: IndexStore, file: IndexedFile) -> list[Symbol]:
-    outline = store.outline(file.id)
+    outline = store.stored_outline(file.id)
     return [symbol for symbol in outline.symbols if symbol.parent is None] if outline is not None else []
 
 

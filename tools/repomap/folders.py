@@ -4,19 +4,19 @@ from tools.base import ToolError
 from tools.files.paths import display_path
 from tools.repomap.answer_texts import definitions_text, map_text, truncate_to_tokens
 from tools.repomap.lookup import Definition
-from tools.repomap.render import DEFAULT_TOKENS
-from tools.repomap.session_map import known_files, relative_to_root, repository_of
+from tools.repomap.render import DEFAULT_MAP_TOKENS
+from tools.repomap.session_map import folder_relative_to_root, known_files, repository_of
 from tools.results import ToolResult, text_result
 from tools.text import escape_controls
 from tools.workspace import Workspace
 
 
-def folder_map(workspace: Workspace, folder: str, shown: str) -> ToolResult:
+def folder_map_result(workspace: Workspace, folder: str, shown: str) -> ToolResult:
     repository = repository_of(workspace, folder)
     repository.index_changes()
-    answer = repository.map_folder(relative_to_root(repository, folder, workspace))
+    answer = repository.map_folder(folder_relative_to_root(repository, folder, workspace))
     told = map_text(answer, is_question=False)
-    return text_result(f"{shown}:\n{told}", details={"outline": True, "files": len(answer.map.files)})
+    return text_result(f"{shown}:\n{told}", details={"outline": True, "files": len(answer.ranked_map.files)})
 
 
 def symbol_in_folder(
@@ -26,11 +26,11 @@ def symbol_in_folder(
     first."""
     repository = repository_of(workspace, folder)
     repository.index_changes()
-    below = relative_to_root(repository, folder, workspace)
+    below = folder_relative_to_root(repository, folder, workspace)
     near = known_files(repository, workspace)
-    found, count = repository.definitions(name, below=below, near=near, searches_text=True)
+    found, count = repository.find_definitions(name, below=below, near=near, searches_text=True)
     if not found:
-        missing = repository.state().missing
+        missing = repository.index_state().missing_count
         more = f" The index is being made: {missing:,} files are not in it yet." if missing else ""
         raise ToolError(
             f"There is no symbol {escape_controls(name)!r} in {shown}.{more} "
@@ -38,5 +38,5 @@ def symbol_in_folder(
         )
     if count == 1:
         return display_path(str(repository.root / found[0].path), workspace.cwd), found[0]
-    told = definitions_text(name, found, count, repository.state())
-    return text_result(truncate_to_tokens(told, DEFAULT_TOKENS), details={"symbols": count})
+    told = definitions_text(name, found, count, repository.index_state())
+    return text_result(truncate_to_tokens(told, DEFAULT_MAP_TOKENS), details={"symbols": count})

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tools.filemap.rendering.symbol_lines import line_range
 from tools.repomap.answer_texts import symbol_text
-from tools.repomap.index.kinds import KIND_WEIGHTS
+from tools.repomap.index.kinds import FILE_KIND_WEIGHTS
 from tools.repomap.index.packing import StoredOutline
-from tools.repomap.index.store import last_part
-from tools.repomap.lookup import innermost_symbol, owners_of
+from tools.repomap.index.store import last_name_part
+from tools.repomap.lookup import innermost_symbol, names_of_enclosing_symbols
 from tools.repomap.repository import MappedRepository
 from tools.repomap.session_map import known_files
 from tools.text import escape_controls, one_line
@@ -46,26 +46,26 @@ class SymbolContext:
         """Limits what the repository map adds to a small share of the search result."""
         self._more = max(_MIN_EXTRA_BYTES, int(found_bytes * _MAX_EXTRA_SHARE))
 
-    def heading(self) -> list[str]:
+    def definitions_heading(self) -> list[str]:
         """Returns the heading of a grep result: the definitions of the name, and how many more there are."""
-        found, count = self._repository.definitions(self._name, near=self._near, most=_MAX_DEFINITIONS)
+        found, count = self._repository.find_definitions(self._name, near=self._near, most=_MAX_DEFINITIONS)
         rows = [
             f"{symbol_text(one)}, {one_line(escape_controls(one.path))}"
             for one in found
-            if self._name in (one.symbol.name, last_part(one.symbol.name))
+            if self._name in (one.symbol.name, last_name_part(one.symbol.name))
         ]
         if rows and count > len(found):
             rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"
-        return [row for row in rows if self.is_allowed(row)]
+        return [row for row in rows if self.has_budget_for(row)]
 
     def sorted_by_kind(self, paths: Iterable[str]) -> list[str]:
         """Sorts the found files: code before tests, and tests before generated files; called once for all files."""
         below = {path: self._path_from_root(path) for path in paths}
-        kinds = self._repository.kinds_of(below.values())
+        kinds = self._repository.file_kinds_of(below.values())
 
         def order(path: str) -> tuple[float, str]:
             kind = kinds.get(below[path])
-            return (-KIND_WEIGHTS[kind] if kind else 0.0, path)
+            return (-FILE_KIND_WEIGHTS[kind] if kind else 0.0, path)
 
         return sorted(below, key=order)
 
@@ -79,10 +79,10 @@ class SymbolContext:
         inner = innermost_symbol(outline.symbols, line) if outline is not None else None
         if outline is None or inner is None:
             return ""
-        name = ".".join([*owners_of(outline.symbols, inner), inner.name])
+        name = ".".join([*names_of_enclosing_symbols(outline.symbols, inner), inner.name])
         return f"{one_line(escape_controls(name))} {line_range(inner.start_line, inner.end_line)}"
 
-    def is_allowed(self, row: str) -> bool:
+    def has_budget_for(self, row: str) -> bool:
         cost = len(row.encode("utf-8", "replace")) + 1
         if cost > self._more:
             return False
@@ -105,6 +105,6 @@ def symbol_context_for(workspace: Workspace, pattern: str, folder: str) -> Symbo
     if os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root)).startswith(".."):
         return None
     repository.index_changes(patience=0.0)
-    if not repository.is_complete or not Path(folder).is_dir():
+    if not repository.is_index_complete or not Path(folder).is_dir():
         return None
     return SymbolContext(repository, folder, name, known_files(repository, workspace))

@@ -13,11 +13,11 @@ import msgspec
 from tools.filemap.detection import detect_language
 from tools.filemap.symbols import Symbol
 from tools.repomap.index.declarations import declared_names
-from tools.repomap.index.kinds import KIND_WEIGHTS, FileKind
-from tools.repomap.index.listing import is_below, ripgrep_process
+from tools.repomap.index.kinds import FILE_KIND_WEIGHTS, FileKind
+from tools.repomap.index.listing import is_path_below, ripgrep_process
 from tools.repomap.index.outlining import is_text_hidden, outline_file
 from tools.repomap.index.packing import StoredOutline
-from tools.repomap.index.store import IndexedFile, IndexStore, last_part, owner_names
+from tools.repomap.index.store import IndexedFile, IndexStore, last_name_part, owner_names
 
 _MAX_DEFINITIONS = 400
 _MAX_NAME_HITS = 2000
@@ -35,14 +35,14 @@ _MAX_GUESSED_FILES = 30
 class Definition(msgspec.Struct, frozen=True):
     path: str
     symbol: Symbol
-    owner: str
+    owner_name: str
     """Dotted name of the enclosing symbol; empty at the top level."""
     file_kind: FileKind
     """The kind of the file."""
 
     @property
     def name(self) -> str:
-        return f"{self.owner}.{self.symbol.name}" if self.owner else self.symbol.name
+        return f"{self.owner_name}.{self.symbol.name}" if self.owner_name else self.symbol.name
 
 
 class NameUse(msgspec.Struct, frozen=True):
@@ -61,14 +61,14 @@ class NameUses(msgspec.Struct, frozen=True):
     is_cut: bool
 
 
-CurrentOutline = Callable[[IndexStore, IndexedFile], StoredOutline | None]
+OutlineReader = Callable[[IndexStore, IndexedFile], StoredOutline | None]
 """Returns the current symbols of a file."""
 
 
 def find_definitions(
     store: IndexStore,
     name: str,
-    present: CurrentOutline,
+    present: OutlineReader,
     *,
     below: str = "",
     near: Sequence[str] = (),
@@ -78,8 +78,8 @@ def find_definitions(
     that owner."""
     last = _last_name_part(name).rpartition(".")[2]
     outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
-    for file in store.files_of(store.defining(last, _MAX_DEFINITIONS)):
-        outline = present(store, file) if is_below(file.path, below) else None
+    for file in store.indexed_files_by_id(store.files_defining(last, _MAX_DEFINITIONS)):
+        outline = present(store, file) if is_path_below(file.path, below) else None
         if outline is not None:
             outlines[file.path] = (file.kind, outline)
     return _sorted_definitions(name, outlines, near, most)
@@ -98,7 +98,7 @@ def find_definitions_in_text(
     if there is none, in files that contain it as a word."""
     last = _last_name_part(name).rpartition(".")[2]
     declaring: dict[str, bool] = {}
-    for path, _, text in itertools.islice(_grep_name(root, last, below), _MAX_NAME_HITS):
+    for path, _, text in itertools.islice(_search_lines_with_name(root, last, below), _MAX_NAME_HITS):
         if is_shown(path) and not declaring.get(path, False):
             language = detect_language(PurePath(path), b"")
             declaring[path] = last in declared_names(language, text, _WORD_PATTERN.findall(text))
@@ -122,12 +122,14 @@ def _sorted_definitions(
     found: list[tuple[tuple[object, ...], Definition]] = []
     for path, (kind, outline) in outlines.items():
         for symbol in outline.symbols:
-            if last.lower() not in (symbol.name.lower(), last_part(symbol.name).lower()):
+            if last.lower() not in (symbol.name.lower(), last_name_part(symbol.name).lower()):
                 continue
-            above = [*owners_of(outline.symbols, symbol), *owner_names(symbol.name)]
+            above = [*names_of_enclosing_symbols(outline.symbols, symbol), *owner_names(symbol.name)]
             if wanted and [part.lower() for part in above[-len(wanted) :]] != wanted:
                 continue
-            definition = Definition(path, symbol, ".".join(owners_of(outline.symbols, symbol)), kind)
+            definition = Definition(
+                path, symbol, ".".join(names_of_enclosing_symbols(outline.symbols, symbol)), kind
+            )
             found.append((_definition_order(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
@@ -136,29 +138,29 @@ def _sorted_definitions(
 def is_defined(store: IndexStore, name: str) -> bool:
     """Returns whether code defines a symbol of exactly that name; documents and data do not count."""
     for id, place in store.find_symbols(name, _MAX_CANDIDATES_FACTOR):
-        file = store.file(id)
+        file = store.indexed_file(id)
         if file is None or file.kind in ("docs", "data"):
             continue
-        outline = store.outline(id)
+        outline = store.stored_outline(id)
         symbols = outline.symbols if outline is not None else ()
-        if place < len(symbols) and name in (symbols[place].name, last_part(symbols[place].name)):
+        if place < len(symbols) and name in (symbols[place].name, last_name_part(symbols[place].name)):
             return True
     return False
 
 
-def symbols_like(store: IndexStore, text: str, present: CurrentOutline, *, most: int) -> list[Definition]:
+def symbols_like(store: IndexStore, text: str, present: OutlineReader, *, most: int) -> list[Definition]:
     """Returns symbol names that begin with the text, then names that contain it; code before tests, short names
     first."""
     wanted = text.lower()
     found = store.symbols_matching(text, 4 * most)
-    files = {id: store.file(id) for id in {id for _, id, _ in found}}
+    files = {id: store.indexed_file(id) for id in {id for _, id, _ in found}}
 
     def order(one: tuple[str, int, int]) -> tuple[object, ...]:
         name, id, place = one
         file = files[id]
         return (
             not name.startswith(wanted),
-            -KIND_WEIGHTS[file.kind] if file else 0,
+            -FILE_KIND_WEIGHTS[file.kind] if file else 0,
             len(name),
             name,
             id,
@@ -182,32 +184,36 @@ def symbols_like(store: IndexStore, text: str, present: CurrentOutline, *, most:
         if file is None or outline is None or place >= len(outline.symbols):
             continue
         symbol = outline.symbols[place]
-        if name in (symbol.name.lower(), last_part(symbol.name).lower()):
-            shown.append(_definition(file, outline, symbol))
+        if name in (symbol.name.lower(), last_name_part(symbol.name).lower()):
+            shown.append(_make_definition(file, outline, symbol))
     return shown + _symbols_without_outlines(store, wanted, present)[: most - len(shown)]
 
 
-def _symbols_without_outlines(store: IndexStore, wanted: str, present: CurrentOutline) -> list[Definition]:
+def _symbols_without_outlines(store: IndexStore, wanted: str, present: OutlineReader) -> list[Definition]:
     """Returns symbol names that begin with the text, from a few files whose outlines the index lacks yet."""
     found: list[Definition] = []
-    for file in store.files_of(store.declaring(wanted, _MAX_GUESSED_FILES, is_beginning=True)):
+    for file in store.indexed_files_by_id(
+        store.files_probably_declaring(wanted, _MAX_GUESSED_FILES, is_beginning=True)
+    ):
         outline = present(store, file)
         if outline is not None:
             found += [
-                _definition(file, outline, symbol)
+                _make_definition(file, outline, symbol)
                 for symbol in outline.symbols
-                if last_part(symbol.name).lower().startswith(wanted)
+                if last_name_part(symbol.name).lower().startswith(wanted)
             ]
     return sorted(
-        found, key=lambda one: (-KIND_WEIGHTS[one.file_kind], len(one.symbol.name), one.symbol.name)
+        found, key=lambda one: (-FILE_KIND_WEIGHTS[one.file_kind], len(one.symbol.name), one.symbol.name)
     )
 
 
-def _definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> Definition:
-    return Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
+def _make_definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> Definition:
+    return Definition(
+        file.path, symbol, ".".join(names_of_enclosing_symbols(outline.symbols, symbol)), file.kind
+    )
 
 
-def owners_of(
+def names_of_enclosing_symbols(
     symbols: Sequence[Symbol], symbol: Symbol, *, without: Container[str] = frozenset()
 ) -> list[str]:
     """Returns the names of the symbols around a symbol, outermost first. Above the innermost, some kinds are left
@@ -230,7 +236,7 @@ def find_uses(
     store: IndexStore | None,
     root: Path,
     name: str,
-    present: CurrentOutline,
+    present: OutlineReader,
     hides: Callable[[str], bool],
     *,
     below: str = "",
@@ -241,7 +247,7 @@ def find_uses(
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
     began = time.monotonic()
-    for path, line, text in _grep_name(root, last, below):
+    for path, line, text in _search_lines_with_name(root, last, below):
         if hides(path) or is_text_hidden(root, path):
             continue
         hits.setdefault(path, []).append((line, text))
@@ -249,21 +255,25 @@ def find_uses(
         if count >= _MAX_NAME_HITS:
             break
     shown: list[NameUse] = []
-    files = {path: store.file_at(path) for path in hits} if store is not None else {}
+    files = {path: store.indexed_file_at_path(path) for path in hits} if store is not None else {}
 
     def order(path: str) -> tuple[float, str]:
         file = files.get(path)
-        return -KIND_WEIGHTS[file.kind] if file is not None else 0.0, path
+        return -FILE_KIND_WEIGHTS[file.kind] if file is not None else 0.0, path
 
     for path in sorted(hits, key=order):
         file, is_full = files.get(path), len(shown) >= most
         outline = present(store, file) if store is not None and file is not None and not is_full else None
         for line, text in hits[path]:
             inner = innermost_symbol(outline.symbols, line) if outline is not None else None
-            if inner is not None and (last_part(inner.name), inner.start_line) == (last, line):
+            if inner is not None and (last_name_part(inner.name), inner.start_line) == (last, line):
                 count -= 1
                 continue
-            within = ".".join([*owners_of(outline.symbols, inner), inner.name]) if inner and outline else ""
+            within = (
+                ".".join([*names_of_enclosing_symbols(outline.symbols, inner), inner.name])
+                if inner and outline
+                else ""
+            )
             span = (inner.start_line, inner.end_line) if inner else None
             if len(shown) < most:
                 shown.append(NameUse(path, line, text[:_MAX_LINE], within, span))
@@ -272,7 +282,7 @@ def find_uses(
     return NameUses(tuple(shown), count, having, is_cut)
 
 
-def _grep_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
+def _search_lines_with_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
     if not name:
         return
     words = ("--null", "--line-number", "-wF", "--max-columns=2000", "--sort=path")
@@ -298,11 +308,11 @@ def _definition_order(definition: Definition, name: str, near: Sequence[str]) ->
     folders = {path.rpartition("/")[0] for path in near}
     nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
     length = definition.symbol.end_line - definition.symbol.start_line
-    is_exact = name in (definition.symbol.name, last_part(definition.symbol.name))
+    is_exact = name in (definition.symbol.name, last_name_part(definition.symbol.name))
     return (
         not is_exact,
         nearness,
-        -KIND_WEIGHTS[definition.file_kind],
+        -FILE_KIND_WEIGHTS[definition.file_kind],
         -length,
         definition.path,
         definition.symbol.start_line,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from tools.filemap.symbols import is_minor
-from tools.repomap.index.kinds import KIND_WEIGHTS, is_about_tests, kind_of
-from tools.repomap.index.listing import is_below
+from tools.repomap.index.kinds import FILE_KIND_WEIGHTS, file_kind_of, is_about_tests
+from tools.repomap.index.listing import is_path_below
 from tools.repomap.index.packing import StoredOutline
 from tools.repomap.index.parts import (
     capitalised_words,
@@ -35,7 +35,7 @@ FILE_NAME_WEIGHT = 0.25
 SHARED_NAMES_WEIGHT = 0.35
 CHANGED_TOGETHER_WEIGHT = 0.5
 """Both signals concern files near those that the conversation has read or changed."""
-NEAR_TOP_WEIGHT = 0.2
+NEAR_BEST_FILE_WEIGHT = 0.2
 """Files that change together with the first three files are raised below them."""
 SAME_PACKAGE_FACTOR = 1.5
 """In a repository with several packages: files in the packages of the conversation."""
@@ -50,21 +50,21 @@ _PACKAGE_MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
     "build.gradle.kts", "composer.json", "Gemfile", "mix.exs", "pubspec.yaml", "Package.swift", "CMakeLists.txt",
 )  # fmt: skip
-_MAX_FILES = 400
-_MAX_PARTS = 1000
+_MAX_RANKED_FILES = 400
+_MAX_QUESTION_PARTS = 1000
 _MAX_SEARCH_TERMS = 48
 """The rarest words of a long question describe its subject."""
 _RARE_FILE_COUNT = 3
 """A word in this few files is also searched for as a prefix."""
-_MAX_DEFINERS = 20
-_FEW_DEFINERS = 4
-_MAX_SAME_NAME = 3
+_MAX_DEFINING_FILES = 20
+_FEW_DEFINING_FILES = 4
+_MAX_FILES_OF_SAME_NAME = 3
 _MAX_REASON_WORDS = 5
-_MAX_PATHS = 50
-_MAX_COMMITS = 40
-_MAX_CHANGES = 200
-_MESSAGE_HALF_LIFE = 300
-_CHANGE_HALF_LIFE = 1000
+_MAX_QUESTION_PATHS = 50
+_MAX_MATCHED_COMMITS = 40
+_MAX_COMMITS_PER_FILE = 200
+_MESSAGE_HALF_LIFE_COMMITS = 300
+_CHANGE_HALF_LIFE_COMMITS = 1000
 """Number of commits after which a message counts half, and a change of files that belong together."""
 _STACK_TRACE_LINE_PATTERN = re.compile(
     r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
@@ -78,13 +78,13 @@ class MapQuestion(msgspec.Struct, frozen=True):
     """A question to the repository map, split into words, names and paths."""
 
     text: str
-    words: Mapping[str, str]
+    word_parts: Mapping[str, str]
     """Meaningful parts, with the original word of each."""
-    emphasis: Mapping[str, int]
+    word_emphasis: Mapping[str, int]
     """How often each part is asked for."""
-    names: tuple[str, ...]
+    code_names: tuple[str, ...]
     """Text that looks like a code name."""
-    paths: tuple[tuple[str, int], ...]
+    named_paths: tuple[tuple[str, int], ...]
     """Paths as written, with lines in stack traces and messages, otherwise 0."""
 
 
@@ -101,9 +101,9 @@ class Ranking(msgspec.Struct, frozen=True):
     ranked_files: tuple[RankedFile, ...]
     rarities: Mapping[str, float]
     """The weight of each part of the question, by its rarity."""
-    is_only_nearby: bool
+    has_only_nearby_files: bool
     """No file contains the words; these files are near those of the conversation."""
-    left_out: tuple[IndexedFile, ...] = ()
+    omitted_files: tuple[IndexedFile, ...] = ()
     """Files named in the question that are indexed by their path only."""
 
 
@@ -114,12 +114,12 @@ def parse_question(text: str) -> MapQuestion:
     ]
     return MapQuestion(
         text=text,
-        words=dict(list(question_words(text).items())[:_MAX_PARTS]),
-        emphasis=word_emphasis(text),
-        names=tuple(code_names_in(text)[:_MAX_PARTS]),
-        paths=(
-            *paths[: 4 * _MAX_PATHS],
-            *((path, 0) for path in _PATH_IN_TEXT_PATTERN.findall(text)[:_MAX_PATHS]),
+        word_parts=dict(list(question_words(text).items())[:_MAX_QUESTION_PARTS]),
+        word_emphasis=word_emphasis(text),
+        code_names=tuple(code_names_in(text)[:_MAX_QUESTION_PARTS]),
+        named_paths=(
+            *paths[: 4 * _MAX_QUESTION_PATHS],
+            *((path, 0) for path in _PATH_IN_TEXT_PATTERN.findall(text)[:_MAX_QUESTION_PATHS]),
         ),
     )
 
@@ -135,30 +135,30 @@ def rank_files(
 ) -> Ranking:
     """Ranks the files that a question may mean, the likeliest first. `below` restricts to a folder; `known` are the
     conversation's files, and `read` returns their content."""
-    rarities = _part_rarities(store, question.words)
-    expression = _search_expression(question, rarities, store)
-    scores = _normalised(dict(store.search(expression, _MAX_FILES)))
+    rarities = _part_rarities(store, question.word_parts)
+    expression = _full_text_query(question, rarities, store)
+    scores = _normalise_scores(dict(store.search_text(expression, _MAX_RANKED_FILES)))
     _add_weighted(scores, HISTORY_WEIGHT, _history_scores(store, expression))
     _add_weighted(scores, DEFINITION_WEIGHT, _definition_scores(store, question))
     _add_weighted(scores, FILE_NAME_WEIGHT, _file_name_scores(store, scores, rarities))
     asked_for = frozenset(scores)
-    lines = _explicit_paths(store, question, scores)
-    near = [file for path in known[-10:] if (file := store.file_at(path)) is not None]
+    lines = _scores_of_named_paths(store, question, scores)
+    near = [file for path in known[-10:] if (file := store.indexed_file_at_path(path)) is not None]
     _add_weighted(scores, CHANGED_TOGETHER_WEIGHT, changed_together_scores(store, near))
     _add_weighted(scores, SHARED_NAMES_WEIGHT, _shared_name_scores(store, near, read))
     packages = package_folders(store, known)
-    about_tests = is_about_tests(question.text) or (below and _is_test(below))
+    about_tests = is_about_tests(question.text) or (below and _is_test_folder(below))
     places: list[RankedFile] = []
     left_out: list[IndexedFile] = []
-    for file in store.files_of(scores):
-        if not is_below(file.path, below):
+    for file in store.indexed_files_by_id(scores):
+        if not is_path_below(file.path, below):
             continue
         if file.reason:
             left_out += [file] * (file.id in lines)
             continue
         is_asked = file.id in lines or (file.kind == "test" and about_tests)
-        weight = 1.0 if is_asked else KIND_WEIGHTS[file.kind]
-        if any(is_below(file.path, package) for package in packages):
+        weight = 1.0 if is_asked else FILE_KIND_WEIGHTS[file.kind]
+        if any(is_path_below(file.path, package) for package in packages):
             weight *= SAME_PACKAGE_FACTOR
         places.append(RankedFile(file, scores[file.id] * weight, frozenset(lines.get(file.id, ()))))
     places.sort(key=_ranking_order)
@@ -172,28 +172,28 @@ def _ranking_order(place: RankedFile) -> tuple[object, ...]:
 
 
 def _part_rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
-    total = store.count()
-    return {part: math.log(1 + total / (1 + store.version_count(part))) for part in parts}
+    total = store.count_files()
+    return {part: math.log(1 + total / (1 + store.count_versions_with_word(part))) for part in parts}
 
 
-def _search_expression(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
+def _full_text_query(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
     """Builds the full-text search for any of the question's words, each as often as emphasised; for many words, the
     rarest."""
-    files = {part: store.version_count(part) for part in rarities}
+    files = {part: store.count_versions_with_word(part) for part in rarities}
     terms: list[str] = []
     for part in sorted(rarities, key=lambda part: (files[part] == 0, files[part]))[:_MAX_SEARCH_TERMS]:
         is_beginning = len(part) > 3 and files[part] <= _RARE_FILE_COUNT
-        terms += [f'"{part}"' + "*" * is_beginning] * question.emphasis[part]
+        terms += [f'"{part}"' + "*" * is_beginning] * question.word_emphasis[part]
     return " OR ".join(terms)
 
 
-def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
+def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
     highest = max(scores.values(), default=0.0)
     return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
 
 
 def _add_weighted(scores: dict[int, float], weight: float, found: Mapping[int, float]) -> None:
-    for id, score in _normalised(found).items():
+    for id, score in _normalise_scores(found).items():
         scores[id] = scores.get(id, 0.0) + weight * score
 
 
@@ -201,17 +201,19 @@ def _history_scores(store: IndexStore, expression: str) -> dict[int, float]:
     """Scores files by matching commit messages: a commit's score is split among the files that it touched; long ago
     counts less."""
     found: dict[int, float] = {}
-    for age, files, score in store.find_earlier_changes(expression, _MAX_COMMITS):
+    for age, files, score in store.find_earlier_changes(expression, _MAX_MATCHED_COMMITS):
         for id in files:
-            found[id] = found.get(id, 0.0) + score / (1 + age / _MESSAGE_HALF_LIFE) / math.sqrt(len(files))
+            found[id] = found.get(id, 0.0) + score / (1 + age / _MESSAGE_HALF_LIFE_COMMITS) / math.sqrt(
+                len(files)
+            )
     return found
 
 
 def _definition_scores(store: IndexStore, question: MapQuestion) -> dict[int, float]:
     found: dict[int, float] = {}
-    for name in dict.fromkeys((*question.names, *capitalised_words(question.text))):
-        definers = store.defining(name)
-        if 0 < len(definers) <= _MAX_DEFINERS:
+    for name in dict.fromkeys((*question.code_names, *capitalised_words(question.text))):
+        definers = store.files_defining(name)
+        if 0 < len(definers) <= _MAX_DEFINING_FILES:
             for id in definers:
                 found[id] = found.get(id, 0.0) + 1 / math.sqrt(len(definers))
     return found
@@ -222,26 +224,26 @@ def _file_name_scores(
 ) -> dict[int, float]:
     return {
         file.id: sum(
-            rarities.get(part, 0.0) for part in set(split_words(_path_end(file.path).partition(".")[0]))
+            rarities.get(part, 0.0) for part in set(split_words(_path_suffix(file.path).partition(".")[0]))
         )
-        for file in store.files_of(ids)
+        for file in store.indexed_files_by_id(ids)
     }
 
 
-def _explicit_paths(
+def _scores_of_named_paths(
     store: IndexStore, question: MapQuestion, scores: dict[int, float]
 ) -> dict[int, set[int]]:
     """Finds the files whose paths a question names; also returns the lines that it names for each."""
     lines: dict[int, set[int]] = {}
-    for place, (path, line) in enumerate(question.paths):
+    for place, (path, line) in enumerate(question.named_paths):
         path = path.replace("\\", "/").strip("./")
-        named = list(store.files(called=_path_end(path))) if path else []
+        named = list(store.indexed_files(called=_path_suffix(path))) if path else []
         longest = max((_common_suffix_parts(file.path, path) for file in named), default=0)
         meant = [file for file in named if _common_suffix_parts(file.path, path) == longest]
-        if len(meant) > _MAX_SAME_NAME or longest < min(2, path.count("/") + 1):
+        if len(meant) > _MAX_FILES_OF_SAME_NAME or longest < min(2, path.count("/") + 1):
             continue
         # `CHANGELOG.md` or `py.typed` beside other words is mentioned more often than meant.
-        is_beside = not line and "/" not in path and not question.words.keys() <= set(split_words(path))
+        is_beside = not line and "/" not in path and not question.word_parts.keys() <= set(split_words(path))
         for file in meant:
             if is_beside and file.kind != "code" and not file.reason:
                 continue
@@ -251,7 +253,7 @@ def _explicit_paths(
     return lines
 
 
-def _path_end(path: str) -> str:
+def _path_suffix(path: str) -> str:
     return path.rpartition("/")[2]
 
 
@@ -270,10 +272,10 @@ def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> 
     less."""
     found: dict[int, float] = {}
     for file in files:
-        for age, touched in store.changed_with(file.path, _MAX_CHANGES):
+        for age, touched in store.commits_that_changed(file.path, _MAX_COMMITS_PER_FILE):
             for id in touched:
                 if id != file.id:
-                    says = 1 / (1 + age / _CHANGE_HALF_LIFE) / math.log2(max(2, len(touched)))
+                    says = 1 / (1 + age / _CHANGE_HALF_LIFE_COMMITS) / math.log2(max(2, len(touched)))
                     found[id] = found.get(id, 0.0) + says
     return found
 
@@ -283,20 +285,20 @@ def _shared_name_scores(
 ) -> dict[int, float]:
     """Scores files that share rare words and names with these files."""
     found: dict[int, float] = {}
-    few = max(_MAX_FILES_OF_RARE_WORD, store.count() // 200)
+    few = max(_MAX_FILES_OF_RARE_WORD, store.count_files() // 200)
     for file in files:
-        rarities = {part: store.version_count(part) for part in count_words(read(file.path))}
+        rarities = {part: store.count_versions_with_word(part) for part in count_words(read(file.path))}
         rare = sorted(
             (part for part in rarities if 1 < rarities[part] <= few), key=lambda part: rarities[part]
         )
         asked = " OR ".join(f'"{part}"' for part in rare[:_MAX_RARE_WORDS])
-        for id, score in store.search(asked, _MAX_FILES // 4):
+        for id, score in store.search_text(asked, _MAX_RANKED_FILES // 4):
             if id != file.id:
                 found[id] = found.get(id, 0.0) + score
-        outline = store.outline(file.id)
+        outline = store.stored_outline(file.id)
         for symbol in outline.symbols if outline is not None else ():
-            definers = store.defining(symbol.name, _FEW_DEFINERS + 1)
-            if len(definers) <= _FEW_DEFINERS:
+            definers = store.files_defining(symbol.name, _FEW_DEFINING_FILES + 1)
+            if len(definers) <= _FEW_DEFINING_FILES:
                 for id in definers - {file.id}:
                     found[id] = found.get(id, 0.0) + 1 / len(definers)
     return found
@@ -310,13 +312,16 @@ def _raise_related_files(store: IndexStore, places: list[RankedFile]) -> list[Ra
     first, rest = places[:3], places[3:]
     if not first:
         return places
-    near = _normalised(changed_together_scores(store, [place.file for place in first]))
-    weight = NEAR_TOP_WEIGHT * first[0].score
+    near = _normalise_scores(changed_together_scores(store, [place.file for place in first]))
+    weight = NEAR_BEST_FILE_WEIGHT * first[0].score
     known = {place.file.id for place in places}
-    rest += [RankedFile(file, 0.0) for file in store.files_of(near.keys() - known) if not file.reason]
+    rest += [
+        RankedFile(file, 0.0) for file in store.indexed_files_by_id(near.keys() - known) if not file.reason
+    ]
     raised = (
         msgspec.structs.replace(
-            place, score=place.score + weight * near.get(place.file.id, 0.0) * KIND_WEIGHTS[place.file.kind]
+            place,
+            score=place.score + weight * near.get(place.file.id, 0.0) * FILE_KIND_WEIGHTS[place.file.kind],
         )
         for place in rest
     )
@@ -325,7 +330,7 @@ def _raise_related_files(store: IndexStore, places: list[RankedFile]) -> list[Ra
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
     """Ranks files by their names only, before anything else is indexed."""
-    wanted = set(question.words)
+    wanted = set(question.word_parts)
     # Few of thousands of paths contain any of the words, and stemming changes at most the end of a word.
     begun = tuple({part.removesuffix("y") for part in wanted})
     scored: list[tuple[int, int, str]] = []
@@ -348,7 +353,7 @@ def symbol_scores(
 ) -> list[float]:
     """Scores the symbols of a file by how likely a question means them: first those that it names, then by words in
     name, owner, doc and, if `text` is given, lines. 0 means no relation to the question."""
-    names = {name.lower() for name in (*question.names, *capitalised_words(question.text))}
+    names = {name.lower() for name in (*question.code_names, *capitalised_words(question.text))}
     parts = _question_parts_in(ranking.rarities)
     own = [parts(symbol.name) for symbol in outline.symbols]
     by_line = {line: found for line, row in enumerate(text.split("\n"), 1) if (found := parts(row))}
@@ -393,15 +398,15 @@ def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozens
 def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[RankedFile]) -> bool:
     """Returns whether the ranking is certain: the question has a path with a line or the exact name of a rare symbol,
     or the first file is far ahead."""
-    if any(line for _, line in question.paths):
+    if any(line for _, line in question.named_paths):
         return True
     return bool(places) and (
         len(places) < 10
         or places[0].score >= CONFIDENCE_RATIO * places[9].score
         or any(
             places[0].file.id in definers
-            for name in question.names
-            if len(definers := store.defining(name, _MAX_DEFINERS)) <= 3
+            for name in question.code_names
+            if len(definers := store.files_defining(name, _MAX_DEFINING_FILES)) <= 3
         )
     )
 
@@ -409,7 +414,7 @@ def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[Rank
 def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, place: RankedFile) -> str:
     """Explains why a file is ranked: the rarest words of the question that it contains, and its score."""
     rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_SEARCH_TERMS]
-    having = (question.words[part] for part in rarest if store.has(place.file.id, part))
+    having = (question.word_parts[part] for part in rarest if store.contains_word(place.file.id, part))
     words = list(itertools.islice(dict.fromkeys(having), _MAX_REASON_WORDS)) or ["earlier changes"]
     return f"{', '.join(words)} ({place.score:.2f})"
 
@@ -420,12 +425,14 @@ def package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
 
     def package(folder: str) -> str:
         if folder and folder not in found:
-            is_one = any(store.file_at(f"{folder}/{name}") is not None for name in _PACKAGE_MANIFESTS)
+            is_one = any(
+                store.indexed_file_at_path(f"{folder}/{name}") is not None for name in _PACKAGE_MANIFESTS
+            )
             found[folder] = folder if is_one else package(folder.rpartition("/")[0])
         return found[folder] if folder else ""
 
     return {package(path.rpartition("/")[0]) for path in paths[-10:]} - {""}
 
 
-def _is_test(folder: str) -> bool:
-    return kind_of(f"{folder}/x", "python", b"") == "test"
+def _is_test_folder(folder: str) -> bool:
+    return file_kind_of(f"{folder}/x", "python", b"") == "test"

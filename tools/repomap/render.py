@@ -8,18 +8,18 @@ import msgspec
 from tools.filemap.rendering.symbol_lines import byte_size, line_range
 from tools.filemap.symbols import Symbol
 from tools.repomap.index.store import owner_names
-from tools.repomap.lookup import owners_of
+from tools.repomap.lookup import names_of_enclosing_symbols
 from tools.text import escape_controls, one_line
 
 BYTES_PER_TOKEN = 3.6
-DEFAULT_TOKENS = 2000
-_SYMBOLS_BY_RANK = (
+DEFAULT_MAP_TOKENS = 2000
+_MAX_SYMBOLS_BY_RANK = (
     (1200, (12, 4, 4, 4, 4, 4, 1)),
     (3000, (16, 16, 16, 6, 6, 6, 6, 6, 2)),
     (0, (16, 16, 16, 8, 8, 8, 8, 8, 4)),
 )
 """Number of symbols for the first files, and for each following one; a tapering split found more than any even one."""
-_MAX_NAME = 100
+_MAX_NAME_CHARS = 100
 _NAMESPACE_KINDS = frozenset(("module", "namespace", "package"))
 _NAME_PATTERN = re.compile(r"[\w$.:#~@-]+")
 
@@ -61,14 +61,14 @@ def render_map(candidates: Iterable[MapCandidate], tokens: int, *, behind: int =
     """Renders a repository map: as many files as fit, in the given order; a file whose symbols do not fit gets fewer,
     then none. `behind` reserves tokens for other text, up to half of the budget."""
     room = int((tokens - min(behind, tokens // 2)) * BYTES_PER_TOKEN)
-    taper = next(shares for limit, shares in _SYMBOLS_BY_RANK if not limit or tokens <= limit)
+    taper = next(shares for limit, shares in _MAX_SYMBOLS_BY_RANK if not limit or tokens <= limit)
     blocks: list[str] = []
     shown: list[MappedFile] = []
     for place, candidate in enumerate(candidates):
         wanted = taper[min(place, len(taper) - 1)]
         while True:
             chosen = _best_symbols(candidate, wanted)
-            block = _file_block(candidate, chosen)
+            block = _render_file(candidate, chosen)
             if byte_size(block) + 1 <= room or wanted == 0:
                 break
             wanted //= 2
@@ -89,7 +89,7 @@ def _best_symbols(candidate: MapCandidate, count: int) -> list[int]:
     return sorted(chosen, key=lambda index: (symbols[index].start_line, -symbols[index].end_line))
 
 
-def _file_block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
+def _render_file(candidate: MapCandidate, chosen: Sequence[int]) -> str:
     lines = f"{candidate.lines} lines" if candidate.lines is not None else ""
     told = one_line(escape_controls(", ".join(filter(None, (lines, candidate.note)))))
     rows = [f"{one_line(escape_controls(candidate.path))}  {told}".rstrip()]
@@ -97,7 +97,7 @@ def _file_block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
         rows.append(f"  why: {one_line(escape_controls(candidate.reason))}")
     for index in chosen:
         symbol = candidate.symbols[index]
-        name = one_line(escape_controls(qualified_name(candidate.symbols, symbol)[:_MAX_NAME]))
+        name = one_line(escape_controls(qualified_name(candidate.symbols, symbol)[:_MAX_NAME_CHARS]))
         rows.append(f"  {symbol.kind} {name} {line_range(symbol.start_line, symbol.end_line)}")
     return "\n".join(rows)
 
@@ -105,7 +105,7 @@ def _file_block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
 def qualified_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
     """Returns a symbol's name prefixed with its owners, if they are names and the symbol's own name does not begin with
     them. Namespaces are left out: they are the same on every row."""
-    owners = owners_of(symbols, symbol, without=_NAMESPACE_KINDS)
+    owners = names_of_enclosing_symbols(symbols, symbol, without=_NAMESPACE_KINDS)
     if not all(_NAME_PATTERN.fullmatch(owner) for owner in owners) or owner_names(symbol.name):
         return symbol.name
     return ".".join([*owners, symbol.name])

@@ -30,10 +30,10 @@ from tools.repomap.index.building import (
     open_for_writing,
 )
 from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.kinds import FileKind, kind_note
-from tools.repomap.index.listing import FolderListing, is_below
-from tools.repomap.index.nearness import learn_history
-from tools.repomap.index.outlining import MAX_BYTES, index_file, is_text_hidden, outline_file
+from tools.repomap.index.kinds import FileKind, file_kind_note
+from tools.repomap.index.listing import FolderListing, is_path_below
+from tools.repomap.index.nearness import index_git_history
+from tools.repomap.index.outlining import MAX_INDEXED_BYTES, index_file, is_text_hidden, outline_file
 from tools.repomap.index.packing import StoredOutline
 from tools.repomap.index.store import (
     IndexDamaged,
@@ -42,13 +42,13 @@ from tools.repomap.index.store import (
     IndexStore,
     delete_index,
     index_path,
-    is_damage,
+    is_damage_error,
 )
-from tools.repomap.index.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
+from tools.repomap.index.upkeep import DEFAULT_WAIT_SECONDS, LISTING_TIMEOUT, IndexUpkeep
 from tools.repomap.lookup import (
-    CurrentOutline,
     Definition,
     NameUses,
+    OutlineReader,
     find_definitions,
     find_definitions_in_text,
     find_uses,
@@ -65,68 +65,76 @@ from tools.repomap.ranking import (
     ranking_reason,
     symbol_scores,
 )
-from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, estimate_tokens, render_map
+from tools.repomap.render import DEFAULT_MAP_TOKENS, MapCandidate, RankedMap, estimate_tokens, render_map
 
 _MAX_MAPPED_FILES = 60
 _MAX_FILES_READ = 9
 """Number of files whose text is searched for the words."""
-_MAX_REASONS = 3
+_MAX_RANKING_REASONS = 3
 _LISTING_TIMEOUT = 10.0
 _POLL_INTERVAL = 0.05
-_RULES_LIFETIME = 0.5
+_HIDING_RULES_LIFETIME = 0.5
 """Seconds for which the rules that hide files are cached: they are checked for every path."""
 
 
 class IndexState(msgspec.Struct, frozen=True):
     """How much of the repository an answer covers: indexed and missing files, problems."""
 
-    indexed: int
-    missing: int
+    indexed_count: int
+    missing_count: int
     problem: str = ""
-    is_cut: bool = False
+    is_listing_cut: bool = False
     """Whether there are more files than an index takes."""
-    unreadable: tuple[str, ...] = ()
+    unreadable_folders: tuple[str, ...] = ()
     """Folders that could not be listed."""
-    below: int | None = None
+    count_below_folder: int | None = None
     """Number of indexed files in the requested folder; None for the whole repository."""
 
     @property
     def note_tokens(self) -> int:
         """The maximum size of the line after a map that states its limits (`event_bus.map_text`)."""
-        closed = 10 * bool(self.unreadable) + estimate_tokens(", ".join(self.unreadable[:3]))
-        return 70 + 20 * bool(self.missing) + 30 * self.is_cut + estimate_tokens(self.problem) + closed
+        closed = 10 * bool(self.unreadable_folders) + estimate_tokens(", ".join(self.unreadable_folders[:3]))
+        return (
+            70
+            + 20 * bool(self.missing_count)
+            + 30 * self.is_listing_cut
+            + estimate_tokens(self.problem)
+            + closed
+        )
 
 
-Parameters = ParamSpec("Parameters")
-Answer = TypeVar("Answer")
+AnswerParameters = ParamSpec("AnswerParameters")
+AnswerType = TypeVar("AnswerType")
 
 
 def _recover_from_damage(
-    ask: "Callable[Concatenate[MappedRepository, Parameters], Answer]",
-) -> "Callable[Concatenate[MappedRepository, Parameters], Answer]":
+    ask: "Callable[Concatenate[MappedRepository, AnswerParameters], AnswerType]",
+) -> "Callable[Concatenate[MappedRepository, AnswerParameters], AnswerType]":
     """Decorates a method so that it deletes an index that turns out to be damaged, and answers without it."""
 
     @functools.wraps(ask)
-    def asked(self: "MappedRepository", *words: Parameters.args, **more: Parameters.kwargs) -> Answer:
+    def asked(
+        self: "MappedRepository", *words: AnswerParameters.args, **more: AnswerParameters.kwargs
+    ) -> AnswerType:
         try:
             return ask(self, *words, **more)
         except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
-            if not is_damage(problem):
+            if not is_damage_error(problem):
                 raise
-            self.forget_damaged()
+            self.discard_damaged_index()
             return ask(self, *words, **more)
 
     return asked
 
 
 class MapAnswer(msgspec.Struct, frozen=True):
-    map: RankedMap
-    state: IndexState
-    words: tuple[str, ...] = ()
+    ranked_map: RankedMap
+    index_state: IndexState
+    matched_words: tuple[str, ...] = ()
     """Words of the question that were searched for."""
-    is_only_nearby: bool = False
+    has_only_nearby_files: bool = False
     """No file contains them; the result is near the conversation's files."""
-    left_out: tuple[tuple[str, str], ...] = ()
+    omitted_files: tuple[tuple[str, str], ...] = ()
     """Files named in the question that are indexed by path only, with the reason."""
     has_more: bool = False
     """Whether more likely files did not fit."""
@@ -159,7 +167,7 @@ class MappedRepository:
             lambda: self._indexed_folder,
             asks_git_at_home,
             self._listing,
-            self.hides,
+            self.is_hidden,
             lambda: self.on_progress(),
         )
         self._hidden_asked_at = float("-inf")
@@ -169,10 +177,10 @@ class MappedRepository:
     def _indexed_folder(self) -> IndexedFolder:
         return IndexedFolder(self.root, self._hidden(), self._start_folder)
 
-    def hides(self, path: str) -> bool:
+    def is_hidden(self, path: str) -> bool:
         """Returns whether the user's rules hide the file."""
         now = time.monotonic()
-        if now - self._hidden_asked_at >= _RULES_LIFETIME:
+        if now - self._hidden_asked_at >= _HIDING_RULES_LIFETIME:
             self._hidden_asked_at, rules = now, self._hidden()
             if self._hides[0] != rules:
                 self._hides = (rules, rules.matcher_for(self.root))
@@ -180,7 +188,7 @@ class MappedRepository:
 
     # Building the index
 
-    def bring_up_to_date(
+    def complete_index(
         self,
         *,
         workers: int | None = None,
@@ -191,7 +199,7 @@ class MappedRepository:
         """Completes the repository's index in this process (`workers=0`) or by a builder. Returns why it failed, or an
         empty text. Without outlines it has what the ranking needs; answers make the outlines that they show."""
         if workers != 0:
-            problem = self._build(workers, progress, is_stopped, with_outlines)
+            problem = self._run_build(workers, progress, is_stopped, with_outlines)
         else:
             problem = self._build_in_process(progress, is_stopped)
         return (
@@ -200,7 +208,7 @@ class MappedRepository:
             else problem
         )
 
-    def _build(
+    def _run_build(
         self,
         workers: int | None,
         progress: Callable[[IndexProgress], None],
@@ -209,19 +217,19 @@ class MappedRepository:
     ) -> str:
         def tell() -> None:
             report = builder.report
-            if report.total and not report.has_ended:
-                progress(IndexProgress(report.done, report.total))
+            if report.total_files and not report.has_ended:
+                progress(IndexProgress(report.done_files, report.total_files))
 
         builder = IndexBuilder(
             self._indexed_folder, self.index, self._home(), processes=workers, with_outlines=with_outlines
         )
         try:
-            while not builder.wait(_POLL_INTERVAL):
+            while not builder.wait_for_end(_POLL_INTERVAL):
                 if is_stopped():
                     break
                 tell()
         finally:
-            builder.close()
+            builder.stop_builder()
         return builder.report.problem
 
     def _build_in_process(
@@ -232,7 +240,7 @@ class MappedRepository:
             with open_for_writing(self.index) as store:
                 is_whole = build_index(store, self._indexed_folder, progress=progress, is_stopped=is_stopped)
                 if is_whole and home is not None:
-                    learn_history(store, self.root, home)
+                    index_git_history(store, self.root, home)
                 if is_whole:
                     build_outlines(store, self.root, is_stopped=is_stopped)
         except IndexBusy:
@@ -241,7 +249,7 @@ class MappedRepository:
             return str(problem)
         return ""
 
-    def index_changes(self, patience: float = PATIENCE) -> None:
+    def index_changes(self, patience: float = DEFAULT_WAIT_SECONDS) -> None:
         """Indexes changed files of the repository: a few at once, more in the background, for which this waits only a
         moment."""
         end = time.monotonic() + patience
@@ -249,47 +257,47 @@ class MappedRepository:
             heard.wait(max(0.0, end - time.monotonic()))
         self.upkeep.index_changes(patience)
 
-    def expect_edit(self, path: Path) -> Callable[[], None]:
-        """Returns a function for a thread that calls `note_edit`; a `look` that begins meanwhile waits for it."""
+    def announce_edit(self, path: Path) -> Callable[[], None]:
+        """Returns a function for a thread: it indexes the file, and checks that begin meanwhile wait for it."""
         heard = threading.Event()
         self._edits.add(heard)
 
         def hear() -> None:
             try:
-                self.note_edit(path)
+                self.index_edited_file(path)
             finally:
                 self._edits.discard(heard)
                 heard.set()
 
         return hear
 
-    def note_edit(self, path: Path) -> None:
+    def index_edited_file(self, path: Path) -> None:
         """Updates the index, if there is one, after bayou changed a file."""
-        if not self.upkeep.has_looked or not self.index.exists():
+        if not self.upkeep.has_checked_for_changes or not self.index.exists():
             return
         below = os.path.relpath(path, self.root)
         made = index_file(self.root, below) if not below.startswith("..") else None
         with contextlib.suppress(IndexBusy, CannotIndex), open_for_writing(self.index) as store:
-            if made is not None and not self.hides(below):
-                store.put([made])
+            if made is not None and not self.is_hidden(below):
+                store.store_records([made])
 
-    def forget_damaged(self) -> None:
+    def discard_damaged_index(self) -> None:
         """Makes the next use rebuild the damaged index."""
         delete_index(self.index)
         self.upkeep.rebuild("the index was damaged and is made anew")
 
-    def close(self) -> None:
-        self.upkeep.close()
+    def close_repository(self) -> None:
+        self.upkeep.stop_upkeep()
 
     # Questions
 
     @_recover_from_damage
-    def map_about(
+    def map_for_task(
         self,
         text: str,
         *,
         below: str = "",
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int = DEFAULT_MAP_TOKENS,
         known: Sequence[str] = (),
         sure_tokens: int | None = None,
         is_more: bool = False,
@@ -298,16 +306,16 @@ class MappedRepository:
         `is_more` returns the files after those of that answer."""
         question = parse_question(text)
         with self.open_index() as store:
-            if store is None or not store.meta("listed"):
+            if store is None or not store.get_meta("listed"):
                 return _map_by_paths(
-                    self._listing, self.hides, self.upkeep.problem_text, question, below, tokens
+                    self._listing, self.is_hidden, self.upkeep.problem_text, question, below, tokens
                 )
             ranking = rank_files(
                 store, question, below=below, known=known, most=_MAX_MAPPED_FILES, read=self.text_of
             )
-            candidates = _candidates(store, self.current_outline, question, ranking, self.text_of)
+            candidates = _map_candidates(store, self.current_outline, question, ranking, self.text_of)
             rest = rank_paths(
-                _missing_paths(store, self._listing, self.hides, below), question, _MAX_MAPPED_FILES
+                _unindexed_paths(store, self._listing, self.is_hidden, below), question, _MAX_MAPPED_FILES
             )
             state = _index_state(store, self.upkeep.problem_text, below)
             is_short = sure_tokens is not None and is_confident(store, question, ranking.ranked_files)
@@ -319,25 +327,27 @@ class MappedRepository:
                 tried, others = itertools.tee(left)
                 shown = _render_map(tried, [path for path in rest if path not in first], tokens, state)
             has_more = next(itertools.islice(others, len(shown.files), None), None) is not None
-            words = tuple(dict.fromkeys(question.words.values()))
+            words = tuple(dict.fromkeys(question.word_parts.values()))
             left_out = tuple(
-                (file.path, file.reason) for file in ranking.left_out if not self.hides(file.path)
+                (file.path, file.reason) for file in ranking.omitted_files if not self.is_hidden(file.path)
             )
-            return MapAnswer(shown, state, words, ranking.is_only_nearby, left_out, has_more)
+            return MapAnswer(shown, state, words, ranking.has_only_nearby_files, left_out, has_more)
 
     @_recover_from_damage
-    def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
+    def map_folder(self, below: str = "", *, tokens: int = DEFAULT_MAP_TOKENS) -> MapAnswer:
         """Returns the map of a folder: the most used files first."""
         with self.open_index() as store:
-            if store is None or not store.meta("listed"):
-                return _map_by_paths(self._listing, self.hides, self.upkeep.problem_text, None, below, tokens)
-            rest = _missing_paths(store, self._listing, self.hides, below)[:_MAX_MAPPED_FILES]
-            known = folder_candidates(store, below, self.current_outline, self.hides)
+            if store is None or not store.get_meta("listed"):
+                return _map_by_paths(
+                    self._listing, self.is_hidden, self.upkeep.problem_text, None, below, tokens
+                )
+            rest = _unindexed_paths(store, self._listing, self.is_hidden, below)[:_MAX_MAPPED_FILES]
+            known = folder_candidates(store, below, self.current_outline, self.is_hidden)
             state = _index_state(store, self.upkeep.problem_text, below)
             return MapAnswer(_render_map(known, rest, tokens, state), state)
 
     @_recover_from_damage
-    def definitions(
+    def find_definitions(
         self,
         name: str,
         *,
@@ -352,11 +362,11 @@ class MappedRepository:
             found: tuple[list[Definition], int] = ([], 0)
             if store is not None:
                 found = find_definitions(store, name, self.current_outline, below=below, near=near, most=most)
-            if found[0] or not searches_text or (store is not None and store.meta("finished")):
+            if found[0] or not searches_text or (store is not None and store.get_meta("finished")):
                 return found
 
         def is_shown(path: str) -> bool:
-            return not self.hides(path) and not is_text_hidden(self.root, path)
+            return not self.is_hidden(path) and not is_text_hidden(self.root, path)
 
         return find_definitions_in_text(self.root, name, is_shown, below=below, near=near, most=most)
 
@@ -367,13 +377,13 @@ class MappedRepository:
             return symbols_like(store, text, self.current_outline, most=most) if store is not None else []
 
     @_recover_from_damage
-    def paths(self) -> list[str]:
+    def visible_paths(self) -> list[str]:
         """Returns the paths of all files that may be shown, sorted."""
         with self.open_index() as store:
-            known = store.stamps() if store is not None and store.meta("finished") else None
+            known = store.file_stamps() if store is not None and store.get_meta("finished") else None
         if known is None:
-            return self._listing.paths(self.hides, _LISTING_TIMEOUT)
-        return sorted(path for path in known if not self.hides(path))
+            return self._listing.listed_paths(self.is_hidden, _LISTING_TIMEOUT)
+        return sorted(path for path in known if not self.is_hidden(path))
 
     @_recover_from_damage
     def defined_names(self, names: Iterable[str]) -> list[str]:
@@ -382,50 +392,52 @@ class MappedRepository:
             return [name for name in names if is_defined(store, name)] if store is not None else []
 
     @_recover_from_damage
-    def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
+    def find_uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
         with self.open_index() as store:
-            return find_uses(store, self.root, name, self.current_outline, self.hides, below=below, most=most)
+            return find_uses(
+                store, self.root, name, self.current_outline, self.is_hidden, below=below, most=most
+            )
 
     @_recover_from_damage
     def outline_of(self, path: str) -> StoredOutline | None:
         """Returns the current symbols of an indexed file."""
         with self.open_index() as store:
-            file = store.file_at(path) if store is not None else None
+            file = store.indexed_file_at_path(path) if store is not None else None
             return self.current_outline(store, file) if store is not None and file is not None else None
 
     @property
     @_recover_from_damage
-    def is_complete(self) -> bool:
+    def is_index_complete(self) -> bool:
         """Whether the index was completed, with all outlines."""
         with self.open_index() as store:
-            return store is not None and bool(store.meta("finished") and store.meta("outlined"))
+            return store is not None and bool(store.get_meta("finished") and store.get_meta("outlined"))
 
     @_recover_from_damage
-    def kinds_of(self, paths: Iterable[str]) -> dict[str, FileKind]:
+    def file_kinds_of(self, paths: Iterable[str]) -> dict[str, FileKind]:
         """Returns the kinds (code, test, docs …) of those of these files that are indexed."""
         with self.open_index() as store:
-            files = [store.file_at(path) for path in paths] if store is not None else []
+            files = [store.indexed_file_at_path(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
     def text_of(self, path: str) -> str:
         """Returns the present content of a file; empty if it may not or cannot be read."""
-        if self.hides(path) or is_text_hidden(self.root, path):
+        if self.is_hidden(path) or is_text_hidden(self.root, path):
             return ""
         try:
-            return (self.root / path).read_bytes()[:MAX_BYTES].decode("utf-8", "replace")
+            return (self.root / path).read_bytes()[:MAX_INDEXED_BYTES].decode("utf-8", "replace")
         except (OSError, ValueError):
             return ""
 
     def current_outline(self, store: IndexStore, file: IndexedFile) -> StoredOutline | None:
         """Returns the current symbols of a file; None if it is gone, or hidden."""
-        if self.hides(file.path):
+        if self.is_hidden(file.path):
             return None
-        stored = store.outline(file.id) if is_up_to_date(self.root, file) else None
+        stored = store.stored_outline(file.id) if is_up_to_date(self.root, file) else None
         made = outline_file(self.root, file.path) if stored is None else None
         return stored if made is None else StoredOutline(made.lines, made.symbols or ())
 
     @_recover_from_damage
-    def state(self) -> IndexState:
+    def index_state(self) -> IndexState:
         with self.open_index() as store:
             return _index_state(store, self.upkeep.problem_text)
 
@@ -441,9 +453,9 @@ class MappedRepository:
             yield store
 
 
-def _candidates(
+def _map_candidates(
     store: IndexStore,
-    present: CurrentOutline,
+    present: OutlineReader,
     question: MapQuestion,
     ranking: Ranking,
     read: Callable[[str], str],
@@ -463,12 +475,12 @@ def _candidates(
         others = [
             other
             for other in named[file.path.rpartition("/")[2]]
-            if other.id not in copies | {file.id} and _is_near_copy(outline, store.outline(other.id))
+            if other.id not in copies | {file.id} and _is_near_copy(outline, store.stored_outline(other.id))
         ]
         copies.update(other.id for other in others)
         many = f"{len(others)} near {'copy' if len(others) == 1 else 'copies'}" if others else ""
-        note = ", ".join(filter(None, (kind_note(file.kind), many)))
-        reason = ranking_reason(store, question, ranking, place) if number < _MAX_REASONS else ""
+        note = ", ".join(filter(None, (file_kind_note(file.kind), many)))
+        reason = ranking_reason(store, question, ranking, place) if number < _MAX_RANKING_REASONS else ""
         yield MapCandidate(file.path, outline.lines, outline.symbols, scores, reason, note)
 
 
@@ -480,16 +492,16 @@ def _is_near_copy(one: StoredOutline, other: StoredOutline | None) -> bool:
     return len(names & others) >= 0.9 * max(len(names), len(others), 1)
 
 
-def _missing_paths(
+def _unindexed_paths(
     store: IndexStore, listing: FolderListing, hides: Callable[[str], bool], below: str
 ) -> list[str]:
     """Returns files of the repository that are not indexed, not even by their path."""
-    listed = int(store.meta("listed") or 0)
-    if store.meta("finished") or (listed and store.count() >= listed):
+    listed = int(store.get_meta("listed") or 0)
+    if store.get_meta("finished") or (listed and store.count_files() >= listed):
         return []
-    known = store.stamps()
-    paths = listing.paths(hides, LISTING_SECONDS)
-    return [path for path in paths if path not in known and is_below(path, below)]
+    known = store.file_stamps()
+    paths = listing.listed_paths(hides, LISTING_TIMEOUT)
+    return [path for path in paths if path not in known and is_path_below(path, below)]
 
 
 def _map_by_paths(
@@ -501,11 +513,11 @@ def _map_by_paths(
     tokens: int,
 ) -> MapAnswer:
     """Answers a question from file names only, before there is an index."""
-    paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
+    paths = [path for path in listing.listed_paths(hides, LISTING_TIMEOUT) if is_path_below(path, below)]
     wanted = (
         rank_paths(paths, question, _MAX_MAPPED_FILES) if question is not None else paths[:_MAX_MAPPED_FILES]
     )
-    words = tuple(question.words.values()) if question is not None else ()
+    words = tuple(question.word_parts.values()) if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
     state = IndexState(0, len(paths), problem)
     return MapAnswer(_render_map((), wanted, tokens, state), state, words)
@@ -522,12 +534,19 @@ def _render_map(
 def _index_state(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
-    count = store.count() - store.count(is_unseen=True)
-    missing = max(0, int(store.meta("listed") or 0) - count)
-    of_folder = store.count(below=below) if below else None
-    unreadable = tuple(filter(None, store.meta("unreadable").split("\n")))
-    is_cut = bool(store.meta("cut"))
-    return IndexState(count, missing, problem, is_cut=is_cut, unreadable=unreadable, below=of_folder)
+    count = store.count_files() - store.count_files(is_unseen=True)
+    missing = max(0, int(store.get_meta("listed") or 0) - count)
+    of_folder = store.count_files(below=below) if below else None
+    unreadable = tuple(filter(None, store.get_meta("unreadable").split("\n")))
+    is_cut = bool(store.get_meta("cut"))
+    return IndexState(
+        count,
+        missing,
+        problem,
+        is_listing_cut=is_cut,
+        unreadable_folders=unreadable,
+        count_below_folder=of_folder,
+    )
 
 
 def _relative_path(root: Path, folder: Path) -> str:

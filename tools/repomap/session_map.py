@@ -13,11 +13,11 @@ from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
 from tools.files.paths import display_path
 from tools.repomap.answer_texts import map_text
-from tools.repomap.index.kinds import kind_note
-from tools.repomap.index.listing import is_below
+from tools.repomap.index.kinds import file_kind_note
+from tools.repomap.index.listing import is_path_below
 from tools.repomap.index.outlining import outline_file
 from tools.repomap.lookup import Definition
-from tools.repomap.repository import PATIENCE, MappedRepository
+from tools.repomap.repository import DEFAULT_WAIT_SECONDS, MappedRepository
 from tools.workspace import Workspace
 
 
@@ -33,7 +33,7 @@ def repository_of(workspace: Workspace, folder: str | None = None) -> MappedRepo
     return repository
 
 
-def relative_to_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
+def folder_relative_to_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
     """Returns a folder's path relative to the repository's root; the root is the empty name."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root))
     if below == "..":
@@ -75,12 +75,12 @@ class FoundUse(msgspec.Struct, frozen=True):
     path: str
     line: int
     text: str
-    within: str
+    enclosing_symbol: str
 
 
-_INTERACTIVE_PATIENCE = 2.0
+_INTERACTIVE_WAIT_SECONDS = 2.0
 """Seconds that a user waits for a definition or a map, instead of getting no answer."""
-_MAX_FOUND = 60
+_MAX_FOUND_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 12
 _MAX_FOUND_TOKENS = 12_000
 _MAX_DEFINITIONS = 200
@@ -96,7 +96,9 @@ def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Ca
     return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
 
 
-def _updated_repositories(workspace: Workspace, patience: float = PATIENCE) -> tuple[MappedRepository, ...]:
+def _updated_repositories(
+    workspace: Workspace, patience: float = DEFAULT_WAIT_SECONDS
+) -> tuple[MappedRepository, ...]:
     repositories = workspace.repositories()
     for repository in repositories:
         repository.index_changes(patience)
@@ -104,7 +106,7 @@ def _updated_repositories(workspace: Workspace, patience: float = PATIENCE) -> t
 
 
 def _index_path(repository: MappedRepository, workspace: Workspace, path: str) -> str:
-    return relative_to_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
+    return folder_relative_to_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
 
 
 def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRepository, str]]:
@@ -113,7 +115,11 @@ def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRe
     if folder:
         place = os.path.join(workspace.cwd, folder)  # noqa: PTH118  (as above)
         repository = workspace.repository(place)
-        return [] if repository is None else [(repository, relative_to_root(repository, place, workspace))]
+        return (
+            []
+            if repository is None
+            else [(repository, folder_relative_to_root(repository, place, workspace))]
+        )
     main = workspace.repository()
     if main is None:
         return []
@@ -121,16 +127,16 @@ def repositories_below(workspace: Workspace, folder: str) -> list[tuple[MappedRe
     for added in workspace.added.real:
         repository = workspace.repository(str(added))
         if repository is not None and repository.root not in found:
-            found[repository.root] = (repository, relative_to_root(repository, str(added), workspace))
+            found[repository.root] = (repository, folder_relative_to_root(repository, str(added), workspace))
     return list(found.values())
 
 
 def files_below(workspace: Workspace, folder: str) -> list[str]:
     found: list[str] = []
     for repository, below in repositories_below(workspace, folder):
-        repository.index_changes(PATIENCE)
+        repository.index_changes(DEFAULT_WAIT_SECONDS)
         named = _path_from_session(repository, workspace)
-        found += sorted(named(path) for path in repository.paths() if is_below(path, below))
+        found += sorted(named(path) for path in repository.visible_paths() if is_path_below(path, below))
     return found
 
 
@@ -140,7 +146,7 @@ def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
         return ()
     below = _index_path(repository, workspace, path)
     outline = repository.outline_of(below)
-    if outline is None and not repository.hides(below):  # its turn in the index has not come yet
+    if outline is None and not repository.is_hidden(below):  # its turn in the index has not come yet
         made = outline_file(repository.root, below)
         return made.symbols or () if made is not None else ()
     return outline.symbols if outline is not None else ()
@@ -151,12 +157,12 @@ def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> li
     several repositories in turn."""
     lists: list[list[MatchedFile]] = []
     for repository, below in repositories_below(workspace, folder):
-        repository.index_changes(PATIENCE)
+        repository.index_changes(DEFAULT_WAIT_SECONDS)
         named = _path_from_session(repository, workspace)
         found = _matches_in_repository(repository, workspace, text.strip(), below)
         lists.append([msgspec.structs.replace(one, path=named(one.path)) for one in found])
     merged = [one for row in zip_longest(*lists) for one in row if one is not None]
-    return merged[:_MAX_FOUND] if text.strip() else merged
+    return merged[:_MAX_FOUND_FILES] if text.strip() else merged
 
 
 def _matches_in_repository(
@@ -164,27 +170,29 @@ def _matches_in_repository(
 ) -> list[MatchedFile]:
     found: dict[str, MatchedFile] = {}
     if not wanted:
-        shown = repository.map_folder(below, tokens=_MAX_FOUND_TOKENS).map.files
+        shown = repository.map_folder(below, tokens=_MAX_FOUND_TOKENS).ranked_map.files
         return [MatchedFile(file.path, None, file.symbols) for file in shown if not file.path.endswith("/")]
     if not any(sign.isspace() for sign in wanted):
-        for one in repository.symbols_like(wanted, most=3 * _MAX_FOUND):
-            if is_below(one.path, below):
-                _add_match(found, one.path, (one.symbol,), kind_note(one.file_kind))
-    for file in repository.map_about(
+        for one in repository.symbols_like(wanted, most=3 * _MAX_FOUND_FILES):
+            if is_path_below(one.path, below):
+                _add_matched_file(found, one.path, (one.symbol,), file_kind_note(one.file_kind))
+    for file in repository.map_for_task(
         wanted, below=below, tokens=_MAX_FOUND_TOKENS, known=known_files(repository, workspace)
-    ).map.files:
+    ).ranked_map.files:
         if file.path not in found:
-            _add_match(found, file.path, file.symbols)
+            _add_matched_file(found, file.path, file.symbols)
     lowered = wanted.lower()
-    for path in repository.paths():
-        if len(found) >= _MAX_FOUND:
+    for path in repository.visible_paths():
+        if len(found) >= _MAX_FOUND_FILES:
             break
-        if lowered in path.lower() and is_below(path, below):
-            _add_match(found, path, ())
-    return list(found.values())[:_MAX_FOUND]
+        if lowered in path.lower() and is_path_below(path, below):
+            _add_matched_file(found, path, ())
+    return list(found.values())[:_MAX_FOUND_FILES]
 
 
-def _add_match(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = "") -> None:
+def _add_matched_file(
+    found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = ""
+) -> None:
     before = found.get(path, MatchedFile(path, None, (), note))
     places = {(symbol.name, symbol.start_line): symbol for symbol in (*before.symbols, *symbols)}
     kept = sorted(
@@ -194,16 +202,16 @@ def _add_match(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbo
     found[path] = msgspec.structs.replace(before, symbols=tuple(kept))
 
 
-def known_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    found = (one.defined_names(names) for one in _updated_repositories(workspace, _INTERACTIVE_PATIENCE))
+def defined_names_among(workspace: Workspace, names: Sequence[str]) -> list[str]:
+    found = (one.defined_names(names) for one in _updated_repositories(workspace, _INTERACTIVE_WAIT_SECONDS))
     return list(dict.fromkeys(name for names in found for name in names))
 
 
 def definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
     told: list[tuple[str, Definition]] = []
-    for repository in _updated_repositories(workspace, _INTERACTIVE_PATIENCE):
+    for repository in _updated_repositories(workspace, _INTERACTIVE_WAIT_SECONDS):
         named = _path_from_session(repository, workspace)
-        found, _ = repository.definitions(
+        found, _ = repository.find_definitions(
             name, near=known_files(repository, workspace), most=_MAX_DEFINITIONS, searches_text=True
         )
         told += [(named(one.path), one) for one in found]
@@ -214,7 +222,7 @@ def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
     told: list[FoundUse] = []
     for repository in _updated_repositories(workspace):
         named = _path_from_session(repository, workspace)
-        found = repository.uses(name, most=500).shown
+        found = repository.find_uses(name, most=500).shown
         told += [FoundUse(named(use.path), use.line, use.text, use.enclosing_symbol) for use in found]
     return told
 
@@ -232,6 +240,6 @@ def lines_of(workspace: Workspace, path: str, first: int, last: int) -> str:
 
 def map_of_folder(workspace: Workspace, folder: str) -> str:
     repository = repository_of(workspace, folder)
-    repository.index_changes(_INTERACTIVE_PATIENCE)
-    answer = repository.map_folder(relative_to_root(repository, folder, workspace))
+    repository.index_changes(_INTERACTIVE_WAIT_SECONDS)
+    answer = repository.map_folder(folder_relative_to_root(repository, folder, workspace))
     return map_text(answer, is_question=False)

@@ -17,7 +17,7 @@ from tools.repomap.answer_texts import map_text
 from tools.repomap.index.building import IndexProgress
 from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.store import IndexStore, delete_index
-from tools.repomap.render import DEFAULT_TOKENS
+from tools.repomap.render import DEFAULT_MAP_TOKENS
 from tools.repomap.repository import MapAnswer, MappedRepository, repository_root
 from tools.text import one_line
 
@@ -39,15 +39,15 @@ def run_folder_map(folder: Path, asked: MapArguments, cache: Path) -> int:
         return 0
     progress = _ProgressLine()
     needs_outlines = asked.about is None or asked.index
-    problem = repository.bring_up_to_date(progress=progress.show, with_outlines=needs_outlines)
+    problem = repository.complete_index(progress=progress.show, with_outlines=needs_outlines)
     progress.end()
     below = os.path.relpath(place, os.path.realpath(repository.root))
     below = "" if below == "." else below
     if asked.index:
         return _print_index_state(repository, problem)
-    tokens = asked.tokens or DEFAULT_TOKENS
+    tokens = asked.tokens or DEFAULT_MAP_TOKENS
     if asked.about is not None:
-        answer = repository.map_about(asked.about, below=below, tokens=tokens)
+        answer = repository.map_for_task(asked.about, below=below, tokens=tokens)
     else:
         answer = repository.map_folder(below, tokens=tokens)
     if problem:
@@ -82,13 +82,13 @@ def _map_data(answer: MapAnswer) -> dict[str, Any]:
                 for symbol in file.symbols
             ],
         }
-        for file in answer.map.files
+        for file in answer.ranked_map.files
     ]
     return {
         "files": files,
-        "tokens": answer.map.tokens,
-        "indexed": answer.state.indexed,
-        "missing": answer.state.missing,
+        "tokens": answer.ranked_map.tokens,
+        "indexed": answer.index_state.indexed_count,
+        "missing": answer.index_state.missing_count,
     }
 
 
@@ -98,11 +98,13 @@ def _print_index_state(repository: MappedRepository, problem: str) -> int:
         return 1
     size = sum(path.stat().st_size for path in repository.index.parent.glob(f"{repository.index.name}*"))
     with IndexStore(repository.index) as store:
-        languages = ", ".join(f"{name or 'unknown'} {count:,}" for name, count in store.languages()[:8])
-        print_line(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}")
-        if reasons := ", ".join(f"{reason} {count:,}" for reason, count in store.reasons()):
+        languages = ", ".join(
+            f"{name or 'unknown'} {count:,}" for name, count in store.indexed_languages()[:8]
+        )
+        print_line(f"{repository.root}: {store.count_files():,} files, {size / 1e6:.1f} MB\n{languages}")
+        if reasons := ", ".join(f"{reason} {count:,}" for reason, count in store.path_only_reasons()):
             print_line(f"indexed by path only: {reasons}")
-        if closed := store.meta("unreadable"):
+        if closed := store.get_meta("unreadable"):
             print_line(f"unreadable folders: {one_line(closed)}")
     return 0
 
@@ -121,9 +123,9 @@ class _ProgressLine:
         self._is_shown = False
 
     def show(self, progress: IndexProgress) -> None:
-        if sys.stderr.isatty() and progress.done < progress.total:
+        if sys.stderr.isatty() and progress.done_files < progress.total_files:
             self._is_shown = True
-            sys.stderr.write(f"\rindexing {progress.done:,}/{progress.total:,} ")
+            sys.stderr.write(f"\rindexing {progress.done_files:,}/{progress.total_files:,} ")
             sys.stderr.flush()
 
     def end(self) -> None:

@@ -117,16 +117,16 @@ def _make_judge(paths: Paths) -> Callable[[str], CallDecision]:
     policy = PermissionPolicy(
         mode=mode,
         rules=rules.rules,
-        has_box=has_box,
-        exceptions=effective_settings.settings.permissions.floor_exceptions,
+        has_sandbox=has_box,
+        sandbox_exceptions=effective_settings.settings.permissions.floor_exceptions,
     )
     place = CommandContext(paths.home, paths.agent_dir).describe_command_place(
         Path(paths.cwd), effective_settings.settings.shell.shell_pass_environment, has_box=has_box
     )
 
     def judge(command: str) -> CallDecision:
-        line = Program(language="shell", code=command, folder=place.folder)
-        verdict = judge_call(CallRequest(tool="bash", effects=Effects(runs=line)), place)
+        line = Program(language="shell", code=command, folder=place.working_folder)
+        verdict = judge_call(CallRequest(tool_name="bash", effects=Effects(runs=line)), place)
         return decide_call(verdict, "bash", policy, place)
 
     return judge
@@ -147,7 +147,7 @@ def _decision_text(command: str, decision: CallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
         f"{decision.verdict.risk}  {command}",
-        f"   {decision.verdict.decisive.risk_in_words}; {verb}, by {decision.decided_by}",
+        f"   {decision.verdict.decisive_part.risk_description}; {verb}, by {decision.decided_by}",
     ]
     for part in decision.verdict.parts:
         lines.append(f"   {part.risk}  {part.text}: {part.why}")

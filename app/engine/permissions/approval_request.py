@@ -12,9 +12,18 @@ from app.engine.permissions.sandbox_exceptions import rules_for_refused_places
 from app.engine.permissions.session_rules import SessionRules
 from app.engine.permissions.verdict_log import MAX_TEXT, VerdictLog
 from app.permits.command_place import CommandPlace
-from app.permits.permission_decisions import CallDecision, confirmation_word, count_allowed_by, decide_call
+from app.permits.permission_decisions import (
+    CallDecision,
+    confirmation_word,
+    count_questions_answered_by_rule,
+    decide_call,
+)
 from app.permits.rules import RuleProblem, parse_rule, suggested_rules
-from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, rules_for
+from app.permits.sandbox_exceptions import (
+    asks_for_sandbox_exception,
+    asks_to_leave_sandbox,
+    suggested_exception_rules,
+)
 from app.permits.verdicts import CallPart
 from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
@@ -52,7 +61,7 @@ class ApprovalRequests:
         rule_name: str,
     ) -> Approval:
         """Returns the approval request for a tool call. `rule_name`: the tool's name in rules."""
-        answer = decision.decisive
+        answer = decision.decisive_part
         texts = () if decision.needs_typed_word else self._rules_for(rule_name, decision, place)
         number, of = self._position_and_total(call)
         return Approval(
@@ -69,7 +78,7 @@ class ApprovalRequests:
             mode=self._rules.mode,
             confirmation_word=confirmation_word(answer.part) if decision.needs_typed_word else None,
             rules=tuple(
-                OfferedRule(text=text, answers=count_allowed_by(text, self._questions, place))
+                OfferedRule(text=text, answers=count_questions_answered_by_rule(text, self._questions, place))
                 for text in texts
             ),
             asked=len(self._questions),
@@ -79,11 +88,11 @@ class ApprovalRequests:
 
     def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
         """Returns the rules that would allow this tool call without a question."""
-        asked = [answer for answer in decision.answers if answer.outcome == "ask"]
+        asked = [answer for answer in decision.part_decisions if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()
-        if is_request(decision):
-            return rules_for(decision)
+        if asks_for_sandbox_exception(decision):
+            return suggested_exception_rules(decision)
         if asks_to_leave_sandbox(decision):
             return rules_for_refused_places(self._conversation.messages, self._permission_context.home)
         found: list[str] = []

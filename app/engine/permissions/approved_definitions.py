@@ -82,13 +82,13 @@ def _without_rule(decision: CallDecision) -> CallDecision:
     return msgspec.structs.replace(
         decision,
         outcome="ask",
-        answers=tuple(
+        part_decisions=tuple(
             PartDecision(
                 part=msgspec.structs.replace(answer.part, why=f"{answer.part.why}; {why}"),
                 outcome="ask",
                 decided_by=f"{answer.decided_by}, which is inactive",
             )
-            for answer in decision.answers
+            for answer in decision.part_decisions
         ),
         verdict=msgspec.structs.replace(
             decision.verdict,

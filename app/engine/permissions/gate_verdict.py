@@ -67,7 +67,7 @@ class CallJudge(msgspec.Struct, frozen=True):
             rules=rules,
             mode=mode,
             decided_by=decision.decided_by,
-            is_by_mode_alone=all(is_decided_by_mode(answer.decided_by) for answer in decision.answers),
+            is_by_mode_alone=all(is_decided_by_mode(answer.decided_by) for answer in decision.part_decisions),
         )
 
     def judge_hook_command(self, hook: SpawnHook | None) -> SpawnHook | None:
@@ -81,7 +81,7 @@ class CallJudge(msgspec.Struct, frozen=True):
                 program = Program(language="shell", code=after.command, folder=after.cwd)
                 _, decision, *_ = await asyncio.to_thread(self.judge_effects, "bash", Effects(runs=program))
                 if decision.outcome != "run":
-                    part = decision.decisive.part
+                    part = decision.decisive_part.part
                     raise ToolError(
                         f"An extension changed this command, and the changed one needs approval "
                         f"({shorten_command(part.text)}: {part.why})."
@@ -100,10 +100,12 @@ class CallJudge(msgspec.Struct, frozen=True):
 
         program = effects.runs
         place = self._command_place(program)
-        request = CallRequest(tool=effects.acts_as or name, effects=effects, arguments=arguments, claim=claim)
+        request = CallRequest(
+            tool_name=effects.acts_as or name, effects=effects, arguments=arguments, claimed_effect=claim
+        )
         rules = self.rules()
         policy = self.policy(rules)
-        decision = decide_call(judge_call(request, place), request.tool, policy, place)
+        decision = decide_call(judge_call(request, place), request.tool_name, policy, place)
         if decision.outcome == "run" and decision.verdict.uses_network and place.has_sandbox:
             unboxed = judge_call(
                 request, msgspec.structs.replace(place, has_sandbox=False, hides_secrets=False)
@@ -134,11 +136,13 @@ class CallJudge(msgspec.Struct, frozen=True):
         place = self.command_context.describe_command_place(
             self.workspace.cwd, shell.passed_names, stands_in=stands_in, has_box=self.boxes.are_in_force
         )
-        place = msgspec.structs.replace(place, shell=self._shell_name(shell))
+        place = msgspec.structs.replace(place, shell_program=self._shell_name(shell))
         if shell.own is None or shell.own.known is None:
             return place
         known = shell.own.known
-        return msgspec.structs.replace(place, aliases=known.aliases, functions=frozenset(known.functions))
+        return msgspec.structs.replace(
+            place, shell_aliases=known.aliases, shell_functions=frozenset(known.functions)
+        )
 
     def _shell_name(self, shell: ShellSettings) -> str:
         """Returns the name of the shell that runs commands, if the project's or the user's shell is not bash."""

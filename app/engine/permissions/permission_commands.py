@@ -54,7 +54,9 @@ async def get_permissions(session: Session) -> response_data.Permissions:
     return {
         "mode": now.mode,
         "hasBox": now.has_box,
-        "rules": [{"deed": rule.deed, "text": rule.text, "origin": rule.origin} for rule in now.rules.rules],
+        "rules": [
+            {"deed": rule.action, "text": rule.text, "origin": rule.origin} for rule in now.rules.rules
+        ],
         "problems": [str(problem) for problem in now.rules.problems],
         "verdicts": [
             {

@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.core.user_questions import SharedPermissions
 from app.permits.permission_decisions import PermissionMode
-from app.permits.rules import PermitRule, PermitRules, WrittenRules, merged_rules
+from app.permits.rules import PermitRule, PermitRules, WrittenRules, merge_rules
 from app.resources.settings.effective_settings import EffectiveSettings
 
 Approver = Literal["nobody", "program", "person"]
@@ -70,13 +70,13 @@ def rules_from_settings(effective_settings: EffectiveSettings, standing: Permiss
         written.append(
             WrittenRules(
                 origin=name,  # type: ignore[arg-type]
-                allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
-                ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
-                deny=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
-                is_broken=not effective_settings.is_group_valid(origin, "permissions"),  # type: ignore[arg-type]
+                allow_rules=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
+                ask_rules=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
+                deny_rules=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
+                is_file_invalid=not effective_settings.is_group_valid(origin, "permissions"),  # type: ignore[arg-type]
                 may_allow=origin != "project" or standing.is_text_accepted(),
             )
         )
     here = effective_settings.settings.permissions.allow_in.get(str(standing.folder()), ())
-    written.append(WrittenRules(origin="folder", allow=here))
-    return merged_rules(written)
+    written.append(WrittenRules(origin="folder", allow_rules=here))
+    return merge_rules(written)

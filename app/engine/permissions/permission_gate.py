@@ -30,7 +30,11 @@ from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import CallDecision, PermissionMode
 from app.permits.rules import PermitRules, hidden_path_test
-from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, without_leave_request
+from app.permits.sandbox_exceptions import (
+    asks_for_sandbox_exception,
+    asks_to_leave_sandbox,
+    without_leave_request,
+)
 from app.values.content import ToolCall
 from tools.effects import Effects
 from tools.running.user_shell.shell_snapshot import user_shell_snapshot
@@ -148,7 +152,7 @@ class PermissionGate:
         if decision.outcome == "run":
             return ""
         said = "is refused by" if decision.outcome == "refuse" else "needs approval because of"
-        return f"reading its file {said} {decision.decided_by} ({decision.decisive.part.why})"
+        return f"reading its file {said} {decision.decided_by} ({decision.decisive_part.part.why})"
 
     # The way of a call
 
@@ -175,7 +179,10 @@ class PermissionGate:
                     )
             self._warn_once(*map(str, rules.problems))
             self._warn_once(
-                *(f"Allow rules of the {one} are ignored until you trust it." for one in rules.left_out)
+                *(
+                    f"Allow rules of the {one} are ignored until you trust it."
+                    for one in rules.ignored_origins
+                )
             )
             if decision.outcome == "run":
                 self._verdicts.record_verdict(
@@ -189,7 +196,7 @@ class PermissionGate:
             allowed_writes = None
             program = reading.effects.runs
             has_reason = program is not None and (program.outside or program.reason).strip()
-            if (asks_to_leave_sandbox(decision) or is_request(decision)) and not has_reason:
+            if (asks_to_leave_sandbox(decision) or asks_for_sandbox_exception(decision)) and not has_reason:
                 return CallVerdict(is_blocked=True, reason=_REASON_REQUIRED_TEXT)
             if self.permission_context.approver == "nobody" or self.questions.refuses_questions:
                 return self._refused_result(call, decision, "Needs approval, and no user can give it")
@@ -318,8 +325,8 @@ class PermissionGate:
         approval = self._approval_requests.request_for(
             call, arguments, decision, place, rule_name or call.name
         )
-        part = decision.decisive.part
-        title = f"{call.name}: {shorten_command(part.text)} ({part.risk_in_words}: {part.why})"
+        part = decision.decisive_part.part
+        title = f"{call.name}: {shorten_command(part.text)} ({part.risk_description}: {part.why})"
         asking = self.questions.ask(title, approval)
         self._approval_requests.count_question(rule_name or call.name, part)
         return await asking
@@ -330,8 +337,8 @@ class PermissionGate:
         self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
     ) -> CallVerdict:
         self._verdicts.record_verdict(call, decision, "refused", by or decision.decided_by)
-        part = decision.decisive.part
-        told = f"{what} ({part.risk_in_words}: {shorten_command(part.text)}: {part.why})."
+        part = decision.decisive_part.part
+        told = f"{what} ({part.risk_description}: {shorten_command(part.text)}: {part.why})."
         if reason:
             told += f" The user's words: {reason}"
         elif by != "person":

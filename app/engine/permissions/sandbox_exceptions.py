@@ -10,7 +10,7 @@ import msgspec
 from app.engine.core.user_questions import RuleScope
 from app.engine.sandbox.sandbox_places import PlaceAccess
 from app.permits.rules import PermitRule
-from app.permits.sandbox_exceptions import place_of, place_rule
+from app.permits.sandbox_exceptions import place_of_sandbox_rule, write_rule_for_place
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.messages import Message, ToolResultMessage
 from app.values.wire import convert
@@ -36,7 +36,7 @@ def rules_for_refused_places(messages: Sequence[Message], home: Path) -> tuple[s
         for one in _refused_places(message) if isinstance(message, ToolResultMessage) else ():
             place = place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
             if one.kind == "write" and place is not None:
-                found.append(place_rule(home_relative(place, at_home)))
+                found.append(write_rule_for_place(home_relative(place, at_home)))
     return tuple(dict.fromkeys(found))[:_MAX_OFFERED_RULES]
 
 
@@ -52,7 +52,7 @@ def _refused_places(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
 def allow_place(rule: str, effective_settings: EffectiveSettings, *, keeps: bool) -> bool:
     """Lets sandboxed commands write a place, in this session or permanently. Returns False if the rule is of
     another kind."""
-    place = place_of(rule)
+    place = place_of_sandbox_rule(rule)
     if place is None:
         return False
     said = effective_settings.layer_values("sandbox.write")
@@ -66,7 +66,7 @@ def allow_place(rule: str, effective_settings: EffectiveSettings, *, keeps: bool
 def allowed_places(rules: Iterable[PermitRule], verb: PlaceAccess) -> tuple[str, ...]:
     """Returns the places that rules let sandboxed commands write outside the workspace, or read among its
     secrets."""
-    return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.deed == "allow")
+    return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.action == "allow")
 
 
 def save_rule(rule: str, keeps: RuleScope, effective_settings: EffectiveSettings, folder: str) -> None:

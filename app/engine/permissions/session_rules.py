@@ -45,7 +45,7 @@ class SessionRules:
         own = (
             rule
             for session, rule in self._rules_of_sessions
-            if rule.deed != "allow" or session == self._session_id
+            if rule.action != "allow" or session == self._session_id
         )
         return (*self._permission_context.session_rules(), *own)
 
@@ -77,9 +77,9 @@ class SessionRules:
             mode=mode,
             is_planning=mode == "read-only" and is_plan_mode_on(self._conversation.log),
             rules=rules.rules,
-            has_box=self._sandboxes().are_in_force,
+            has_sandbox=self._sandboxes().are_in_force,
             has_private_network=self._sandboxes().have_own_network,
-            exceptions=self._options.effective_settings.settings.permissions.floor_exceptions,
+            sandbox_exceptions=self._options.effective_settings.settings.permissions.floor_exceptions,
         )
 
     def add_allow_rule(self, text: str) -> None:

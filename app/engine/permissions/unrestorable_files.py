@@ -28,7 +28,7 @@ async def ask_about_unrestorable(
     """Changes the decision on a command to a question for each part that removes files which undo could not
     restore."""
     answers: list[PartDecision] = []
-    for answer in decision.answers:
+    for answer in decision.part_decisions:
         part, lost = answer.part, list[UnstoredFile]()
         for ignored in (True, False) if is_decided_by_mode(answer.decided_by) else ():
             removals = [one for one in part.removals if one.takes_ignored is ignored]
@@ -43,7 +43,7 @@ async def ask_about_unrestorable(
     if all(answer.outcome == "run" for answer in answers):
         return decision
     verdict = msgspec.structs.replace(decision.verdict, parts=tuple(answer.part for answer in answers))
-    return CallDecision(outcome="ask", verdict=verdict, answers=tuple(answers))
+    return CallDecision(outcome="ask", verdict=verdict, part_decisions=tuple(answers))
 
 
 def _removed_paths(removals: list[Removal], workspace: str) -> tuple[str, ...]:

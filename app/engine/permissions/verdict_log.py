@@ -10,7 +10,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.permits.permission_decisions import CallDecision, CallOutcome, PartDecision
-from app.permits.verdicts import CallPart, risk_of, verdict_of
+from app.permits.verdicts import CallPart, risk_from_entry, verdict_of
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
@@ -92,7 +92,7 @@ def _verdict_from_data(data: Any) -> PastVerdict | None:
         return None
     parts: list[CallPart] = []
     for part in told.parts:
-        risk = risk_of(part.letter)
+        risk = risk_from_entry(part.letter)
         if risk is None:
             return None
         parts.append(CallPart(text=part.text, risk=risk, why=part.why))
@@ -102,7 +102,7 @@ def _verdict_from_data(data: Any) -> PastVerdict | None:
     return PastVerdict(
         call_id=told.call_id,
         tool=told.tool,
-        decision=CallDecision(outcome=outcome, verdict=verdict, answers=answers),
+        decision=CallDecision(outcome=outcome, verdict=verdict, part_decisions=answers),
         outcome=told.decision,
         by=told.by,
     )

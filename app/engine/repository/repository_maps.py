@@ -40,7 +40,7 @@ class RepositoryMaps:
     def indexing_progress(self) -> tuple[int, int] | None:
         """The numbers of indexed and of all files, while indexing takes longer than `PROGRESS_DELAY_SECONDS`."""
         repository = self._workspace.last_repository
-        return repository.upkeep.progress(PROGRESS_DELAY_SECONDS) if repository is not None else None
+        return repository.upkeep.build_progress(PROGRESS_DELAY_SECONDS) if repository is not None else None
 
     @property
     def is_incomplete(self) -> bool:
@@ -88,7 +88,7 @@ class RepositoryMaps:
 
     async def defined_names(self, names: Sequence[str]) -> Sequence[str]:
         """Returns those of the given names that the repository defines, in the given order."""
-        return await asyncio.to_thread(_index_module().known_names, self._workspace, names)
+        return await asyncio.to_thread(_index_module().defined_names_among, self._workspace, names)
 
     async def definitions_of_name(self, name: str) -> "Sequence[tuple[str, Definition]]":
         """Returns the definitions of a name in the repository, the most relevant to the conversation first."""

@@ -15,8 +15,8 @@ import msgspec
 from app.engine.sandbox.private_files import PrivateFiles
 from app.engine.sandbox.protected_names import ProtectedNames, files_at_or_below
 from app.permits.command_place import CommandPlace
-from app.permits.secret_files import bare_repository_reason, delayed_run_reason, secret_likelihood
-from app.permits.shell_words import UNKNOWN, WILDCARD, reached_by
+from app.permits.secret_files import autorun_reason, bare_repository_reason, secret_likelihood
+from app.permits.shell_words import UNKNOWN_MARK, WILDCARD_MARK_PATTERN, reached_paths_regex
 from tools.box.policy import covering_place
 from tools.files.paths import AddedFolders
 from tools.git.repository import find_repository
@@ -85,28 +85,32 @@ class CommandContext:
         links = LinkResolver(workspace)
         return CommandPlace(
             workspace=workspace,
-            added=added,
-            folder=workspace if stands_in is None else os.path.realpath(stands_in) if stands_in else UNKNOWN,
-            home=self._home,
-            real_home=self._real_home,
-            user=os.environ.get("USER", ""),
-            temporary=temporary_folders(),
-            own=self._own_folders,
+            added_folders=added,
+            working_folder=workspace
+            if stands_in is None
+            else os.path.realpath(stands_in)
+            if stands_in
+            else UNKNOWN_MARK,
+            home_folder=self._home,
+            resolved_home_folder=self._real_home,
+            user_name=os.environ.get("USER", ""),
+            temporary_folders=temporary_folders(),
+            bayou_folders=self._own_folders,
             has_sandbox=has_box,
             hides_secrets=has_box and all(self.secrets_below(one).is_complete for one in (workspace, *added)),
-            secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
-            resolve=links.resolve,
-            search_folders=_search_folders((workspace, *added)),
-            exists=os.path.lexists,
-            is_file=os.path.isfile,
-            git_leads_elsewhere=self._git_leads_elsewhere,
-            other_names=partial(self._protected_names.protected_names_of, roots=(workspace, *added)),
-            holds_secrets=self._holds_secrets,
-            tracks_secrets=self._tracks_secrets,
-            leads_to_secrets=partial(self._leads_to_secrets, roots=(workspace, *added)),
-            matches=matching_paths,
+            has_secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
+            resolve_links=links.resolve,
+            unsafe_path_folders=_search_folders((workspace, *added)),
+            path_exists=os.path.lexists,
+            is_regular_file=os.path.isfile,
+            is_git_redirected=self._git_leads_elsewhere,
+            hard_links_of=partial(self._protected_names.protected_names_of, roots=(workspace, *added)),
+            has_secrets_below=self._holds_secrets,
+            repository_tracks_secrets=self._tracks_secrets,
+            has_links_to_secrets=partial(self._leads_to_secrets, roots=(workspace, *added)),
+            files_matching=matching_paths,
             key_files_below=self._key_files_below,
-            is_private=self.private_files.is_private_file,
+            is_private_key_file=self.private_files.is_private_file,
         )
 
     def _git_leads_elsewhere(self, folder: str) -> bool:
@@ -200,7 +204,7 @@ class CommandContext:
         path has no links."""
         homes = dict.fromkeys((self._home, self._real_home))
         return bare_repository_reason(path, os.path.lexists) is not None or any(
-            delayed_run_reason(path, home, self._own_folders) is not None for home in homes
+            autorun_reason(path, home, self._own_folders) is not None for home in homes
         )
 
 
@@ -249,10 +253,10 @@ def matching_paths(pattern: str) -> tuple[str, ...] | None:
     look at. `pattern` has marks for single names only."""
     found, looked_at = [""], 0
     for name in pattern.split("/")[1:]:
-        if WILDCARD.search(name) is None:
+        if WILDCARD_MARK_PATTERN.search(name) is None:
             found = [f"{path}/{name}" for path in found]
             continue
-        form, next_found = reached_by(name), list[str]()
+        form, next_found = reached_paths_regex(name), list[str]()
         for path in found:
             try:
                 names = os.listdir(path or "/")  # noqa: PTH208  (names alone)

@@ -10,7 +10,7 @@ import msgspec
 from app.engine.core.user_questions import ApprovalReply, RuleChangeWatch
 from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
-from app.permits.rules import is_host_named
+from app.permits.rules import rule_names_host
 from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
 
@@ -97,7 +97,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     def is_listed(self, host: str, port: int) -> bool:
         """Whether a permission rule allows exactly this host, without a wildcard."""
         rules = self.policy().rules
-        return any(rule.deed == "allow" and is_host_named(rule, host, port) for rule in rules)
+        return any(rule.action == "allow" and rule_names_host(rule, host, port) for rule in rules)
 
     async def decide_connection(self, host: str, port: int, name: str = "") -> bool:
         """Decides about a connection of a sandboxed command, asking the user where neither the call's grant nor
@@ -177,4 +177,4 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
 def _call_part(host: str, port: int, command: str) -> CallPart:
     name = f"{host}:{port}"
     why = f"{command} connects to this host"
-    return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True, kind="host")
+    return CallPart(text=name, risk="contained", why=why, named_hosts=(name,), uses_network=True, kind="host")

@@ -12,8 +12,8 @@ import msgspec
 from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext, temporary_folders
 from app.engine.sandbox.project_caches import ProjectCaches
-from app.permits.sandbox_exceptions import DAEMONS, CheckedRequest, credential_places_of
-from app.permits.secret_files import delayed_run_reason
+from app.permits.sandbox_exceptions import CONTAINER_DAEMONS, CheckedRequest, credential_files_of
+from app.permits.secret_files import autorun_reason
 from app.resources.settings.settings_trust import SandboxSettings
 from tools.box.git_places import git_places_in, parent_folders
 from tools.box.host_groups import group_of_tool
@@ -295,19 +295,19 @@ class SandboxBuilder:
             if covering_place(path, box.allowed) is not None:
                 return None
             # The place can be created, and is removed again: see `tools.box.set_aside`.
-            later = delayed_run_reason(path, self._home, (self._own_folder,))
+            later = autorun_reason(path, self._home, (self._own_folder,))
             return found(path, danger=later) if later is not None else None
         if hidden is not None:
             return found(path, problem="it is hidden from commands")
         guard = covering_place(path, box.guarded)
         if guard is not None:
             return found(
-                guard, danger=delayed_run_reason(path, self._home, (self._own_folder,)) or "it is protected"
+                guard, danger=autorun_reason(path, self._home, (self._own_folder,)) or "it is protected"
             )
         place = place_to_allow(path, self._home, os.path.exists)
         if place is None:
             return found(path, problem="it does not exist, and only your whole home folder could be allowed")
-        why = delayed_run_reason(place, self._home, (self._own_folder,)) or self._caches.danger_of(place)
+        why = autorun_reason(place, self._home, (self._own_folder,)) or self._caches.danger_of(place)
         if why is None and covering_place(place, (self._home,)) is None:
             why = "it is outside your home"
         return found(place, danger=why or "")
@@ -359,7 +359,7 @@ class SandboxBuilder:
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Returns the folders, files and sockets that the sandbox hides, and the sockets that this call may reach."""
         more = self._setting_paths(self._sandbox_settings.hide)
-        shown = credential_places_of(leave.programs) if leave.uses_network else frozenset[str]()
+        shown = credential_files_of(leave.programs) if leave.uses_network else frozenset[str]()
         named = [
             one.name for one in (*KEY_PLACES, *KEY_NAMES) if "*" not in one.name and one.name not in shown
         ]
@@ -371,7 +371,7 @@ class SandboxBuilder:
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
         if ".ssh" in shown:
             files = tuple(path for path in files if path != agent)
-        if leave.programs and leave.programs <= DAEMONS:
+        if leave.programs and leave.programs <= CONTAINER_DAEMONS:
             files = tuple(path for path in files if "docker" not in path and "podman" not in path)
             folders = tuple(path for path in folders if "docker" not in path and "podman" not in path)
         reached = tuple(path for path in found if path not in (*folders, *files))

@@ -20,7 +20,7 @@ from app.engine.sandbox.network_hosts import NetworkHosts
 from app.engine.sandbox.sandbox_places import PlaceAccess, SandboxBuilder, SandboxGrant
 from app.permits.permission_decisions import LOCAL_HOSTS, CallDecision, PermissionMode
 from app.permits.rules import bypasses_proxy, reached_hosts
-from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest
+from app.permits.sandbox_exceptions import DECIDED_BY_LEAVE_REQUEST, CheckedRequest
 from app.permits.verdicts import CallPart
 from app.resources.settings.settings import Settings
 from tools.base import ToolError
@@ -185,22 +185,22 @@ class Sandboxes:
         self, decision: CallDecision, mode: PermissionMode, command: str
     ) -> SandboxGrant:
         risk = decision.verdict.risk
-        if any(answer.decided_by == LEAVING_SANDBOX for answer in decision.answers):
+        if any(answer.decided_by == DECIDED_BY_LEAVE_REQUEST for answer in decision.part_decisions):
             return SandboxGrant(kind="outside")
-        if decision.requests:
+        if decision.sandbox_requests:
             risk = "contained"
         if risk == "forbidden" or (mode == "full" and self._mode_setting != "required"):
             return SandboxGrant(kind="outside")
-        parts = decision.verdict.parts[len(decision.requests) :]
-        known = [part.words for part in parts]
-        reaching = [part for part in parts if part.network and not _is_local(part)]
-        requested = decision.requests
+        parts = decision.verdict.parts[len(decision.sandbox_requests) :]
+        known = [part.command_words for part in parts]
+        reaching = [part for part in parts if part.uses_network and not _is_local(part)]
+        requested = decision.sandbox_requests
         return SandboxGrant(
             kind="read" if risk == "safe" else "work",
             command=_shorten_command(command),
             uses_network=bool(reaching),
             hosts=frozenset(
-                host for part in decision.verdict.parts if part.network for host in reached_hosts(part)
+                host for part in decision.verdict.parts if part.uses_network for host in reached_hosts(part)
             ),
             writable=frozenset(one.place for one in requested if one.verb == "write"),
             shown_paths=frozenset(one.place for one in requested if one.verb in ("read", "use")),
@@ -374,7 +374,9 @@ class Sandboxes:
 
 def _is_local(part: CallPart) -> bool:
     """Whether the part only reaches servers that the session itself started."""
-    return bool(part.hosts) and all(host.rpartition(":")[0].strip("[]") in LOCAL_HOSTS for host in part.hosts)
+    return bool(part.named_hosts) and all(
+        host.rpartition(":")[0].strip("[]") in LOCAL_HOSTS for host in part.named_hosts
+    )
 
 
 def _shorten_command(command: str) -> str:

@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from app.permits.command_findings import SAFE, Finding, contained, safe
+from app.permits.command_findings import SAFE_FINDING, Finding, contained_finding, safe_finding
 from app.permits.command_place import CommandPlace
 from app.permits.path_effects import PathEffects
-from app.permits.programs.options import ParsedOptions, option_row, parse_options
+from app.permits.programs.options import ParsedOptions, parse_option_row, parse_options
 from app.permits.shell_scope import ShellScope
 from app.permits.shell_words import Word, word_set
 from app.permits.verdicts import Removal, Risk
@@ -60,7 +60,7 @@ class ProgramCall:
     def place(self) -> CommandPlace:
         return self.ground.place
 
-    def run(self, words: Sequence[Word], feed: PipedInput | None = None) -> Risk:
+    def judge_started_command(self, words: Sequence[Word], feed: PipedInput | None = None) -> Risk:
         """Judges another command that this program starts."""
         self.has_inner = True
         return self._run(words, feed)
@@ -75,63 +75,69 @@ class ProgramCall:
 
 JudgeProgram = Callable[[ProgramCall], "list[Finding]"]
 ProgramTable = dict[str, JudgeProgram]
-_ANY_NUMBER: Final = 10_000
-UNKNOWN_OPTION: Final = contained("has options that bayou does not know")
+_NO_OPERAND_LIMIT: Final = 10_000
+UNKNOWN_OPTION_FINDING: Final = contained_finding("has options that bayou does not know")
 
 
 class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A program that only reads as long as it is called with known options."""
 
-    options: str = "*"
+    harmless_options: str = "*"
     """The known options, in the notation of `app.permits.programs.options`."""
-    operands: str = "read"
+    operand_kind: str = "read"
     """What the operands are: `read` (files), `tree` (folders, read recursively) or `text` (not read as files)."""
-    first: str = ""
+    first_operand_kind: str = ""
     """What the first operand is instead (for example a pattern),"""
-    unless: str = ""
+    options_without_first_operand: str = ""
     """unless one of these options is given."""
-    deep: str = ""
+    recursive_options: str = ""
     """Options with which folders are read recursively."""
-    reads_hidden: bool = True
+    reads_hidden_files: bool = True
     """Whether a recursive read includes files and folders whose names start with a dot."""
-    max_operands: int = _ANY_NUMBER
+    max_operands: int = _NO_OPERAND_LIMIT
     """With more operands the program writes to one of them."""
-    has_bundles: bool = True
+    allows_bundled_options: bool = True
     """Whether several letters may follow one dash, as in getopt."""
 
     def __call__(self, call: ProgramCall) -> list[Finding]:
-        taken = parse_options(call.words, option_row(self.options), has_bundles=self.has_bundles)
-        found = [SAFE, *read_options(call, taken)]
+        taken = parse_options(
+            call.words, parse_option_row(self.harmless_options), has_bundles=self.allows_bundled_options
+        )
+        found = [SAFE_FINDING, *judge_reading_call(call, taken)]
         operands = taken.operands
-        if self.first and operands and not taken.has(*self.unless.split()):
+        if (
+            self.first_operand_kind
+            and operands
+            and not taken.has_option(*self.options_without_first_operand.split())
+        ):
             first = operands[0]
-            is_text = self.first == "text" and not (first.may_be_option or first.may_be_several)
+            is_text = self.first_operand_kind == "text" and not (first.may_be_option or first.may_be_several)
             operands = operands[1:] if is_text else operands
         if len(operands) > self.max_operands or (
-            self.max_operands < _ANY_NUMBER and any(word.may_be_several for word in operands)
+            self.max_operands < _NO_OPERAND_LIMIT and any(word.may_be_several for word in operands)
         ):
-            found.append(contained("may write to its last argument"))
-            found += [call.ground.write(word) for word in operands[self.max_operands :]]
-        deeply = self.operands == "tree" or taken.has(*self.deep.split())
+            found.append(contained_finding("may write to its last argument"))
+            found += [call.ground.judge_write(word) for word in operands[self.max_operands :]]
+        deeply = self.operand_kind == "tree" or taken.has_option(*self.recursive_options.split())
         if deeply and not operands:
-            operands = [Word(".", source=".")]
-        if self.operands != "text":
+            operands = [Word(".", source_text=".")]
+        if self.operand_kind != "text":
             found += [
-                call.ground.read(word, deeply=deeply, with_hidden=self.reads_hidden)
+                call.ground.judge_read(word, deeply=deeply, with_hidden=self.reads_hidden_files)
                 for word in operands
                 if word.text != "-"
             ]
         return found
 
 
-def read_options(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
+def judge_reading_call(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
     """Judges the options of a call that should only read."""
-    found = [] if taken.is_certain else [UNKNOWN_OPTION]
+    found = [] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
     for name, value, role in taken.options:
         if role == "read" and value is not None:
-            found.append(call.ground.read(value))
+            found.append(call.ground.judge_read(value))
         elif role:
-            found.append(contained(f"-{name} does more than reading"))
+            found.append(contained_finding(f"-{name} does more than reading"))
     return found
 
 
@@ -171,4 +177,4 @@ def is_help_request(call: ProgramCall) -> bool:
     return len(call.words) == 1 and call.words[0].text in ("--version", "--help", "-V")
 
 
-VERSION_FINDING: Final = safe("prints its version or help")
+VERSION_FINDING: Final = safe_finding("prints its version or help")

@@ -3,96 +3,108 @@
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained, forbidden
+from app.permits.command_findings import Finding, contained_finding, forbidden_finding
 from app.permits.path_effects import file_name
 from app.permits.programs.calls import PipedInput, ProgramCall, ProgramTable, program_table
-from app.permits.programs.options import option_row, parse_options
-from app.permits.shell_words import UNKNOWN, Word
+from app.permits.programs.options import parse_option_row, parse_options
+from app.permits.shell_words import UNKNOWN_MARK, Word
 
-_COPY_OPTIONS: Final = option_row(
+_COPY_OPTIONS: Final = parse_option_row(
     "t= target-directory= S= suffix= m= mode= o= g= owner= group= r R a recursive archive T d directory s symbolic"
 )
 
 
-def _remove(call: ProgramCall) -> list[Finding]:
+def _judge_rm(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
     taken = parse_options(
-        call.words, option_row("interactive recursive force dir verbose r R f d v i I n= s= u z")
+        call.words, parse_option_row("interactive recursive force dir verbose r R f d v i I n= s= u z")
     )
-    deeply = taken.has("r", "R", "recursive") or call.name == "rimraf"
+    deeply = taken.has_option("r", "R", "recursive") or call.name == "rimraf"
     for word in taken.operands:
         call.removals += call.ground.removed_files(word.text)
-    return [*(call.ground.remove(word, deeply=deeply) for word in taken.operands), contained("removes files")]
+    return [
+        *(call.ground.judge_removal(word, deeply=deeply) for word in taken.operands),
+        contained_finding("removes files"),
+    ]
 
 
-def _copy_or_move(call: ProgramCall) -> list[Finding]:
+def _judge_cp_and_mv(call: ProgramCall) -> list[Finding]:
     """Judges `cp`, `mv`, `ln`, `install`: sources, and a target that is the last operand or the named folder."""
     call.is_read_whole = True
     taken = parse_options(call.words, _COPY_OPTIONS)
-    named, operands = taken.values("t", "target-directory"), taken.operands
+    named, operands = taken.option_values("t", "target-directory"), taken.operands
     targets = named or operands[-1:]
     sources = operands if named or any(word.may_be_several for word in targets) else operands[:-1]
-    if call.name == "install" and taken.has("d", "directory"):
+    if call.name == "install" and taken.has_option("d", "directory"):
         sources, targets = [], operands
     found: list[Finding] = []
     moves = call.name in ("mv", "gmv")
-    deeply = moves or taken.has("r", "R", "a", "recursive", "archive")
+    deeply = moves or taken.has_option("r", "R", "a", "recursive", "archive")
     for word in sources:
-        found += [call.ground.remove(word, moves=True)] if moves else []
+        found += [call.ground.judge_removal(word, moves=True)] if moves else []
         found.append(call.ground.judge_secret(word, deeply=deeply))
-        if call.name in ("ln", "link") and not taken.has("s", "symbolic") and call.ground.is_outside(word):
-            found.append(forbidden("creates a link to a file outside the workspace"))
+        if (
+            call.name in ("ln", "link")
+            and not taken.has_option("s", "symbolic")
+            and call.ground.may_be_outside_workspace(word)
+        ):
+            found.append(forbidden_finding("creates a link to a file outside the workspace"))
     for target in targets:
         names = [file_name(word.text) for word in sources]
-        found.append(call.ground.write(target))
-        found += [call.ground.write(Word(f"{target.text.rstrip('/')}/{name}")) for name in names if name]
-    return [*found, contained("changes files")]
+        found.append(call.ground.judge_write(target))
+        found += [
+            call.ground.judge_write(Word(f"{target.text.rstrip('/')}/{name}")) for name in names if name
+        ]
+    return [*found, contained_finding("changes files")]
 
 
-def _write(call: ProgramCall) -> list[Finding]:
+def _judge_file_writer(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
     taken = parse_options(
-        call.words, option_row("s= size= r= reference= d= t= date= time= m= mode= l= o= length= a p v")
+        call.words, parse_option_row("s= size= r= reference= d= t= date= time= m= mode= l= o= length= a p v")
     )
-    return [*(call.ground.write(word) for word in taken.operands), contained("changes files")]
+    return [*(call.ground.judge_write(word) for word in taken.operands), contained_finding("changes files")]
 
 
-def _mktemp(call: ProgramCall) -> list[Finding]:
+def _judge_mktemp(call: ProgramCall) -> list[Finding]:
     """Judges `mktemp`: an unpredictable name below the folder of temporary files."""
-    taken = parse_options(call.words, option_row("d q t u directory quiet"))
-    if taken.is_certain and not taken.operands:
-        call.output = PipedInput(text=f"{call.place.temporary[0]}/tmp.mktemp\n")
-    return [contained("makes a temporary file")]
+    taken = parse_options(call.words, parse_option_row("d q t u directory quiet"))
+    if taken.are_all_known and not taken.operands:
+        call.output = PipedInput(text=f"{call.place.temporary_folders[0]}/tmp.mktemp\n")
+    return [contained_finding("makes a temporary file")]
 
 
-def _change_mode(call: ProgramCall) -> list[Finding]:
+def _judge_chmod(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
     words = [word for word in call.words if not re.fullmatch(r"--?(?:[A-Zcfvh]|[a-z-]{4,}).*", word.text)]
-    mode = words[0].text if words else UNKNOWN
-    found = [contained("changes file permissions"), *(call.ground.write(word) for word in words[1:])]
+    mode = words[0].text if words else UNKNOWN_MARK
+    found = [
+        contained_finding("changes file permissions"),
+        *(call.ground.judge_write(word) for word in words[1:]),
+    ]
     if call.name == "chmod" and (
         re.search(r"[ugoa]*[+=][rwxXt]*s", mode) or re.fullmatch(r"0?[2-7][0-7]{3}", mode)
     ):
-        found.append(forbidden("lets a program run as another user"))
+        found.append(forbidden_finding("lets a program run as another user"))
     return found
 
 
-def _dd(call: ProgramCall) -> list[Finding]:
-    found = [contained("copies bytes")]
+def _judge_dd(call: ProgramCall) -> list[Finding]:
+    found = [contained_finding("copies bytes")]
     for word in call.words:
         name, _, value = word.text.partition("=")
         if name == "of":
-            found.append(call.ground.write(Word(value)))
+            found.append(call.ground.judge_write(Word(value)))
             if value.startswith("/dev/"):
                 found.append(call.ground.judge_secret(Word(value)))
     return found
 
 
 FILE_PROGRAMS: ProgramTable = program_table(
-    ("rm grm unlink rmdir shred rimraf", _remove),
-    ("cp gcp mv gmv ln link install", _copy_or_move),
-    ("tee touch mkdir mkfifo truncate fallocate", _write),
-    ("chmod chown chgrp chattr setfacl", _change_mode),
-    ("mktemp", _mktemp),
-    ("dd", _dd),
+    ("rm grm unlink rmdir shred rimraf", _judge_rm),
+    ("cp gcp mv gmv ln link install", _judge_cp_and_mv),
+    ("tee touch mkdir mkfifo truncate fallocate", _judge_file_writer),
+    ("chmod chown chgrp chattr setfacl", _judge_chmod),
+    ("mktemp", _judge_mktemp),
+    ("dd", _judge_dd),
 )

@@ -3,36 +3,54 @@
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained, safe
-from app.permits.programs.calls import UNKNOWN_OPTION, PipedInput, ProgramCall, ProgramTable, program_table
-from app.permits.programs.options import option_row, parse_options
-from app.permits.shell_words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, Word, literal_text, word_set
+from app.permits.command_findings import Finding, contained_finding, safe_finding
+from app.permits.programs.calls import (
+    UNKNOWN_OPTION_FINDING,
+    PipedInput,
+    ProgramCall,
+    ProgramTable,
+    program_table,
+)
+from app.permits.programs.options import parse_option_row, parse_options
+from app.permits.shell_words import (
+    ANY_CHARACTER_MARK,
+    ANY_DEPTH_MARK,
+    ANY_NAME_MARK,
+    UNKNOWN_MARK,
+    Word,
+    literal_text_of,
+    word_set,
+)
 
 _FIND_FLAGS: Final = word_set(
     "-print -print0 -ls -prune -empty -readable -writable -executable -not ! -o -or -a -and ( ) , -depth -mount "
     "-xdev -follow -true -false -quit -nouser -nogroup -daystart -noleaf -H -L -P"
 )
-_NAMES: Final = word_set("-name -iname -path -ipath -wholename -iwholename")
+_FIND_NAME_TESTS: Final = word_set("-name -iname -path -ipath -wholename -iwholename")
 _FIND_TESTS: Final = word_set(
     "-regex -iregex -type -xtype -size -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -user "
     "-group -uid -gid -perm -maxdepth -mindepth -fstype -links -inum -samefile -lname -ilname -printf -regextype -used"
 )
-_RUN_ACTIONS: Final = word_set("-exec -execdir -ok -okdir")
+_FIND_EXEC_ACTIONS: Final = word_set("-exec -execdir -ok -okdir")
 
 
 def as_glob(text: str) -> str:
     """Converts a quoted pattern that the program itself expands."""
-    return re.sub(r"\[[^\]]*\]", ANY_CHARACTER, text).replace("*", ANY_NAME).replace("?", ANY_CHARACTER)
+    return (
+        re.sub(r"\[[^\]]*\]", ANY_CHARACTER_MARK, text)
+        .replace("*", ANY_NAME_MARK)
+        .replace("?", ANY_CHARACTER_MARK)
+    )
 
 
-def _find(call: ProgramCall) -> list[Finding]:
+def _judge_find(call: ProgramCall) -> list[Finding]:
     words = list(call.words)
     roots: list[Word] = []
     while words and not words[0].text.startswith(("-", "!", "(")):
         roots.append(words.pop(0))
-    found = [safe("lists file names")]
+    found = [safe_finding("lists file names")]
     if any(word.may_be_option for word in roots):
-        found.append(UNKNOWN_OPTION)
+        found.append(UNKNOWN_OPTION_FINDING)
     patterns: list[str] = []
     actions: list[tuple[list[Word], bool]] = []
     is_negated = False
@@ -40,41 +58,41 @@ def _find(call: ProgramCall) -> list[Finding]:
         word = words.pop(0)
         if word.text in _FIND_FLAGS:
             is_negated = is_negated or word.text in ("!", "-not", "-o", "-or", ",")
-        elif word.text in _NAMES or word.text in _FIND_TESTS:
+        elif word.text in _FIND_NAME_TESTS or word.text in _FIND_TESTS:
             value = words.pop(0) if words else Word("")
-            if word.text in _NAMES:
+            if word.text in _FIND_NAME_TESTS:
                 patterns.append(as_glob(value.text.rsplit("/", 1)[-1]))
-            found += [] if value.is_literal and not value.may_split else [UNKNOWN_OPTION]
-        elif word.text in _RUN_ACTIONS:
+            found += [] if value.is_literal and not value.may_split else [UNKNOWN_OPTION_FINDING]
+        elif word.text in _FIND_EXEC_ACTIONS:
             end = next((at for at, one in enumerate(words) if one.text in (";", "+")), len(words))
             action = words[:end]
             is_ended = action and words[end:] and (words[end].text == ";" or action[-1].text == "{}")
             is_plain = all(one.is_literal and not one.may_split for one in action)
-            found += [] if word.text == "-exec" and is_ended and is_plain else [UNKNOWN_OPTION]
+            found += [] if word.text == "-exec" and is_ended and is_plain else [UNKNOWN_OPTION_FINDING]
             actions.append((action, words[end:] != [] and words[end].text == "+"))
             words = words[end + 1 :]
         elif word.text == "-delete":
-            actions.append(([literal_text("rm"), literal_text("-r"), literal_text("{}")], False))
-            found.append(contained("deletes the files that it finds"))
+            actions.append(([literal_text_of("rm"), literal_text_of("-r"), literal_text_of("{}")], False))
+            found.append(contained_finding("deletes the files that it finds"))
         else:
-            found.append(UNKNOWN_OPTION)
-    name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN not in one), "")
-    below = f"{ANY_DEPTH}/{name}" if name and not is_negated else ANY_DEPTH
-    places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal_text(".")]]
-    call.output = PipedInput(words=tuple(map(literal_text, places)))
+            found.append(UNKNOWN_OPTION_FINDING)
+    name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN_MARK not in one), "")
+    below = f"{ANY_DEPTH_MARK}/{name}" if name and not is_negated else ANY_DEPTH_MARK
+    places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal_text_of(".")]]
+    call.output = PipedInput(words=tuple(map(literal_text_of, places)))
     for action, takes_several in actions:
-        call.run(_with_found_paths(action, places, takes_several))
+        call.judge_started_command(_replace_find_placeholder(action, places, takes_several))
     return found
 
 
-def _with_found_paths(words: list[Word], places: list[str], takes_several: bool) -> list[Word]:
+def _replace_find_placeholder(words: list[Word], places: list[str], takes_several: bool) -> list[Word]:
     """Replaces `{}` with the found paths; inside a longer word the result is unknown."""
     inner: list[Word] = []
     for word in words:
         if word.text == "{}":
             inner += [Word(place, takes_several, "{}") for place in places]
         elif "{}" in word.text:
-            inner.append(Word(word.text.replace("{}", UNKNOWN), True, word.source))
+            inner.append(Word(word.text.replace("{}", UNKNOWN_MARK), True, word.source_text))
         else:
             inner.append(word)
     return inner
@@ -85,30 +103,30 @@ _XARGS_OPTIONS: Final = (
 )
 
 
-def _xargs(call: ProgramCall) -> list[Finding]:
+def _judge_xargs(call: ProgramCall) -> list[Finding]:
     """Judges xargs: its input becomes words of the command, options included; with a placeholder nothing is known."""
-    taken = parse_options(call.words, option_row(_XARGS_OPTIONS), stops_early=True)
-    slot = next(reversed(taken.values("I")), None)
-    fed = Word(UNKNOWN, may_split=slot is None, source="…")
-    inner = taken.operands or [literal_text("echo")]
-    call.run(_with_input(inner, slot, fed))
+    taken = parse_options(call.words, parse_option_row(_XARGS_OPTIONS), stops_early=True)
+    slot = next(reversed(taken.option_values("I")), None)
+    fed = Word(UNKNOWN_MARK, may_split=slot is None, source_text="…")
+    inner = taken.operands or [literal_text_of("echo")]
+    call.judge_started_command(_xargs_command(inner, slot, fed))
     named = call.feed.words if call.feed is not None else ()
     secrets = [word for word in named if call.ground.judge_secret(word).risk != "safe"]
     for word in secrets:
-        call.run(_with_input(inner, slot, word))
-    return [] if taken.is_certain and slot is None and not secrets else [UNKNOWN_OPTION]
+        call.judge_started_command(_xargs_command(inner, slot, word))
+    return [] if taken.are_all_known and slot is None and not secrets else [UNKNOWN_OPTION_FINDING]
 
 
-def _with_input(words: list[Word], slot: Word | None, fed: Word) -> list[Word]:
+def _xargs_command(words: list[Word], slot: Word | None, fed: Word) -> list[Word]:
     """The command that xargs runs for one word of its input."""
     if slot is None:
         return [*words, fed]
     return [
-        Word(word.text.replace(slot.text, fed.text), word.may_split, word.source)
+        Word(word.text.replace(slot.text, fed.text), word.may_split, word.source_text)
         if slot.text and slot.text in word.text
         else word
         for word in words
     ]
 
 
-FINDERS: ProgramTable = program_table(("find gfind", _find), ("xargs gxargs", _xargs))
+FINDER_PROGRAMS: ProgramTable = program_table(("find gfind", _judge_find), ("xargs gxargs", _judge_xargs))

@@ -4,14 +4,26 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from app.permits.command_findings import SAFE, Finding, contained, forbidden, network
-from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, program_table, read_options
+from app.permits.command_findings import (
+    SAFE_FINDING,
+    Finding,
+    contained_finding,
+    forbidden_finding,
+    network_finding,
+)
+from app.permits.programs.calls import (
+    UNKNOWN_OPTION_FINDING,
+    ProgramCall,
+    ProgramTable,
+    judge_reading_call,
+    program_table,
+)
 from app.permits.programs.network_programs import host_of
-from app.permits.programs.options import OptionRow, ParsedOptions, option_row, parse_options
-from app.permits.shell_words import UNKNOWN, WILDCARD, Word, word_set
+from app.permits.programs.options import OptionRow, ParsedOptions, parse_option_row, parse_options
+from app.permits.shell_words import UNKNOWN_MARK, WILDCARD_MARK_PATTERN, Word, word_set
 
-_GLOBAL_OPTIONS: Final = option_row("C= c= P p no-pager no-optional-locks literal-pathspecs")
-_HARMLESS_KEYS: Final = re.compile(
+_GIT_GLOBAL_OPTIONS: Final = parse_option_row("C= c= P p no-pager no-optional-locks literal-pathspecs")
+_HARMLESS_CONFIG_KEYS: Final = re.compile(
     r"user\.(name|email|signingkey)|color\..*|core\.(autocrlf|eol|filemode|ignorecase|quotepath|safecrlf|longpaths|abbrev|"
     r"precomposeunicode|symlinks)|commit\.(gpgsign|verbose)|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|"
     r"init\.defaultbranch|merge\.(ff|conflictstyle)|rebase\.(autostash|autosquash)|fetch\.prune|branch\.[^.]+\.(merge|remote|"
@@ -49,8 +61,8 @@ _LIST_OPTIONS: Final = (
     "format= column "
     "color n ignore-case i"
 )
-READING_VERBS: Final[dict[str, OptionRow]] = {
-    verb: option_row(options)
+GIT_READING_VERBS: Final[dict[str, OptionRow]] = {
+    verb: parse_option_row(options)
     for verbs, options in (
         ("log show", _LOG_OPTIONS),
         ("rev-list", _LOG_OPTIONS),
@@ -88,12 +100,12 @@ READING_VERBS: Final[dict[str, OptionRow]] = {
     )
     for verb in verbs.split()
 }
-_PRINTING_VERBS: Final = word_set("diff diff-tree diff-index diff-files log show grep cat-file stash")
-_READ_FILES: Final = option_row("contents=:read")
-_READ_FILES_OF_CHANGES: Final = option_row(
+_CONTENT_PRINTING_VERBS: Final = word_set("diff diff-tree diff-index diff-files log show grep cat-file stash")
+_FILE_READING_OPTIONS: Final = parse_option_row("contents=:read")
+_DIFF_FILE_READING_OPTIONS: Final = parse_option_row(
     "F=:read file=:read t=:read template=:read pathspec-from-file=:read add-file=:read m= b= c= C="
 )
-_READS_NO_OPERANDS: Final = word_set(
+_VERBS_READING_NO_OPERANDS: Final = word_set(
     "add rm restore checkout switch reset commit stash clean update-index sparse-checkout worktree submodule lfs "
     "branch tag merge rebase cherry-pick revert fetch pull push clone init remote config"
 )
@@ -107,42 +119,42 @@ class GitCall:
     """One git call: the repository it works in, its verb and the words behind it."""
 
     def __init__(self, call: ProgramCall) -> None:
-        taken = parse_options(call.words, _GLOBAL_OPTIONS, stops_early=True)
+        taken = parse_options(call.words, _GIT_GLOBAL_OPTIONS, stops_early=True)
         self.call = call
         self.verb = taken.operands[0].text if taken.operands else ""
         self.words = taken.operands[1:]
-        self.folders = taken.values("C")
-        self.findings = [] if taken.is_certain else [UNKNOWN_OPTION]
-        for value in taken.values("c"):
-            if not value.is_literal or not _HARMLESS_KEYS.fullmatch(value.text.partition("=")[0]):
-                self.findings.append(contained("its git configuration may run other programs"))
+        self.folders = taken.option_values("C")
+        self.findings = [] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
+        for value in taken.option_values("c"):
+            if not value.is_literal or not _HARMLESS_CONFIG_KEYS.fullmatch(value.text.partition("=")[0]):
+                self.findings.append(contained_finding("its git configuration may run other programs"))
 
     def parse_options(self, options: str) -> ParsedOptions:
-        return parse_options(self.words, option_row(options))
+        return parse_options(self.words, parse_option_row(options))
 
     @property
     def is_own_repository(self) -> bool:
         """Whether the call works in the repository of the workspace or of an added folder; the configuration of another
         one may run programs."""
         place = self.call.place
-        for folder in self.call.scope.folders:
-            root = place.root_of(folder)
+        for folder in self.call.scope.possible_folders:
+            root = place.root_containing(folder)
             if root is None:
                 return False
             while folder != root:
                 if (
-                    WILDCARD.search(folder)
-                    or place.exists(f"{folder}/.git")
-                    or place.exists(f"{folder}/HEAD")
+                    WILDCARD_MARK_PATTERN.search(folder)
+                    or place.path_exists(f"{folder}/.git")
+                    or place.path_exists(f"{folder}/HEAD")
                 ):
                     return False
                 folder = folder.rpartition("/")[0]
         return True
 
     @property
-    def may_lead_elsewhere(self) -> bool:
+    def may_run_configured_programs(self) -> bool:
         """Whether git's folder or configuration may make git start programs, reach hosts or read other files."""
-        return any(map(self.call.place.git_leads_elsewhere, self.call.ground.possible_roots))
+        return any(map(self.call.place.is_git_redirected, self.call.ground.possible_roots))
 
     @property
     def may_print_secrets(self) -> bool:
@@ -152,7 +164,7 @@ class GitCall:
         return (
             place.has_sandbox
             and not place.hides_secrets
-            and any(map(place.tracks_secrets, self.call.ground.possible_roots))
+            and any(map(place.repository_tracks_secrets, self.call.ground.possible_roots))
         )
 
     def record_lost_files(self, paths: Sequence[Word], *, takes_ignored: bool = False) -> None:
@@ -160,88 +172,96 @@ class GitCall:
             self.call.removals += self.call.ground.removed_files(word.text, takes_ignored=takes_ignored)
 
 
-def _git(call: ProgramCall) -> list[Finding]:
+def _judge_git_call(call: ProgramCall) -> list[Finding]:
     git = GitCall(call)
     if not git.verb:
         return [
             *git.findings,
-            SAFE if [w.text for w in call.words] in (["--version"], ["--help"]) else UNKNOWN_OPTION,
+            SAFE_FINDING
+            if [w.text for w in call.words] in (["--version"], ["--help"])
+            else UNKNOWN_OPTION_FINDING,
         ]
-    before = call.scope.folders
+    before = call.scope.possible_folders
     try:
         for folder in git.folders:
-            call.scope.folders = call.ground.folders_after_cd(folder)
-        found = [*git.findings, *_judge_git(git)]
+            call.scope.possible_folders = call.ground.folders_after_cd(folder)
+        found = [*git.findings, *_judge_git_verb(git)]
         if not git.is_own_repository:
-            found.append(contained("works in another repository"))
-        elif not call.place.hides_secrets and git.may_lead_elsewhere:
-            found.append(contained("this repository can make git start programs or read other files"))
-        elif git.verb in _PRINTING_VERBS and git.may_print_secrets:
-            found.append(contained("may print a file with secrets that git tracks"))
+            found.append(contained_finding("works in another repository"))
+        elif not call.place.hides_secrets and git.may_run_configured_programs:
+            found.append(contained_finding("this repository can make git start programs or read other files"))
+        elif git.verb in _CONTENT_PRINTING_VERBS and git.may_print_secrets:
+            found.append(contained_finding("may print a file with secrets that git tracks"))
     finally:
-        call.scope.folders = before
+        call.scope.possible_folders = before
     return found
 
 
-def _judge_git(git: GitCall) -> list[Finding]:
-    known = READING_VERBS.get(git.verb)
+def _judge_git_verb(git: GitCall) -> list[Finding]:
+    known = GIT_READING_VERBS.get(git.verb)
     if known is not None:
-        return [*_judge_reading(git, known), *_read_files(git, _READ_FILES)]
-    return [*_judge_changing(git), *_read_files(git, _READ_FILES_OF_CHANGES)]
+        return [*_judge_reading_verb(git, known), *_judge_files_read(git, _FILE_READING_OPTIONS)]
+    return [*_judge_changing_verb(git), *_judge_files_read(git, _DIFF_FILE_READING_OPTIONS)]
 
 
-def _read_files(git: GitCall, options: OptionRow) -> list[Finding]:
+def _judge_files_read(git: GitCall, options: OptionRow) -> list[Finding]:
     """Judges the files outside of the repository's data that a verb reads."""
     taken = parse_options(git.words, options)
-    named = [option.value for option in taken.options if option.role == "read" and option.value is not None]
-    if git.verb not in READING_VERBS and git.verb not in _READS_NO_OPERANDS:
+    named = [
+        option.value for option in taken.options if option.value_role == "read" and option.value is not None
+    ]
+    if git.verb not in GIT_READING_VERBS and git.verb not in _VERBS_READING_NO_OPERANDS:
         named += [Word(word.text.rpartition(":")[2], word.may_split) for word in taken.operands]
     if git.call.feed is not None and any(word.text.startswith(("--stdin", "--batch")) for word in git.words):
         named += git.call.feed.words
     return [git.call.ground.judge_secret(word) for word in named]
 
 
-def _judge_changing(git: GitCall) -> list[Finding]:
+def _judge_changing_verb(git: GitCall) -> list[Finding]:
     judge = _JUDGES_BY_VERB.get(git.verb)
     if judge is not None:
         return judge(git)
     if git.verb == "clone":
-        return _clone(git)
+        return _judge_clone(git)
     if git.verb in _NETWORK_VERBS:
-        return _contacts_remote(git)
-    return [contained(f"runs git {git.verb}")]
+        return _judge_fetch(git)
+    return [contained_finding(f"runs git {git.verb}")]
 
 
-def _judge_reading(git: GitCall, known: OptionRow) -> list[Finding]:
+def _judge_reading_verb(git: GitCall, known: OptionRow) -> list[Finding]:
     taken = parse_options(git.words, known)
-    found = [SAFE, *read_options(git.call, taken)]
+    found = [SAFE_FINDING, *judge_reading_call(git.call, taken)]
     operands = taken.operands
-    if git.verb == "grep" and not taken.has("e") and not any(word.may_be_several for word in operands[:1]):
+    if (
+        git.verb == "grep"
+        and not taken.has_option("e")
+        and not any(word.may_be_several for word in operands[:1])
+    ):
         operands = operands[1:]
-    for word in (*operands, *taken.values("L")):
+    for word in (*operands, *taken.option_values("L")):
         found.append(git.call.ground.judge_secret(Word(word.text.rpartition(":")[2], word.may_split)))
-    if taken.has("no-index", "untracked"):
-        found += [git.call.ground.read(word, deeply=True) for word in operands or [Word(".")]]
+    if taken.has_option("no-index", "untracked"):
+        found += [git.call.ground.judge_read(word, deeply=True) for word in operands or [Word(".")]]
     return found
 
 
-def _push(git: GitCall) -> list[Finding]:
+def _judge_push(git: GitCall) -> list[Finding]:
     taken = git.parse_options(
         "f force force-with-lease force-if-includes d delete mirror prune o= push-option= receive-pack= "
         "exec= repo= u "
         "set-upstream tags all n dry-run"
     )
-    found = _contacts_remote(git)
-    forces = taken.has("f", "force", "force-with-lease", "force-if-includes")
+    found = _judge_fetch(git)
+    forces = taken.has_option("f", "force", "force-with-lease", "force-if-includes")
     if forces or any(word.text.startswith("+") for word in taken.operands):
-        found.append(forbidden("a forced push overwrites history for others"))
+        found.append(forbidden_finding("a forced push overwrites history for others"))
     removes = any(word.text.startswith(":") and len(word.text) > 1 for word in taken.operands)
-    if removes or taken.has("d", "delete", "mirror", "prune"):
-        found.append(forbidden("deletes branches on the server"))
+    if removes or taken.has_option("d", "delete", "mirror", "prune"):
+        found.append(forbidden_finding("deletes branches on the server"))
     return found
 
 
-def _contacts_remote(git: GitCall) -> list[Finding]:
+def _judge_fetch(git: GitCall) -> list[Finding]:
     for word in git.words:
         at_host = re.match(r"(?:\w+@)?([\w.-]+\.[\w-]+):(?!//)", word.text)
         if at_host:
@@ -249,131 +269,141 @@ def _contacts_remote(git: GitCall) -> list[Finding]:
         elif "://" in word.text and not word.text.startswith("file:"):
             host = host_of(word.text)
             git.call.hosts += [host] if host else []
-    return [network(f"git {git.verb} connects to a remote")]
+    return [network_finding(f"git {git.verb} connects to a remote")]
 
 
-def _clone(git: GitCall) -> list[Finding]:
+def _judge_clone(git: GitCall) -> list[Finding]:
     taken = git.parse_options(
         "b= branch= o= origin= u= upload-pack= c= config= depth= j= jobs= reference= template="
     )
-    found = _contacts_remote(git)
+    found = _judge_fetch(git)
     if not taken.operands:
         return found
     named = re.split("[:/]", taken.operands[0].text.rstrip("/"))[-1].removesuffix(".git")
     folder = taken.operands[1] if len(taken.operands) > 1 else Word(named)
-    written = git.call.ground.write(folder)
-    why = git.call.ground.content_run_reason(folder)
+    written = git.call.ground.judge_write(folder)
+    why = git.call.ground.folder_autorun_reason(folder)
     if why is not None:
-        return [*found, written, contained(f"clones to {folder.text}: {why}")]
-    is_inside = written.risk == "contained" and not (folder.is_unknown or git.call.ground.is_outside(folder))
-    return [*found, network(written.why) if is_inside else written]
+        return [*found, written, contained_finding(f"clones to {folder.text}: {why}")]
+    is_inside = written.risk == "contained" and not (
+        folder.is_unknown or git.call.ground.may_be_outside_workspace(folder)
+    )
+    return [*found, network_finding(written.why) if is_inside else written]
 
 
-def _branch(git: GitCall) -> list[Finding]:
+def _judge_branch(git: GitCall) -> list[Finding]:
     taken = git.parse_options(
         _LIST_OPTIONS + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream"
     )
-    if taken.has("D") or (taken.has("d", "delete") and taken.has("f", "force")):
-        return [forbidden("deletes a branch and its unmerged commits")]
-    return _only_lists(git)
+    if taken.has_option("D") or (taken.has_option("d", "delete") and taken.has_option("f", "force")):
+        return [forbidden_finding("deletes a branch and its unmerged commits")]
+    return _judge_listing(git)
 
 
-def _tag(git: GitCall) -> list[Finding]:
-    if git.parse_options(_LIST_OPTIONS + " d delete f force").has("d", "delete", "f", "force"):
-        return [forbidden("deletes or moves a tag")]
-    return _only_lists(git)
+def _judge_tag(git: GitCall) -> list[Finding]:
+    if git.parse_options(_LIST_OPTIONS + " d delete f force").has_option("d", "delete", "f", "force"):
+        return [forbidden_finding("deletes or moves a tag")]
+    return _judge_listing(git)
 
 
-def _only_lists(git: GitCall) -> list[Finding]:
+def _judge_listing(git: GitCall) -> list[Finding]:
     taken = git.parse_options(_LIST_OPTIONS)
-    names_one = taken.operands and not taken.has("list", *("l",) * (git.verb == "tag"))
+    names_one = taken.operands and not taken.has_option("list", *("l",) * (git.verb == "tag"))
     return (
-        [SAFE]
-        if taken.is_certain and not names_one
-        else [contained(f"git {git.verb} changes branches or tags")]
+        [SAFE_FINDING]
+        if taken.are_all_known and not names_one
+        else [contained_finding(f"git {git.verb} changes branches or tags")]
     )
 
 
-def _stash(git: GitCall) -> list[Finding]:
+def _judge_stash(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else "push"
     if verb in ("drop", "clear"):
-        return [forbidden("deletes stashed changes")]
+        return [forbidden_finding("deletes stashed changes")]
     if verb in ("list", "show"):
-        taken = parse_options(git.words[1:], option_row(_LOG_OPTIONS))
-        return [SAFE] if taken.is_certain else [UNKNOWN_OPTION]
-    return [contained("stashes or restores changes")]
+        taken = parse_options(git.words[1:], parse_option_row(_LOG_OPTIONS))
+        return [SAFE_FINDING] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
+    return [contained_finding("stashes or restores changes")]
 
 
-def _remote(git: GitCall) -> list[Finding]:
+def _judge_remote(git: GitCall) -> list[Finding]:
     words = [word.text for word in git.words if word.text not in ("-v", "--verbose")]
-    if not words or (words[0] == "get-url" and len(words) == 2 and not words[1].startswith(("-", UNKNOWN))):
-        return [SAFE]
+    if not words or (
+        words[0] == "get-url" and len(words) == 2 and not words[1].startswith(("-", UNKNOWN_MARK))
+    ):
+        return [SAFE_FINDING]
     if words[0] in ("update", "show", "prune") or {"-f", "--auto", "-a"} & set(words[1:]):
-        return _contacts_remote(git)
-    return [contained("changes the configured remotes")]
+        return _judge_fetch(git)
+    return [contained_finding("changes the configured remotes")]
 
 
-def _config(git: GitCall) -> list[Finding]:
+def _judge_config(git: GitCall) -> list[Finding]:
     taken = git.parse_options(
         "get get-all get-regexp l list global system local worktree show-origin show-scope name-only z type="
     )
     words = taken.operands
     verb = words[0].text if words else ""
-    reads = verb in ("list", "get") or taken.has("get", "get-all", "get-regexp", "l", "list")
+    reads = verb in ("list", "get") or taken.has_option("get", "get-all", "get-regexp", "l", "list")
     is_one = len(words) == 1 and not words[0].may_be_several
-    if taken.is_certain and (reads or (is_one and verb not in ("edit", "set", "unset"))):
-        return [SAFE]
+    if taken.are_all_known and (reads or (is_one and verb not in ("edit", "set", "unset"))):
+        return [SAFE_FINDING]
     every = git.parse_options("f= file= e edit global system unset unset-all add replace-all")
     key = next((word.text for word in words if word.text not in ("set", "unset", "add")), "")
-    if every.has("e", "edit", "global", "system", "f", "file") or not _HARMLESS_KEYS.fullmatch(key):
+    if every.has_option("e", "edit", "global", "system", "f", "file") or not _HARMLESS_CONFIG_KEYS.fullmatch(
+        key
+    ):
         return [
-            forbidden(f"{key or 'this configuration'} can start programs at a later time, or redirect git")
+            forbidden_finding(
+                f"{key or 'this configuration'} can start programs at a later time, or redirect git"
+            )
         ]
-    return [contained(f"sets the git option {key}")]
+    return [contained_finding(f"sets the git option {key}")]
 
 
-def _clean(git: GitCall) -> list[Finding]:
+def _judge_clean(git: GitCall) -> list[Finding]:
     taken = git.parse_options("e= exclude= n dry-run f force d x X i interactive q quiet")
-    if not taken.has("n", "dry-run"):
-        git.record_lost_files(taken.operands, takes_ignored=taken.has("x", "X"))
-    return [contained("deletes untracked files")]
+    if not taken.has_option("n", "dry-run"):
+        git.record_lost_files(taken.operands, takes_ignored=taken.has_option("x", "X"))
+    return [contained_finding("deletes untracked files")]
 
 
-def _reset(git: GitCall) -> list[Finding]:
+def _judge_reset(git: GitCall) -> list[Finding]:
     if any(word.text in ("--hard", "--merge", "--keep") for word in git.words):
         git.record_lost_files([])
-    return [contained("changes files or the index")]
+    return [contained_finding("changes files or the index")]
 
 
-def _checkout(git: GitCall) -> list[Finding]:
+def _judge_checkout(git: GitCall) -> list[Finding]:
     taken = git.parse_options("b= B= c= C= orphan= f force discard-changes staged S source= s=")
     at = next((place for place, word in enumerate(git.words) if word.text == "--"), None)
-    if git.verb == "restore" and not taken.has("staged", "S"):
+    if git.verb == "restore" and not taken.has_option("staged", "S"):
         git.record_lost_files(taken.operands)
     elif at is not None:
         git.record_lost_files(git.words[at + 1 :])
-    elif taken.has("f", "force", "discard-changes") or any(word.text == "." for word in taken.operands):
+    elif taken.has_option("f", "force", "discard-changes") or any(
+        word.text == "." for word in taken.operands
+    ):
         git.record_lost_files([])
-    return [contained("checks out files or a branch")]
+    return [contained_finding("checks out files or a branch")]
 
 
-def _reflog(git: GitCall) -> list[Finding]:
+def _judge_reflog(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else ""
     if verb in ("expire", "delete", "drop"):
-        return [forbidden("deletes history that cannot be restored")]
-    return _judge_reading(git, option_row(_LOG_OPTIONS))
+        return [forbidden_finding("deletes history that cannot be restored")]
+    return _judge_reading_verb(git, parse_option_row(_LOG_OPTIONS))
 
 
-def _gc(git: GitCall) -> list[Finding]:
+def _judge_gc(git: GitCall) -> list[Finding]:
     if git.verb == "prune" or any(word.text.startswith("--pru") or word.is_unknown for word in git.words):
-        return [forbidden("deletes objects that cannot be restored")]
-    return [contained("packs objects")]
+        return [forbidden_finding("deletes objects that cannot be restored")]
+    return [contained_finding("packs objects")]
 
 
-def _update_ref(git: GitCall) -> list[Finding]:
+def _judge_update_ref(git: GitCall) -> list[Finding]:
     if any(word.text.startswith(("-d", "--del", "--stdin")) or word.is_unknown for word in git.words):
-        return [forbidden("deletes references")]
-    return [contained("moves a branch")]
+        return [forbidden_finding("deletes references")]
+    return [contained_finding("moves a branch")]
 
 
 def _always_judge(found: Finding) -> Callable[[GitCall], list[Finding]]:
@@ -383,22 +413,25 @@ def _always_judge(found: Finding) -> Callable[[GitCall], list[Finding]]:
 _JUDGES_BY_VERB: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
     verb: judge
     for verbs, judge in (
-        ("push", _push),
-        ("branch", _branch),
-        ("tag", _tag),
-        ("stash", _stash),
-        ("remote", _remote),
-        ("config", _config),
-        ("clean", _clean),
-        ("reset", _reset),
-        ("checkout switch restore", _checkout),
-        ("reflog", _reflog),
-        ("gc prune", _gc),
-        ("update-ref", _update_ref),
-        ("filter-branch filter-repo", _always_judge(forbidden("rewrites history"))),
-        ("credential credential-store credential-cache", _always_judge(forbidden("prints passwords"))),
-        ("send-email imap-send", _always_judge(forbidden("sends a message to other people"))),
+        ("push", _judge_push),
+        ("branch", _judge_branch),
+        ("tag", _judge_tag),
+        ("stash", _judge_stash),
+        ("remote", _judge_remote),
+        ("config", _judge_config),
+        ("clean", _judge_clean),
+        ("reset", _judge_reset),
+        ("checkout switch restore", _judge_checkout),
+        ("reflog", _judge_reflog),
+        ("gc prune", _judge_gc),
+        ("update-ref", _judge_update_ref),
+        ("filter-branch filter-repo", _always_judge(forbidden_finding("rewrites history"))),
+        (
+            "credential credential-store credential-cache",
+            _always_judge(forbidden_finding("prints passwords")),
+        ),
+        ("send-email imap-send", _always_judge(forbidden_finding("sends a message to other people"))),
     )
     for verb in verbs.split()
 }
-GIT: ProgramTable = program_table(("git", _git))
+GIT_PROGRAM: ProgramTable = program_table(("git", _judge_git_call))

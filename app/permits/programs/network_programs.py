@@ -4,12 +4,12 @@ import itertools
 import re
 from typing import Final
 
-from app.permits.command_findings import SAFE, Finding, contained, network
+from app.permits.command_findings import SAFE_FINDING, Finding, contained_finding, network_finding
 from app.permits.path_effects import file_name
 from app.permits.programs.calls import JudgeProgram, ProgramCall, ProgramTable, judge_by_verb, program_table
-from app.permits.programs.options import option_row, parse_options
+from app.permits.programs.options import parse_option_row, parse_options
 from app.permits.programs.plain_requests import downloaded_names
-from app.permits.shell_words import UNKNOWN, Word
+from app.permits.shell_words import UNKNOWN_MARK, Word
 
 _PORT_BY_SCHEME: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
 
@@ -21,7 +21,7 @@ def host_of(text: str) -> str | None:
         text,
         re.IGNORECASE,
     )
-    if not found or UNKNOWN in found[2]:
+    if not found or UNKNOWN_MARK in found[2]:
         return None
     port = found[3] or ("80" if found[1] is None else _PORT_BY_SCHEME.get(found[1].casefold(), "443"))
     return f"{found[2].casefold()}:{port}"
@@ -38,101 +38,103 @@ _WGET_OPTIONS: Final = (
     "O= output-document= o= output-file= a= P= directory-prefix= i= input-file= post-file= post-data= method= header= "
     "append-output= user= password= U= user-agent= t= tries= T= timeout= w= wait= Q= l= level= A= R= D= B= e="
 )
-_WRITTEN: Final = (
+_FILE_WRITING_OPTIONS: Final = (
     *("o", "output", "O", "output-document", "c", "cookie-jar", "D", "dump-header", "a", "append-output"),
     *("output-file", "stderr", "trace", "trace-ascii"),
 )
 """Options whose value is a file that is written."""
 
 
-def _fetch_url(call: ProgramCall) -> list[Finding]:
+def _judge_curl_and_wget(call: ProgramCall) -> list[Finding]:
     options = _WGET_OPTIONS if call.name.startswith("wget") else _CURL_OPTIONS
-    taken = parse_options(call.words, option_row(options))
-    found = [network(f"{call.name} uses the network")]
-    found += [_download(call, Word(name)) for name in downloaded_names(call, taken)]
-    for word in [*taken.operands, *taken.values("url")]:
+    taken = parse_options(call.words, parse_option_row(options))
+    found = [network_finding(f"{call.name} uses the network")]
+    found += [_judge_downloaded_file(call, Word(name)) for name in downloaded_names(call, taken)]
+    for word in [*taken.operands, *taken.option_values("url")]:
         if word.text.casefold().startswith("file:"):
             found.append(
-                call.ground.read(Word(re.sub(r"^file:(//[^/]*)?", "", word.text, flags=re.IGNORECASE)))
+                call.ground.judge_read(Word(re.sub(r"^file:(//[^/]*)?", "", word.text, flags=re.IGNORECASE)))
             )
             continue
         host = host_of(word.text)
         call.hosts += [host] if host else []
-    for value in taken.values("F", "form", "data-urlencode"):
+    for value in taken.option_values("F", "form", "data-urlencode"):
         found += [call.ground.judge_secret(Word(one)) for one in re.findall(r"[@<]([^;,]+)", value.text)]
-    for value in taken.values(*_WRITTEN):
-        found.append(_download(call, value))
-    for folder in taken.values("output-dir"):
-        for value in taken.values("o", "output"):
+    for value in taken.option_values(*_FILE_WRITING_OPTIONS):
+        found.append(_judge_downloaded_file(call, value))
+    for folder in taken.option_values("output-dir"):
+        for value in taken.option_values("o", "output"):
             found.append(
-                _download(call, Word(f"{folder.text}/{value.text}", folder.may_split or value.may_split))
+                _judge_downloaded_file(
+                    call, Word(f"{folder.text}/{value.text}", folder.may_split or value.may_split)
+                )
             )
-    return [*found, *_files_that_run_later(call, options)]
+    return [*found, *_judge_written_autorun_files(call, options)]
 
 
-def _files_that_run_later(call: ProgramCall, known: str = "") -> list[Finding]:
+def _judge_written_autorun_files(call: ProgramCall, known: str = "") -> list[Finding]:
     """Judges the values of other options as files that are written, where these would run later."""
-    row, found = option_row(known), list[Finding]()
+    row, found = parse_option_row(known), list[Finding]()
     for before, word in itertools.pairwise((Word(call.name), *call.words)):
         given = re.fullmatch(r"--([\w-]+)=(.*)|-(\w)(.+)", word.text, re.DOTALL)
         apart = re.fullmatch(r"--([\w-]+)|-\w*(\w)", before.text)
-        if given and (given[1] or given[3]) not in (*row.long, *row.short):
-            found.append(call.ground.write(Word(given[2] or given[4] or "")))
-        elif apart and (apart[1] or apart[2]) not in (*row.long, *row.short):
-            found.append(call.ground.write(word))
+        if given and (given[1] or given[3]) not in (*row.long_options, *row.short_options):
+            found.append(call.ground.judge_write(Word(given[2] or given[4] or "")))
+        elif apart and (apart[1] or apart[2]) not in (*row.long_options, *row.short_options):
+            found.append(call.ground.judge_write(word))
     return [one for one in found if one.risk == "forbidden"]
 
 
-def _download(call: ProgramCall, file: Word) -> Finding:
+def _judge_downloaded_file(call: ProgramCall, file: Word) -> Finding:
     """Judges writing what was fetched; in the workspace it is part of the network command."""
     if file.text == "-":
-        return SAFE
-    found = call.ground.write(file)
-    if found.risk == "contained" and not (file.is_unknown or call.ground.is_outside(file)):
-        return network(found.why)
+        return SAFE_FINDING
+    found = call.ground.judge_write(file)
+    if found.risk == "contained" and not (file.is_unknown or call.ground.may_be_outside_workspace(file)):
+        return network_finding(found.why)
     return found
 
 
-def _ssh(call: ProgramCall) -> list[Finding]:
+def _judge_ssh(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
     taken = parse_options(
         call.words,
-        option_row("b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
+        parse_option_row("b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
         stops_early=True,
     )
     if taken.operands and taken.operands[0].is_literal:
-        port = next((value.text for value in taken.values("p") if value.is_literal), "22")
+        port = next((value.text for value in taken.option_values("p") if value.is_literal), "22")
         call.hosts.append(f"{taken.operands[0].text.rpartition('@')[2].casefold()}:{port}")
-    return [network("ssh connects to another machine")]
+    return [network_finding("ssh connects to another machine")]
 
 
-_REMOTE_ADDRESS: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
+_REMOTE_PATH_OR_URL: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
 
 
 def _judge_copy(call: ProgramCall) -> list[Finding]:
     """Judges `scp`, `rsync`: a path on another machine uses the network."""
     shared = "i= F= S= c= l= o= J= D= e= rsh= exclude= include= port="
-    taken = parse_options(call.words, option_row(f"P= {shared}" if call.name == "scp" else shared))
+    taken = parse_options(call.words, parse_option_row(f"P= {shared}" if call.name == "scp" else shared))
     operands = taken.operands
-    remote = [found for word in operands if (found := _REMOTE_ADDRESS.match(word.text))]
-    ports = taken.values("P") if call.name == "scp" else []
+    remote = [found for word in operands if (found := _REMOTE_PATH_OR_URL.match(word.text))]
+    ports = taken.option_values("P") if call.name == "scp" else []
     call.hosts += [f"{found[1].casefold()}:{ports[0].text if ports else 22}" for found in remote if found[1]]
     if call.name == "rsync" and not remote and not any(word.is_unknown for word in operands):
-        return [contained("copies files")]
-    found = [network("copies from or to another machine")]
-    if operands and not _REMOTE_ADDRESS.match(operands[-1].text):
+        return [contained_finding("copies files")]
+    found = [network_finding("copies from or to another machine")]
+    if operands and not _REMOTE_PATH_OR_URL.match(operands[-1].text):
         names = [file_name(word.text.rpartition(":")[2]) for word in operands[:-1]]
         target = operands[-1]
-        found += [_download(call, target)]
+        found += [_judge_downloaded_file(call, target)]
         found += [
-            _download(call, Word(f"{target.text.rstrip('/')}/{name}", target.may_split))
+            _judge_downloaded_file(call, Word(f"{target.text.rstrip('/')}/{name}", target.may_split))
             for name in names
             if name
         ]
     return found
 
 
-def _names_hosts(call: ProgramCall) -> list[Finding]:
+def _judge_host_arguments(call: ProgramCall) -> list[Finding]:
     for word in call.words:
         if (
             not word.text.startswith("-")
@@ -141,69 +143,83 @@ def _names_hosts(call: ProgramCall) -> list[Finding]:
         ):
             host = host_of(word.text)
             call.hosts += [host if "://" in word.text else f"{word.text.casefold()}:0"] if host else []
-    return [network(f"{call.name} uses the network"), *_files_that_run_later(call)]
+    return [network_finding(f"{call.name} uses the network"), *_judge_written_autorun_files(call)]
 
 
-_PIP_READS: Final = "r= requirement= c= constraint= e= editable= python= find-links= f= cert= client-cert="
+_PIP_FILE_READING_OPTIONS: Final = (
+    "r= requirement= c= constraint= e= editable= python= find-links= f= cert= client-cert="
+)
 
 
-def _pip(call: ProgramCall) -> list[Finding]:
+def _judge_pip(call: ProgramCall) -> list[Finding]:
     return [
-        *_package_manager("install download wheel search index")(call),
-        *_files_that_run_later(call, _PIP_READS),
+        *_judge_package_manager("install download wheel search index")(call),
+        *_judge_written_autorun_files(call, _PIP_FILE_READING_OPTIONS),
     ]
 
 
-def _package_manager(verbs: str, *, bare: bool = False) -> JudgeProgram:
+def _judge_package_manager(verbs: str, *, bare: bool = False) -> JudgeProgram:
     """Makes a judge for a package manager: these verbs use the network."""
-    return judge_by_verb(verbs, "uses the network", network, bare=bare)
+    return judge_by_verb(verbs, "uses the network", network_finding, bare=bare)
 
 
-def _pip_module(call: ProgramCall) -> list[Finding]:
+def _judge_python_m_pip(call: ProgramCall) -> list[Finding]:
     """Judges `python -m pip install`."""
     texts = [word.text for word in call.words]
     at = texts.index("-m") if "-m" in texts else len(texts)
     fetches = texts[at + 1 : at + 2] == ["pip"] and {"install", "download", "wheel", "search", "index"} & set(
         texts
     )
-    return [network("pip uses the network")] if fetches else []
+    return [network_finding("pip uses the network")] if fetches else []
 
 
-_JS: Final = (
+_JS_PACKAGE_MANAGER_VERBS: Final = (
     "install i add ci update up upgrade outdated audit view info search exec dlx create init x "
     "publish login dedupe"
 )
 NETWORK_PROGRAMS: ProgramTable = program_table(
-    ("curl wget wget2", _fetch_url),
-    ("ssh mosh autossh sftp", _ssh),
+    ("curl wget wget2", _judge_curl_and_wget),
+    ("ssh mosh autossh sftp", _judge_ssh),
     ("scp rsync", _judge_copy),
-    ("nc ncat netcat socat telnet ftp lftp ping ping6 dig nslookup host traceroute whois", _names_hosts),
-    ("http https xh aria2c yt-dlp", _names_hosts),
-    ("pip pip3", _pip),
-    ("pipx", _package_manager("install upgrade upgrade-all run inject")),
-    ("uv", _package_manager("sync add lock pip-install pip-sync pip-compile tool python-install publish")),
-    ("uvx npx pnpx bunx", _names_hosts),
-    ("poetry pdm pipenv hatch", _package_manager("install add update lock sync self publish search")),
-    ("conda mamba micromamba", _package_manager("install create update env upgrade search")),
-    ("npm", _package_manager(_JS)),
-    ("pnpm", _package_manager(_JS, bare=True)),
-    ("yarn bun", _package_manager(_JS, bare=True)),
-    ("deno", _package_manager("add install cache upgrade outdated update")),
-    ("cargo", _package_manager("install add update fetch search publish login yank owner")),
-    ("rustup", _package_manager("update install toolchain-install target-add component-add self-update")),
-    ("go", _package_manager("get install mod-download mod-tidy")),
-    ("gem", _package_manager("install update fetch search outdated push")),
-    ("bundle bundler", _package_manager("install update add outdated", bare=True)),
-    ("composer", _package_manager("install require update outdated create-project global search", bare=True)),
-    ("dotnet", _package_manager("restore add tool workload nuget new-install")),
-    ("brew", _package_manager("install upgrade update tap fetch search bundle reinstall")),
+    (
+        "nc ncat netcat socat telnet ftp lftp ping ping6 dig nslookup host traceroute whois",
+        _judge_host_arguments,
+    ),
+    ("http https xh aria2c yt-dlp", _judge_host_arguments),
+    ("pip pip3", _judge_pip),
+    ("pipx", _judge_package_manager("install upgrade upgrade-all run inject")),
+    (
+        "uv",
+        _judge_package_manager("sync add lock pip-install pip-sync pip-compile tool python-install publish"),
+    ),
+    ("uvx npx pnpx bunx", _judge_host_arguments),
+    ("poetry pdm pipenv hatch", _judge_package_manager("install add update lock sync self publish search")),
+    ("conda mamba micromamba", _judge_package_manager("install create update env upgrade search")),
+    ("npm", _judge_package_manager(_JS_PACKAGE_MANAGER_VERBS)),
+    ("pnpm", _judge_package_manager(_JS_PACKAGE_MANAGER_VERBS, bare=True)),
+    ("yarn bun", _judge_package_manager(_JS_PACKAGE_MANAGER_VERBS, bare=True)),
+    ("deno", _judge_package_manager("add install cache upgrade outdated update")),
+    ("cargo", _judge_package_manager("install add update fetch search publish login yank owner")),
+    (
+        "rustup",
+        _judge_package_manager("update install toolchain-install target-add component-add self-update"),
+    ),
+    ("go", _judge_package_manager("get install mod-download mod-tidy")),
+    ("gem", _judge_package_manager("install update fetch search outdated push")),
+    ("bundle bundler", _judge_package_manager("install update add outdated", bare=True)),
+    (
+        "composer",
+        _judge_package_manager("install require update outdated create-project global search", bare=True),
+    ),
+    ("dotnet", _judge_package_manager("restore add tool workload nuget new-install")),
+    ("brew", _judge_package_manager("install upgrade update tap fetch search bundle reinstall")),
     (
         "apt apt-get aptitude dnf yum apk pacman zypper",
-        _package_manager("update upgrade install download search source add"),
+        _judge_package_manager("update upgrade install download search source add"),
     ),
-    ("docker podman", _package_manager("pull push login search compose-pull image-pull build buildx")),
-    ("gh glab", _names_hosts),
-    ("aws gcloud az kubectl helm", _names_hosts),
-    ("terraform tofu", _package_manager("init plan apply destroy import refresh get")),
-    ("python python3", _pip_module),
+    ("docker podman", _judge_package_manager("pull push login search compose-pull image-pull build buildx")),
+    ("gh glab", _judge_host_arguments),
+    ("aws gcloud az kubectl helm", _judge_host_arguments),
+    ("terraform tofu", _judge_package_manager("init plan apply destroy import refresh get")),
+    ("python python3", _judge_python_m_pip),
 )

@@ -16,7 +16,7 @@ class Option(NamedTuple):
 
     name: str
     value: Word | None
-    role: str
+    value_role: str
 
 
 class ParsedOptions(NamedTuple):
@@ -24,26 +24,26 @@ class ParsedOptions(NamedTuple):
 
     options: list[Option]
     operands: list[Word]
-    is_certain: bool
+    are_all_known: bool
     """Whether every option is known and no word that is only known at run time may be an option."""
 
-    def has(self, *names: str) -> bool:
+    def has_option(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
 
-    def values(self, *names: str) -> list[Word]:
+    def option_values(self, *names: str) -> list[Word]:
         return [option.value for option in self.options if option.name in names and option.value is not None]
 
 
 class OptionRow(NamedTuple):
     """The known short and long options of a program: whether each takes a value, and the role of the value."""
 
-    short: dict[str, tuple[bool, str]]
-    long: dict[str, tuple[bool, str]]
+    short_options: dict[str, tuple[bool, str]]
+    long_options: dict[str, tuple[bool, str]]
     allows_unknown: bool
 
 
 @lru_cache(512)
-def option_row(text: str) -> OptionRow:
+def parse_option_row(text: str) -> OptionRow:
     """Parses a row of option names."""
     short: dict[str, tuple[bool, str]] = {}
     long: dict[str, tuple[bool, str]] = {}
@@ -99,12 +99,12 @@ def _parse_long_option(
     """Parses a long option; returns how many following words it uses, and whether it is known."""
     name, equals, value = text.partition("=")
     full = name
-    if name not in known.long:
-        fitting = [one for one in known.long if one.startswith(name)]
+    if name not in known.long_options:
+        fitting = [one for one in known.long_options if one.startswith(name)]
         # A shortened option may stand for several; the riskiest one counts.
-        full = next((one for one in fitting if known.long[one][1]), fitting[0] if fitting else name)
-    takes, role = known.long.get(full, (False, ""))
-    is_known = name in known.long
+        full = next((one for one in fitting if known.long_options[one][1]), fitting[0] if fitting else name)
+    takes, role = known.long_options.get(full, (False, ""))
+    is_known = name in known.long_options
     if equals:
         options.append(Option(full, Word(value, word.may_split, value), role))
         return 0, is_known
@@ -120,8 +120,8 @@ def _parse_short_options(
 ) -> tuple[int, bool]:
     text, is_known = word.text[1:], True
     for place, char in enumerate(text):
-        is_known = is_known and char in known.short
-        takes, role = known.short.get(char, (False, ""))
+        is_known = is_known and char in known.short_options
+        takes, role = known.short_options.get(char, (False, ""))
         if not takes:
             options.append(Option(char, None, role))
             continue

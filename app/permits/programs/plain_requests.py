@@ -10,58 +10,62 @@ from typing import Final
 from urllib.parse import unquote
 
 from app.permits.programs.calls import ProgramCall
-from app.permits.programs.options import OptionRow, ParsedOptions, option_row, parse_options
+from app.permits.programs.options import OptionRow, ParsedOptions, parse_option_row, parse_options
 
-_HOST: Final = r"(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
-_USER: Final = r"(?:[A-Za-z0-9._-]+@)?"
-_PATH: Final = r"[A-Za-z0-9._~%!$&'()*+,;=:@/-]"
-_HTTP: Final = re.compile(
-    rf"(?:https?://{_HOST}|localhost|127\.0\.0\.1)(?::\d+)?(?:/{_PATH}*)?(?:\?(?:{_PATH}|\?)*)?"
+_HOST_PATTERN: Final = r"(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
+_USER_PREFIX_PATTERN: Final = r"(?:[A-Za-z0-9._-]+@)?"
+_URL_PATH_CHARACTER: Final = r"[A-Za-z0-9._~%!$&'()*+,;=:@/-]"
+_HTTP_URL_PATTERN: Final = re.compile(
+    rf"(?:https?://{_HOST_PATTERN}|localhost|127\.0\.0\.1)(?::\d+)?(?:/{_URL_PATH_CHARACTER}*)?(?:\?(?:{_URL_PATH_CHARACTER}|\?)*)?"
 )
 """Without user, fragment and curl's patterns; only this machine's names stand without a scheme."""
-_REPOSITORY: Final = re.compile(
-    rf"(?:https?|git|ssh)://{_USER}{_HOST}(?::\d+)?/[A-Za-z0-9._~+/-]+|(?!\w+://){_USER}[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9~/][A-Za-z0-9._~+/-]*"
+_GIT_REPOSITORY_URL_PATTERN: Final = re.compile(
+    rf"(?:https?|git|ssh)://{_USER_PREFIX_PATTERN}{_HOST_PATTERN}(?::\d+)?/[A-Za-z0-9._~+/-]+|(?!\w+://){_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9~/][A-Za-z0-9._~+/-]*"
 )
-_REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/*-]*(?::[A-Za-z0-9][A-Za-z0-9._/*-]*)?")
-_DESTINATION: Final = re.compile(rf"{_USER}[A-Za-z0-9][A-Za-z0-9._-]*")
-_REMOTE_PATH: Final = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9._~+,=@/-]*")
-_LOCAL_PATH: Final = re.compile(r"[^:\[\]*?-][^:\[\]*?]*")
-_NEW_FOLDER: Final = re.compile(r"(?:/|\./)?(?!(?:.*/)?\.{1,2}(?:/|\Z))[A-Za-z0-9._/+@-]+")
+_GIT_REFSPEC_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/*-]*(?::[A-Za-z0-9][A-Za-z0-9._/*-]*)?")
+_SSH_DESTINATION_PATTERN: Final = re.compile(rf"{_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*")
+_SCP_REMOTE_PATH_PATTERN: Final = re.compile(
+    r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9._~+,=@/-]*"
+)
+_SCP_LOCAL_PATH_PATTERN: Final = re.compile(r"[^:\[\]*?-][^:\[\]*?]*")
+_CLONE_FOLDER_PATTERN: Final = re.compile(r"(?:/|\./)?(?!(?:.*/)?\.{1,2}(?:/|\Z))[A-Za-z0-9._/+@-]+")
 """Where a repository is cloned to; a folder whose content runs later is judged apart."""
-_USER_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-_PACKAGE: Final = re.compile(
+_USER_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9._-]+")
+_PIP_PACKAGE_PATTERN: Final = re.compile(
     r"(?!.*\.(?:zip|whl|t?gz|tar|t?bz2?|t?xz|t?lz|lzma|z)$)[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]+\])?"
     r"(?:[=~!<>]=?[A-Za-z0-9.*]+(?:,[=~!<>]=?[A-Za-z0-9.*]+)*)?",
     re.IGNORECASE,
 )
 """No file, folder, address or repository: these may hold code of this machine, or lead to another host."""
-_WRITE_OUT: Final = re.compile(r"(?:[^%@]|%\{[a-z_]+\})*")
+_CURL_WRITE_OUT_FORMAT: Final = re.compile(r"(?:[^%@]|%\{[a-z_]+\})*")
 """curl's `-w` can read a file with `@`, and write one with `%output{…}`."""
 
-_CURL: Final = option_row(
+_PLAIN_CURL_OPTIONS: Final = parse_option_row(
     "s S f i I v G N g 4 6 O o= d= H= X= A= m= w= silent show-error fail fail-with-body include head verbose get "
     "no-buffer ipv4 ipv6 http1.1 http2 compressed remote-name output= output-dir= create-dirs data= data-raw= "
     "data-binary= data-urlencode= json= header= request= user-agent= max-time= connect-timeout= retry= retry-delay= "
     "write-out="
 )
-_WGET: Final = option_row(
+_PLAIN_WGET_OPTIONS: Final = parse_option_row(
     "q v S 4 6 O= P= U= T= t= quiet verbose server-response spider inet4-only inet6-only no-verbose output-document= "
     "directory-prefix= user-agent= header= timeout= tries= post-data= method= max-redirect="
 )
-_SSH: Final = option_row("T q v n C 4 6 p= l=")
-_SCP: Final = option_row("p q v C 4 6 P= l=")
-_PIP: Final = option_row(
+_PLAIN_SSH_OPTIONS: Final = parse_option_row("T q v n C 4 6 p= l=")
+_PLAIN_SCP_OPTIONS: Final = parse_option_row("p q v C 4 6 P= l=")
+_PLAIN_PIP_OPTIONS: Final = parse_option_row(
     "U q v upgrade quiet verbose user no-deps pre no-cache-dir force-reinstall only-binary="
 )
-_GIT: Final[dict[str, OptionRow]] = {
-    "clone": option_row("q v n b= quiet verbose progress no-checkout branch= depth= single-branch no-tags"),
-    "ls-remote": option_row("q h t quiet heads branches tags refs symref exit-code"),
+_PLAIN_GIT_OPTIONS_BY_VERB: Final[dict[str, OptionRow]] = {
+    "clone": parse_option_row(
+        "q v n b= quiet verbose progress no-checkout branch= depth= single-branch no-tags"
+    ),
+    "ls-remote": parse_option_row("q h t quiet heads branches tags refs symref exit-code"),
 }
 
 
 def is_plain_request(call: ProgramCall) -> bool:
     """Whether the call only reaches the hosts that it names; which files it writes is judged apart."""
-    judge = _JUDGES.get(call.name)
+    judge = _PLAIN_REQUEST_TESTS.get(call.name)
     return (
         judge is not None
         and all(word.is_literal and not word.may_split for word in call.words)
@@ -72,13 +76,13 @@ def is_plain_request(call: ProgramCall) -> bool:
 def downloaded_names(call: ProgramCall, taken: ParsedOptions) -> list[str]:
     """The files that `curl -O` and `wget` name after the addresses that they fetch."""
     is_curl = call.name == "curl"
-    if is_curl and not taken.has("O", "remote-name", "remote-name-all"):
+    if is_curl and not taken.has_option("O", "remote-name", "remote-name-all"):
         return []
-    if not is_curl and taken.has("O", "output-document", "spider"):
+    if not is_curl and taken.has_option("O", "output-document", "spider"):
         return []
-    folders = [value.text for value in taken.values("output-dir", "P", "directory-prefix")] or ["."]
+    folders = [value.text for value in taken.option_values("output-dir", "P", "directory-prefix")] or ["."]
     names: dict[str, None] = {}
-    for word in [*taken.operands, *taken.values("url")]:
+    for word in [*taken.operands, *taken.option_values("url")]:
         path = re.sub(r"^[a-z][a-z0-9+.-]*://", "", word.text, flags=re.IGNORECASE)
         path, _, query = path.partition("?")
         name = posixpath.basename(path.partition("#")[0]) if "/" in path else ""
@@ -88,104 +92,107 @@ def downloaded_names(call: ProgramCall, taken: ParsedOptions) -> list[str]:
     return [posixpath.join(folder, name) for folder in folders for name in names if name]
 
 
-def _operands(
+def _operands_if_all_options_known(
     call: ProgramCall, known: OptionRow, *, stops_early: bool = False
 ) -> tuple[ParsedOptions, list[str]] | None:
     taken = parse_options(call.words, known, stops_early=stops_early)
-    return (taken, [word.text for word in taken.operands]) if taken.is_certain else None
+    return (taken, [word.text for word in taken.operands]) if taken.are_all_known else None
 
 
 def _has_plain_login(taken: ParsedOptions) -> bool:
     """Whether the login that `ssh` or `scp` gets is only a name."""
-    return all(_USER_NAME.fullmatch(value.text) for value in taken.values("l"))
+    return all(_USER_NAME_PATTERN.fullmatch(value.text) for value in taken.option_values("l"))
 
 
-def _all_match(form: re.Pattern[str], texts: Sequence[str]) -> bool:
+def _do_all_match(form: re.Pattern[str], texts: Sequence[str]) -> bool:
     return bool(texts) and all(form.fullmatch(text) for text in texts)
 
 
-def _curl(call: ProgramCall) -> bool:
+def _is_plain_curl(call: ProgramCall) -> bool:
     """Without `-L`: a redirect leads to a host that the server chooses."""
-    found = _operands(call, _CURL)
+    found = _operands_if_all_options_known(call, _PLAIN_CURL_OPTIONS)
     if found is None:
         return False
     taken, addresses = found
-    return _all_match(_HTTP, addresses) and all(
-        _WRITE_OUT.fullmatch(value.text) for value in taken.values("w", "write-out")
+    return _do_all_match(_HTTP_URL_PATTERN, addresses) and all(
+        _CURL_WRITE_OUT_FORMAT.fullmatch(value.text) for value in taken.option_values("w", "write-out")
     )
 
 
-def _wget(call: ProgramCall) -> bool:
+def _is_plain_wget(call: ProgramCall) -> bool:
     """Only with `--max-redirect=0`: it follows redirects by default."""
-    found = _operands(call, _WGET)
+    found = _operands_if_all_options_known(call, _PLAIN_WGET_OPTIONS)
     if found is None:
         return False
     taken, addresses = found
-    limits = [value.text for value in taken.values("max-redirect")]
-    return limits == ["0"] and _all_match(_HTTP, addresses)
+    limits = [value.text for value in taken.option_values("max-redirect")]
+    return limits == ["0"] and _do_all_match(_HTTP_URL_PATTERN, addresses)
 
 
-def _ssh(call: ProgramCall) -> bool:
+def _is_plain_ssh(call: ProgramCall) -> bool:
     """A destination, and a command that runs there; options may also stand behind the destination."""
-    found = _operands(call, _SSH, stops_early=True)
+    found = _operands_if_all_options_known(call, _PLAIN_SSH_OPTIONS, stops_early=True)
     if found is None:
         return False
     taken, words = found
-    ports = [value.text for value in taken.values("p")]
+    ports = [value.text for value in taken.option_values("p")]
     return (
         _has_plain_login(taken)
-        and _all_match(_DESTINATION, words[:1])
+        and _do_all_match(_SSH_DESTINATION_PATTERN, words[:1])
         and not "".join(words[1:2]).startswith("-")
         and len(ports) < 2
         and all(port.isdecimal() for port in ports)
     )
 
 
-def _scp(call: ProgramCall) -> bool:
+def _is_plain_scp(call: ProgramCall) -> bool:
     """Single files, so that the names that it writes are known."""
-    found = _operands(call, _SCP)
+    found = _operands_if_all_options_known(call, _PLAIN_SCP_OPTIONS)
     if found is None or len(found[1]) < 2 or not _has_plain_login(found[0]):
         return False
     *sources, target = found[1]
-    if _REMOTE_PATH.fullmatch(target):
-        return _all_match(_LOCAL_PATH, sources)
-    return _all_match(_REMOTE_PATH, sources) and _LOCAL_PATH.fullmatch(target) is not None
+    if _SCP_REMOTE_PATH_PATTERN.fullmatch(target):
+        return _do_all_match(_SCP_LOCAL_PATH_PATTERN, sources)
+    return (
+        _do_all_match(_SCP_REMOTE_PATH_PATTERN, sources)
+        and _SCP_LOCAL_PATH_PATTERN.fullmatch(target) is not None
+    )
 
 
-def _git(call: ProgramCall) -> bool:
+def _is_plain_git(call: ProgramCall) -> bool:
     """Only verbs that run no hook of a repository: a hook would see the credentials, and scripts that it calls may have
     been changed."""
     verb, words = (call.words[0].text, call.words[1:]) if call.words else ("", ())
-    known = _GIT.get(verb)
+    known = _PLAIN_GIT_OPTIONS_BY_VERB.get(verb)
     if known is None:
         return False
     taken = parse_options(words, known)
     address, *rest = [word.text for word in taken.operands] or [""]
-    if not taken.is_certain or not _REPOSITORY.fullmatch(address):
+    if not taken.are_all_known or not _GIT_REPOSITORY_URL_PATTERN.fullmatch(address):
         return False
-    if any(map(call.place.git_leads_elsewhere, call.ground.possible_roots)):
+    if any(map(call.place.is_git_redirected, call.ground.possible_roots)):
         return False
     if verb == "clone":
         folders = rest or [posixpath.basename(address.replace(":", "/").rstrip("/")).removesuffix(".git")]
-        return len(folders) == 1 and _NEW_FOLDER.fullmatch(folders[0]) is not None
-    return all(_REFERENCE.fullmatch(one) for one in rest)
+        return len(folders) == 1 and _CLONE_FOLDER_PATTERN.fullmatch(folders[0]) is not None
+    return all(_GIT_REFSPEC_PATTERN.fullmatch(one) for one in rest)
 
 
-def _pip(call: ProgramCall) -> bool:
-    found = _operands(call, _PIP)
+def _is_plain_pip(call: ProgramCall) -> bool:
+    found = _operands_if_all_options_known(call, _PLAIN_PIP_OPTIONS)
     return (
         found is not None
         and found[1][:1] in (["install"], ["download"])
-        and _all_match(_PACKAGE, found[1][1:])
+        and _do_all_match(_PIP_PACKAGE_PATTERN, found[1][1:])
     )
 
 
-_JUDGES: Final[dict[str, Callable[[ProgramCall], bool]]] = {
-    "curl": _curl,
-    "wget": _wget,
-    "ssh": _ssh,
-    "scp": _scp,
-    "git": _git,
-    "pip": _pip,
-    "pip3": _pip,
+_PLAIN_REQUEST_TESTS: Final[dict[str, Callable[[ProgramCall], bool]]] = {
+    "curl": _is_plain_curl,
+    "wget": _is_plain_wget,
+    "ssh": _is_plain_ssh,
+    "scp": _is_plain_scp,
+    "git": _is_plain_git,
+    "pip": _is_plain_pip,
+    "pip3": _is_plain_pip,
 }

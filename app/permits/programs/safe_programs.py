@@ -5,32 +5,32 @@ A program or option that is not listed is contained. What only *may* write, run 
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained, safe
-from app.permits.environment_variables import is_harmless
+from app.permits.command_findings import Finding, contained_finding, safe_finding
+from app.permits.environment_variables import is_harmless_variable
 from app.permits.programs.calls import (
-    UNKNOWN_OPTION,
+    UNKNOWN_OPTION_FINDING,
     PipedInput,
     ProgramCall,
     ProgramTable,
     ReadingProgram,
+    judge_reading_call,
     program_table,
-    read_options,
 )
-from app.permits.programs.options import option_row, parse_options
-from app.permits.shell_words import UNKNOWN, WILDCARD, Word, word_set
+from app.permits.programs.options import parse_option_row, parse_options
+from app.permits.shell_words import UNKNOWN_MARK, WILDCARD_MARK_PATTERN, Word, word_set
 
-_ANY = ReadingProgram()
-_TEXT = ReadingProgram(operands="text")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_ANY_CALL_IS_SAFE = ReadingProgram()
+_OPERANDS_ARE_TEXT = ReadingProgram(operand_kind="text")
+_VARIABLE_NAME_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
-def _echo(call: ProgramCall) -> list[Finding]:
+def _judge_echo(call: ProgramCall) -> list[Finding]:
     words = list(call.words)
     while words and words[0].text in ("-n", "-e", "-E", "-ne", "-en"):
         words.pop(0)
     if all(word.is_literal and not word.may_split for word in words):
         call.output = PipedInput(text=" ".join(word.text for word in words) + "\n")
-    return [safe("prints text")]
+    return [safe_finding("prints text")]
 
 
 _HARMLESS_PRINTF_FORMAT: Final = re.compile(
@@ -38,18 +38,18 @@ _HARMLESS_PRINTF_FORMAT: Final = re.compile(
 )
 
 
-def _printf(call: ProgramCall) -> list[Finding]:
+def _judge_printf(call: ProgramCall) -> list[Finding]:
     """Judges `printf`: `-v`, `%n` and unlisted conversions may set a variable."""
     form = call.words[0] if call.words else Word("")
     is_certain = (
         not form.may_split and not form.text.startswith("-") and _HARMLESS_PRINTF_FORMAT.fullmatch(form.text)
     )
     if all(word.is_literal for word in call.words):
-        call.output = PipedInput(text=_printed([word.text for word in call.words]))
-    return [safe("prints text") if is_certain and form.is_literal else UNKNOWN_OPTION]
+        call.output = PipedInput(text=_printf_output([word.text for word in call.words]))
+    return [safe_finding("prints text") if is_certain and form.is_literal else UNKNOWN_OPTION_FINDING]
 
 
-def _printed(words: list[str]) -> str | None:
+def _printf_output(words: list[str]) -> str | None:
     """The output of `printf`; None if its format has more than `%s` and line feeds."""
     form, *values = words or [""]
     first, *others = form.replace("\\n", "\n").split("%s")
@@ -64,113 +64,118 @@ def _printed(words: list[str]) -> str | None:
     )
 
 
-_UNARY_TESTS: Final = re.compile("-[bcdefghknprstuwxzLNOSG]")
-_BINARY_TESTS: Final = re.compile("==?|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
+_UNARY_TEST_OPERATORS: Final = re.compile("-[bcdefghknprstuwxzLNOSG]")
+_BINARY_TEST_OPERATORS: Final = re.compile("==?|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
 
 
-def _test(call: ProgramCall) -> list[Finding]:
+def _judge_test(call: ProgramCall) -> list[Finding]:
     """Judges `test`: `-v` and `-R` evaluate a subscript, so only listed operators are safe."""
     texts = [word.text for word in call.words]
     if texts[:1] == ["!"]:
         texts.pop(0)
     is_plain = (
         len(texts) < 2
-        or (len(texts) == 2 and _UNARY_TESTS.fullmatch(texts[0]))
-        or (len(texts) == 3 and _BINARY_TESTS.fullmatch(texts[1]))
+        or (len(texts) == 2 and _UNARY_TEST_OPERATORS.fullmatch(texts[0]))
+        or (len(texts) == 3 and _BINARY_TEST_OPERATORS.fullmatch(texts[1]))
     )
     if not is_plain or any(word.may_be_several for word in call.words):
-        return [contained("the test expression may run code")]
-    return [safe("only reads")]
+        return [contained_finding("the test expression may run code")]
+    return [safe_finding("only reads")]
 
 
-def _variables(call: ProgramCall, words: list[Word]) -> list[Finding]:
+def _mark_variables_unknown(call: ProgramCall, words: list[Word]) -> list[Finding]:
     """Marks these variables as unknown until run time."""
     is_exported = call.name == "export"
-    found = [safe("only sets a variable")]
+    found = [safe_finding("only sets a variable")]
     for word in words:
-        if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text, is_exported=is_exported)):
-            found.append(contained("sets a variable that may change how programs behave"))
-        call.scope.set_variable(word.text, UNKNOWN)
+        if not (
+            _VARIABLE_NAME_PATTERN.fullmatch(word.text)
+            and is_harmless_variable(word.text, is_exported=is_exported)
+        ):
+            found.append(contained_finding("sets a variable that may change how programs behave"))
+        call.scope.set_variable(word.text, UNKNOWN_MARK)
     return found
 
 
-def _read(call: ProgramCall) -> list[Finding]:
-    taken = parse_options(call.words, option_row("r s d= n= N= p= t= a="))
+def _judge_read_builtin(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, parse_option_row("r s d= n= N= p= t= a="))
     return [
-        *([] if taken.is_certain else [UNKNOWN_OPTION]),
-        *_variables(call, [*taken.operands, *taken.values("a")]),
+        *([] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]),
+        *_mark_variables_unknown(call, [*taken.operands, *taken.option_values("a")]),
     ]
 
 
-def _declare(call: ProgramCall) -> list[Finding]:
+def _judge_declare(call: ProgramCall) -> list[Finding]:
     """Judges `export`, `declare` and similar builtins; assignments among their words are judged separately."""
-    taken = parse_options(call.words, option_row("" if call.name == "export" else "r g"))
-    found = [] if taken.is_certain else [UNKNOWN_OPTION]
+    taken = parse_options(call.words, parse_option_row("" if call.name == "export" else "r g"))
+    found = [] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
     if not taken.operands and not call.has_assignments:
-        return [*found, *_environment(call)]
-    return [*found, *_variables(call, taken.operands)]
+        return [*found, *_judge_printenv(call)]
+    return [*found, *_mark_variables_unknown(call, taken.operands)]
 
 
-def _unset(call: ProgramCall) -> list[Finding]:
-    return _variables(call, list(call.words))
+def _judge_unset(call: ProgramCall) -> list[Finding]:
+    return _mark_variables_unknown(call, list(call.words))
 
 
-def _set(call: ProgramCall) -> list[Finding]:
+def _judge_set(call: ProgramCall) -> list[Finding]:
     text = " ".join(word.text for word in call.words)
     if re.fullmatch(r"(?:[-+][eux]+|[-+][eux]*o (?:pipefail|errexit|nounset|xtrace)| )+", text):
-        return [safe("sets shell options")]
-    call.scope.arguments = None
-    return [contained("sets shell options")]
+        return [safe_finding("sets shell options")]
+    call.scope.script_arguments = None
+    return [contained_finding("sets shell options")]
 
 
-def _environment(call: ProgramCall) -> list[Finding]:
+def _judge_printenv(call: ProgramCall) -> list[Finding]:
     if any(word.text.startswith("-") or not word.is_literal for word in call.words):
-        return [contained("may print any variable")]
-    if call.place.hides_secrets or not call.place.secret_variables:
-        return [safe("prints variables")]
-    return [contained("prints all variables, which may contain secrets")]
+        return [contained_finding("may print any variable")]
+    if call.place.hides_secrets or not call.place.has_secret_variables:
+        return [safe_finding("prints variables")]
+    return [contained_finding("prints all variables, which may contain secrets")]
 
 
-def _change_folder(call: ProgramCall) -> list[Finding]:
+def _judge_cd(call: ProgramCall) -> list[Finding]:
     scope = call.scope
     words = [word for word in call.words if word.text not in ("-L", "-P", "-e", "--")]
-    target = words[0] if words else Word(scope.known_value("HOME") or call.place.home)
+    target = words[0] if words else Word(scope.known_value("HOME") or call.place.home_folder)
     is_known = call.name == "cd" and target.text != "-" and not target.may_split and not target.is_unknown
-    scope.change_folder(call.ground.folders_after_cd(target) if is_known else (UNKNOWN,))
+    scope.change_folder(call.ground.folders_after_cd(target) if is_known else (UNKNOWN_MARK,))
     return [
-        safe("changes only the folder of the commands after it")
+        safe_finding("changes only the folder of the commands after it")
         if call.name == "cd" and len(words) < 2
-        else UNKNOWN_OPTION
+        else UNKNOWN_OPTION_FINDING
     ]
 
 
 def _judge_which(call: ProgramCall) -> list[Finding]:
-    folders = call.scope.folders
-    if len(folders) == 1 and not call.words and not WILDCARD.search(folders[0]):
+    folders = call.scope.possible_folders
+    if len(folders) == 1 and not call.words and not WILDCARD_MARK_PATTERN.search(folders[0]):
         call.output = PipedInput(text=folders[0] + "\n")
-    return [safe("prints the current folder")]
+    return [safe_finding("prints the current folder")]
 
 
-_PROCESSES: Final = re.compile(
+_SAFE_PS_OPTIONS: Final = re.compile(
     r"(?:-?auxf?|axf?|-ef|-e|-A)?(?: ?-o [a-z,%=]+| ?-p [\d,]+| --sort=-?%?[a-z]+| --forest)*"
 )
 
 
-def _processes(call: ProgramCall) -> list[Finding]:
+def _judge_ps(call: ProgramCall) -> list[Finding]:
     """Judges `ps`, except for the forms that print the variables of processes."""
-    is_plain = _PROCESSES.fullmatch(" ".join(["", *(word.text for word in call.words)]).removeprefix(" "))
-    return [safe("lists processes") if is_plain else contained("unclear options of ps")]
+    is_plain = _SAFE_PS_OPTIONS.fullmatch(
+        " ".join(["", *(word.text for word in call.words)]).removeprefix(" ")
+    )
+    return [safe_finding("lists processes") if is_plain else contained_finding("unclear options of ps")]
 
 
-def _date(call: ProgramCall) -> list[Finding]:
+def _judge_date(call: ProgramCall) -> list[Finding]:
     taken = parse_options(
         call.words,
-        option_row("u R I d= r=:read date= reference=:read utc iso-8601 rfc-3339= universal rfc-email"),
+        parse_option_row("u R I d= r=:read date= reference=:read utc iso-8601 rfc-3339= universal rfc-email"),
     )
     is_shown = all(word.text.startswith("+") and word.is_literal for word in taken.operands)
     return [
-        *read_options(call, taken),
-        safe("prints the time") if is_shown else contained("may set the system clock"),
+        *judge_reading_call(call, taken),
+        safe_finding("prints the time") if is_shown else contained_finding("may set the system clock"),
     ]
 
 
@@ -185,22 +190,22 @@ _RG_OPTIONS: Final = (
 )
 
 
-def _rg(call: ProgramCall) -> list[Finding]:
+def _judge_ripgrep(call: ProgramCall) -> list[Finding]:
     lists = any(word.text in ("--files", "--type-list") for word in call.words)
     first = "" if lists else "text"
     operands = "text" if lists else "tree"
     if (
         not lists
         and call.feed is not None
-        and len(parse_options(call.words, option_row(_RG_OPTIONS)).operands) < 2
+        and len(parse_options(call.words, parse_option_row(_RG_OPTIONS)).operands) < 2
     ):
         operands = "read"
     return ReadingProgram(
-        options=_RG_OPTIONS,
-        operands=operands,
-        first=first,
-        unless="e f regexp",
-        reads_hidden=any(re.match(r"-\w*[u.]|--hid|--unr", word.text) for word in call.words),
+        harmless_options=_RG_OPTIONS,
+        operand_kind=operands,
+        first_operand_kind=first,
+        options_without_first_operand="e f regexp",
+        reads_hidden_files=any(re.match(r"-\w*[u.]|--hid|--unr", word.text) for word in call.words),
     )(call)
 
 
@@ -210,106 +215,124 @@ _GREP_OPTIONS: Final = (
 )
 
 
-def _grep(call: ProgramCall) -> list[Finding]:
-    known = parse_options(call.words, option_row(_GREP_OPTIONS))
+def _judge_grep(call: ProgramCall) -> list[Finding]:
+    known = parse_options(call.words, parse_option_row(_GREP_OPTIONS))
     reads_input = call.feed is not None and len(known.operands) < 2
     deep = "" if reads_input else "r R recursive dereference-recursive"
     recurses = any(re.match(r"-\w*d|--d", word.text) for word in call.words)  # `-d recurse`, also shortened
     operands = "tree" if recurses and not reads_input else "read"
     return ReadingProgram(
-        options=_GREP_OPTIONS, operands=operands, first="text", unless="e f regexp file", deep=deep
+        harmless_options=_GREP_OPTIONS,
+        operand_kind=operands,
+        first_operand_kind="text",
+        options_without_first_operand="e f regexp file",
+        recursive_options=deep,
     )(call)
 
 
 SAFE_PROGRAMS: ProgramTable = program_table(
     # Files: these programs never write, run or send anything
-    ("cat tac rev comm cmp", _ANY),
-    ("nl", ReadingProgram(options="* b= d= f= h= i= l= n= s= v= w=")),
-    ("head tail", ReadingProgram(options="* c= n= s= lines= bytes= pid= sleep-interval=")),
-    ("wc", ReadingProgram(options="* files0-from=:read")),
-    ("cut", ReadingProgram(options="* d= f= c= b= delimiter= fields= bytes= characters= output-delimiter=")),
-    ("paste", ReadingProgram(options="* d= delimiters=")),
+    ("cat tac rev comm cmp", _ANY_CALL_IS_SAFE),
+    ("nl", ReadingProgram(harmless_options="* b= d= f= h= i= l= n= s= v= w=")),
+    ("head tail", ReadingProgram(harmless_options="* c= n= s= lines= bytes= pid= sleep-interval=")),
+    ("wc", ReadingProgram(harmless_options="* files0-from=:read")),
+    (
+        "cut",
+        ReadingProgram(
+            harmless_options="* d= f= c= b= delimiter= fields= bytes= characters= output-delimiter="
+        ),
+    ),
+    ("paste", ReadingProgram(harmless_options="* d= delimiters=")),
     (
         "od hexdump hd",
-        ReadingProgram(options="* A= j= N= S= t= e= n= s= f=:read address-radix= skip-bytes= read-bytes="),
+        ReadingProgram(
+            harmless_options="* A= j= N= S= t= e= n= s= f=:read address-radix= skip-bytes= read-bytes="
+        ),
     ),
-    ("column", ReadingProgram(options="* s= o= N= c= separator= output-separator= table-columns=")),
+    ("column", ReadingProgram(harmless_options="* s= o= N= c= separator= output-separator= table-columns=")),
     (
         "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum md5",
-        ReadingProgram(options="* a= algorithm="),
+        ReadingProgram(harmless_options="* a= algorithm="),
     ),
-    ("tr expr seq", _TEXT),
-    ("grep egrep fgrep", _grep),
-    ("ls dir vdir stat basename dirname realpath readlink", _TEXT),
-    ("df", _TEXT),
+    ("tr expr seq", _OPERANDS_ARE_TEXT),
+    ("grep egrep fgrep", _judge_grep),
+    ("ls dir vdir stat basename dirname realpath readlink", _OPERANDS_ARE_TEXT),
+    ("df", _OPERANDS_ARE_TEXT),
     (
         "du",
         ReadingProgram(
-            options="* files0-from=:read X=:read exclude-from=:read d= B= t= max-depth=", operands="text"
+            harmless_options="* files0-from=:read X=:read exclude-from=:read d= B= t= max-depth=",
+            operand_kind="text",
         ),
     ),
     # Files: only with known options
-    ("zcat bzcat xzcat", ReadingProgram(options="f")),
-    ("base64", ReadingProgram(options="d D w= decode wrap= ignore-garbage")),
-    ("rg", _rg),
+    ("zcat bzcat xzcat", ReadingProgram(harmless_options="f")),
+    ("base64", ReadingProgram(harmless_options="d D w= decode wrap= ignore-garbage")),
+    ("rg", _judge_ripgrep),
     (
         "file",
         ReadingProgram(
-            options="b i L h k r F= mime mime-type mime-encoding brief dereference", operands="text"
+            harmless_options="b i L h k r F= mime mime-type mime-encoding brief dereference",
+            operand_kind="text",
         ),
     ),
     (
         "tree",
         ReadingProgram(
-            options="a d f L= I= P= s h p D t r C n F l i q N u g A S noreport dirsfirst prune gitignore filelimit= "
-            "sort= du ignore-case matchdirs",
-            operands="text",
-            has_bundles=False,
+            harmless_options="a d f L= I= P= s h p D t r C n F l i q N u g A S noreport dirsfirst prune gitignore "
+            "filelimit= sort= du ignore-case matchdirs",
+            operand_kind="text",
+            allows_bundled_options=False,
         ),
     ),
     (
         "diff",
         ReadingProgram(
-            options="u U= c C= r q s i w b B N y W= E Z a t p x= X=:read I= L= brief recursive unified= color= "
-            "side-by-side ignore-all-space ignore-space-change ignore-blank-lines new-file exclude= "
+            harmless_options="u U= c C= r q s i w b B N y W= E Z a t p x= X=:read I= L= brief recursive unified= "
+            "color= side-by-side ignore-all-space ignore-space-change ignore-blank-lines new-file exclude= "
             "exclude-from=:read strip-trailing-cr label= width= suppress-common-lines from-file=:read to-file=:read "
             "text minimal no-dereference report-identical-files",
-            operands="tree",  # of two folders it compares the files in them
+            operand_kind="tree",  # of two folders it compares the files in them
         ),
     ),
     (
         "sort",
         ReadingProgram(
-            options="b d f g i M h n R r V c C k= m s t= u z S= reverse numeric-sort unique key= field-separator= "
-            "human-numeric-sort version-sort stable check ignore-case general-numeric-sort zero-terminated parallel="
+            harmless_options="b d f g i M h n R r V c C k= m s t= u z S= reverse numeric-sort unique key= "
+            "field-separator= human-numeric-sort version-sort stable check ignore-case general-numeric-sort "
+            "zero-terminated parallel="
         ),
     ),
     (
         "uniq",
         ReadingProgram(
-            options="c d D u i f= s= w= z count repeated unique ignore-case skip-fields= skip-chars= check-chars=",
+            harmless_options="c d D u i f= s= w= z count repeated unique ignore-case skip-fields= skip-chars= "
+            "check-chars=",
             max_operands=1,
         ),
     ),
-    ("xxd", ReadingProgram(options="a b e E i p u", max_operands=1)),
+    ("xxd", ReadingProgram(harmless_options="a b e E i p u", max_operands=1)),
     # The machine
-    ("true false : exit sleep nproc uptime whoami id groups uname tty free lscpu lsblk cal", _TEXT),
-    ("date", _date),
-    ("ps", _processes),
-    ("pgrep which whereis type", _TEXT),
-    ("printenv", _environment),
+    (
+        "true false : exit sleep nproc uptime whoami id groups uname tty free lscpu lsblk cal",
+        _OPERANDS_ARE_TEXT,
+    ),
+    ("date", _judge_date),
+    ("ps", _judge_ps),
+    ("pgrep which whereis type", _OPERANDS_ARE_TEXT),
+    ("printenv", _judge_printenv),
     # Shell builtins
-    ("echo", _echo),
-    ("printf", _printf),
-    ("test", _test),
-    ("read", _read),
-    ("export readonly local declare typeset", _declare),
-    ("unset", _unset),
-    ("set", _set),
-    ("cd pushd popd", _change_folder),
+    ("echo", _judge_echo),
+    ("printf", _judge_printf),
+    ("test", _judge_test),
+    ("read", _judge_read_builtin),
+    ("export readonly local declare typeset", _judge_declare),
+    ("unset", _judge_unset),
+    ("set", _judge_set),
+    ("cd pushd popd", _judge_cd),
     ("pwd", _judge_which),
 )
-VERSION_SAFE_PROGRAMS: Final = word_set(
+PROGRAMS_SAFE_FOR_VERSION: Final = word_set(
     "python python2 python3 node ruby perl php gcc g++ cc clang clang++ java javac make cmake git docker bash"
 )
 """Programs that print their version without reading a project's configuration."""

@@ -3,134 +3,142 @@
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained, forbidden, safe
-from app.permits.environment_variables import judge_variable
+from app.permits.command_findings import Finding, contained_finding, forbidden_finding, safe_finding
+from app.permits.environment_variables import judge_variable_assignment
 from app.permits.programs.calls import (
-    UNKNOWN_OPTION,
+    UNKNOWN_OPTION_FINDING,
     JudgeProgram,
     ProgramCall,
     ProgramTable,
     program_table,
 )
-from app.permits.programs.options import option_row, parse_options
+from app.permits.programs.options import parse_option_row, parse_options
 
-_UNKNOWN_COMMAND: Final = contained("computes the command that it runs")
+_COMPUTED_COMMAND_FINDING: Final = contained_finding("computes the command that it runs")
 
 
-def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) -> JudgeProgram:
+def _wrapper_judge(options: str, *, operands: int = 0, also: Finding | None = None) -> JudgeProgram:
     """Makes a judge for a program with these options and operands, followed by the command that it runs."""
 
     def judge(call: ProgramCall) -> list[Finding]:
-        taken = parse_options(call.words, option_row(options), stops_early=True)
-        own = [*([also] if also is not None else []), *([] if taken.is_certain else [UNKNOWN_OPTION])]
+        taken = parse_options(call.words, parse_option_row(options), stops_early=True)
+        own = [
+            *([also] if also is not None else []),
+            *([] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]),
+        ]
         rest = taken.operands[operands:]
         if not rest or any(word.may_be_several for word in taken.operands[:operands]):
-            own.append(_UNKNOWN_COMMAND)
+            own.append(_COMPUTED_COMMAND_FINDING)
         if not rest:
             return own
-        call.run(rest, call.feed)
+        call.judge_started_command(rest, call.feed)
         return own
 
     return judge
 
 
-def _env(call: ProgramCall) -> list[Finding]:
-    taken = parse_options(call.words, option_row("i u= unset= ignore-environment"), stops_early=True)
-    found = [] if taken.is_certain else [UNKNOWN_OPTION]
+def _judge_env(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, parse_option_row("i u= unset= ignore-environment"), stops_early=True)
+    found = [] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
     rest = taken.operands
     while rest and (named := re.match(r"([A-Za-z_]\w*)=", rest[0].text)):
-        found += judge_variable(named[1], rest[0].text[named.end() :], is_exported=True)
+        found += judge_variable_assignment(named[1], rest[0].text[named.end() :], is_exported=True)
         rest = rest[1:]
     if rest:
-        call.run(rest, call.feed)
+        call.judge_started_command(rest, call.feed)
         return found
-    if call.place.hides_secrets or not call.place.secret_variables:
-        return [*found, safe("prints variables")]
-    return [*found, contained("prints all variables, which may contain secrets")]
+    if call.place.hides_secrets or not call.place.has_secret_variables:
+        return [*found, safe_finding("prints variables")]
+    return [*found, contained_finding("prints all variables, which may contain secrets")]
 
 
-def _command(call: ProgramCall) -> list[Finding]:
+def _judge_command_builtin(call: ProgramCall) -> list[Finding]:
     if call.words and call.words[0].text in ("-v", "-V"):
-        return [safe("only reads")]
-    return _wrapper("")(call)
+        return [safe_finding("only reads")]
+    return _wrapper_judge("")(call)
 
 
-def _sudo(call: ProgramCall) -> list[Finding]:
+def _judge_sudo(call: ProgramCall) -> list[Finding]:
     """Judges sudo; a call that only checks or lists privileges is not dangerous."""
     taken = parse_options(
-        call.words, option_row("n v l k S u= g= user= group= non-interactive validate list"), stops_early=True
+        call.words,
+        parse_option_row("n v l k S u= g= user= group= non-interactive validate list"),
+        stops_early=True,
     )
     if not taken.operands:
-        return [contained("lists your sudo rights")]
-    risk = call.run(taken.operands, call.feed)
-    if risk == "safe" and taken.is_certain:
-        return [contained("only reads, but with elevated rights")]
-    return [forbidden("runs with elevated rights")]
+        return [contained_finding("lists your sudo rights")]
+    risk = call.judge_started_command(taken.operands, call.feed)
+    if risk == "safe" and taken.are_all_known:
+        return [contained_finding("only reads, but with elevated rights")]
+    return [forbidden_finding("runs with elevated rights")]
 
 
-def _shell(call: ProgramCall) -> list[Finding]:
+def _judge_shell(call: ProgramCall) -> list[Finding]:
     taken = parse_options(
         call.words,
-        option_row("c e u o= O= x l i s rcfile= init-file= norc noprofile posix"),
+        parse_option_row("c e u o= O= x l i s rcfile= init-file= norc noprofile posix"),
         stops_early=True,
     )
     operands = taken.operands
-    if taken.has("c") and operands:
+    if taken.has_option("c") and operands:
         if not operands[0].is_literal or operands[0].may_split:
-            return [_UNKNOWN_COMMAND]
+            return [_COMPUTED_COMMAND_FINDING]
         is_known = not any(word.is_unknown or word.may_split for word in operands[1:])
         arguments = tuple(word.text for word in operands[1:]) or (call.name,)
         risk = call.judge_script(operands[0].text, arguments if is_known else None)
-        found = [contained(f"a script for {call.name}, which bayou reads as bash would")]
+        found = [contained_finding(f"a script for {call.name}, which bayou reads as bash would")]
         if call.name == "bash":
             is_plain = all(option.name in "ceu" for option in taken.options)
-            found = [] if is_plain and taken.is_certain else [UNKNOWN_OPTION]
+            found = [] if is_plain and taken.are_all_known else [UNKNOWN_OPTION_FINDING]
         if found or risk != "safe":
             call.is_read_whole = True
             found += [call.ground.judge_secret(word) for word in operands[1:]]
         return found
     if not operands and call.feed is not None and call.feed.text is not None:
         call.judge_script(call.feed.text, None)
-    return [contained(f"runs a {call.name} script")]
+    return [contained_finding(f"runs a {call.name} script")]
 
 
-def _eval(call: ProgramCall) -> list[Finding]:
+def _judge_eval(call: ProgramCall) -> list[Finding]:
     words = [word for word in call.words if word.text != "--"]
     words = words[:1] if call.name == "trap" else words
     if any(not word.is_literal or word.may_split for word in words):
-        return [contained("computes the command that eval runs")]
-    call.judge_script(" ".join(word.text for word in words), call.scope.arguments, stays=True)
-    return [contained("evaluates its arguments as a command")]
+        return [contained_finding("computes the command that eval runs")]
+    call.judge_script(" ".join(word.text for word in words), call.scope.script_arguments, stays=True)
+    return [contained_finding("evaluates its arguments as a command")]
 
 
-def _evaluates(call: ProgramCall) -> list[Finding]:
-    call.scope.arguments = None
-    return [contained("a shell builtin that may run its arguments or redefine commands")]
+def _judge_evaluating_builtin(call: ProgramCall) -> list[Finding]:
+    call.scope.script_arguments = None
+    return [contained_finding("a shell builtin that may run its arguments or redefine commands")]
 
 
-_RUNS_COMMAND_SPECIALLY: Final = contained("runs a command in an unusual way")
-WRAPPERS: ProgramTable = program_table(
-    ("env genv", _env),
-    ("nice", _wrapper("n= adjustment=")),
-    ("timeout gtimeout", _wrapper("k= s= kill-after= signal= foreground preserve-status", operands=1)),
-    ("stdbuf", _wrapper("i= o= e= input= output= error=")),
-    ("time", _wrapper("p")),
-    ("command", _command),
-    ("builtin", _wrapper("")),
-    ("sudo doas", _sudo),
-    ("bash sh dash ash zsh ksh ksh93 mksh yash fish csh tcsh", _shell),
-    ("exec coproc nohup setsid caffeinate unbuffer catchsegv", _wrapper("a=", also=_RUNS_COMMAND_SPECIALLY)),
-    ("ionice", _wrapper("c= n= class= classdata= t", also=_RUNS_COMMAND_SPECIALLY)),
-    ("flock", _wrapper("w= E= timeout= n s x", operands=1, also=_RUNS_COMMAND_SPECIALLY)),
-    ("chrt taskset", _wrapper("c", operands=1, also=_RUNS_COMMAND_SPECIALLY)),
-    ("strace ltrace", _wrapper("o= e= s= p= E= u= f c", also=_RUNS_COMMAND_SPECIALLY)),
-    ("busybox toybox fakeroot xvfb-run dbus-run-session", _wrapper("a", also=_RUNS_COMMAND_SPECIALLY)),
-    ("watch", _wrapper("n= interval= d differences x exec t", also=_RUNS_COMMAND_SPECIALLY)),
-    ("eval trap", _eval),
+_UNUSUAL_RUN_FINDING: Final = contained_finding("runs a command in an unusual way")
+WRAPPER_PROGRAMS: ProgramTable = program_table(
+    ("env genv", _judge_env),
+    ("nice", _wrapper_judge("n= adjustment=")),
+    ("timeout gtimeout", _wrapper_judge("k= s= kill-after= signal= foreground preserve-status", operands=1)),
+    ("stdbuf", _wrapper_judge("i= o= e= input= output= error=")),
+    ("time", _wrapper_judge("p")),
+    ("command", _judge_command_builtin),
+    ("builtin", _wrapper_judge("")),
+    ("sudo doas", _judge_sudo),
+    ("bash sh dash ash zsh ksh ksh93 mksh yash fish csh tcsh", _judge_shell),
+    (
+        "exec coproc nohup setsid caffeinate unbuffer catchsegv",
+        _wrapper_judge("a=", also=_UNUSUAL_RUN_FINDING),
+    ),
+    ("ionice", _wrapper_judge("c= n= class= classdata= t", also=_UNUSUAL_RUN_FINDING)),
+    ("flock", _wrapper_judge("w= E= timeout= n s x", operands=1, also=_UNUSUAL_RUN_FINDING)),
+    ("chrt taskset", _wrapper_judge("c", operands=1, also=_UNUSUAL_RUN_FINDING)),
+    ("strace ltrace", _wrapper_judge("o= e= s= p= E= u= f c", also=_UNUSUAL_RUN_FINDING)),
+    ("busybox toybox fakeroot xvfb-run dbus-run-session", _wrapper_judge("a", also=_UNUSUAL_RUN_FINDING)),
+    ("watch", _wrapper_judge("n= interval= d differences x exec t", also=_UNUSUAL_RUN_FINDING)),
+    ("eval trap", _judge_eval),
     (
         "source . mapfile readarray alias unalias let enable hash shopt bind complete compgen history fc "
         "getopts "
         "shift suspend disown bg fg logout times caller help compopt",
-        _evaluates,
+        _judge_evaluating_builtin,
     ),
 )

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.environment_variables import is_harmless
+from app.permits.environment_variables import is_harmless_variable
 from app.permits.programs.calls import PipedInput
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN, word_set
+from app.permits.shell_words import UNKNOWN_MARK, word_set
 
 if TYPE_CHECKING:
     from app.permits.shell.statements import Statements
 
-_MAX_TURNS = 24
+_MAX_JUDGED_LOOPS = 24
 """Words of a `for` loop that are judged one by one."""
-SKIPPED = word_set("; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&") | {
-    "\n"
-}
-STATEMENTS = word_set(
+SKIPPED_NODE_TYPES = word_set(
+    "; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&"
+) | {"\n"}
+STATEMENT_NODE_TYPES = word_set(
     "command redirected_statement pipeline list subshell compound_statement for_statement "
     "c_style_for_statement while_statement if_statement case_statement function_definition "
     "variable_assignment variable_assignments declaration_command unset_command test_command "
@@ -49,13 +49,13 @@ class ControlFlow:
                 ends.append(current)
             elif kind == "elif":
                 current = scope
-            elif kind not in SKIPPED:
+            elif kind not in SKIPPED_NODE_TYPES:
                 self._statements.judge_statement(child, current, feed)
                 current.include_pending()
         if ends:
             first = ends[0]
             for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
-                first.merge(other)
+                first.merge_scope(other)
             scope.replace_with(first)
         return None
 
@@ -63,7 +63,7 @@ class ControlFlow:
         """Judges a `case`: every clause may run, or none."""
         value = node.child_by_field_name("value")
         if value is not None:
-            self._statements.expansions.word(value, scope)
+            self._statements.expansions.expand_node(value, scope)
         end = scope.copy()
         for child in node.children:
             if child.type != "case_item":
@@ -73,11 +73,11 @@ class ControlFlow:
             own = scope.copy()
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
-                self._statements.expansions.word(pattern, scope)
+                self._statements.expansions.expand_node(pattern, scope)
             self._statements.judge_sequence(
                 [one for one in child.children if one not in patterns and one.type != "|"], own, feed
             )
-            end.merge(own)
+            end.merge_scope(own)
         scope.replace_with(end)
         return None
 
@@ -88,22 +88,22 @@ class ControlFlow:
         body = [
             child
             for child in node.children
-            if child.type in STATEMENTS or child.type in ("do_group", "ERROR")
+            if child.type in STATEMENT_NODE_TYPES or child.type in ("do_group", "ERROR")
         ]
         for child in node.children:
             if child not in body and child.child_count:
-                self._statements.expansions.judge_all(child, scope)
-        return self._judge_turns(lambda own: self._statements.judge_sequence(body, own, feed), scope)
+                self._statements.expansions.judge_substitutions_and_reads(child, scope)
+        return self._judge_repeatedly(lambda own: self._statements.judge_sequence(body, own, feed), scope)
 
-    def _judge_turns(
+    def _judge_repeatedly(
         self, turn: Callable[[ShellScope], PipedInput | None], scope: ShellScope
     ) -> PipedInput | None:
         own = scope.copy()
         said = turn(own)
-        if own.variables != scope.variables or own.folders != scope.folders:
-            own.merge(scope.copy())
+        if own.known_variables != scope.known_variables or own.possible_folders != scope.possible_folders:
+            own.merge_scope(scope.copy())
             turn(own)
-        own.merge(scope.copy())
+        own.merge_scope(scope.copy())
         scope.replace_with(own)
         return said
 
@@ -111,23 +111,23 @@ class ControlFlow:
         """Judges a `for` or `select`, whose variable takes the listed words."""
         variable = node.child_by_field_name("variable")
         body = node.child_by_field_name("body")
-        name = self._statements.text(variable) if variable is not None else "_"
-        words = self._statements.expansions.words(node.children_by_field_name("value"), scope)
+        name = self._statements.node_text(variable) if variable is not None else "_"
+        words = self._statements.expansions.expand_nodes(node.children_by_field_name("value"), scope)
         is_known = bool(words) and not any(word.is_unknown for word in words)
-        if node.children[0].type == "select" or len(words) > _MAX_TURNS:
+        if node.children[0].type == "select" or len(words) > _MAX_JUDGED_LOOPS:
             is_known = False
         if body is None:
             return None
-        if not is_harmless(name, is_exported=False) or node.children[0].type != "for":
+        if not is_harmless_variable(name, is_exported=False) or node.children[0].type != "for":
             self._statements.add_doubtful(node, f"{name} may change how programs behave")
         said: PipedInput | None = None
         end = scope.copy()
-        for value in [word.text for word in words] if is_known else [UNKNOWN]:
+        for value in [word.text for word in words] if is_known else [UNKNOWN_MARK]:
             own = end.copy()
-            own.variables[name] = value
+            own.known_variables[name] = value
             said = self._statements.judge_statement(body, own, feed) or said
-            if not is_known or own.folders != end.folders:
+            if not is_known or own.possible_folders != end.possible_folders:
                 self._statements.judge_statement(body, own, feed)
-            end.merge(own)
+            end.merge_scope(own)
         scope.replace_with(end)
         return said

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tree_sitter import Node, Parser
 
-from app.permits.command_findings import Finding, contained, worst_finding
+from app.permits.command_findings import Finding, contained_finding, worst_finding
 from app.permits.command_place import CommandPlace
 from app.permits.path_effects import PathEffects
 from app.permits.plain_commands import unplain_line_reason
@@ -18,24 +18,24 @@ from app.permits.shell.expansions import Expansions
 from app.permits.shell.simple_command import SimpleCommand, judge_simple_command
 from app.permits.shell.statements import Statements
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN, Word
-from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
+from app.permits.shell_words import UNKNOWN_MARK, Word
+from app.permits.verdicts import RISK_SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
 
-MAX_BYTES = 200_000
+MAX_COMMAND_BYTES = 200_000
 """Only this much of a longer command line is judged; the rest makes it at least contained."""
-MAX_STEPS = 12_000
+MAX_ANALYSIS_STEPS = 12_000
 MAX_WRAPPER_DEPTH = 3
-_MAX_NESTED = 60
+_MAX_NESTING_DEPTH = 60
 
 _CONFUSING_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
     "\ud800-\udfff\ue000-\uf8ff]"
 )
-_BRACES = re.compile(r"\$[({]|[(){}]")
+_NESTING_CHARACTERS = re.compile(r"\$[({]|[(){}]")
 
 
 @lru_cache(1)
-def _parser() -> Parser:
+def _load_bash_parser() -> Parser:
     """Loads the parser with the first judgement, since that takes a few dozen milliseconds."""
     import tree_sitter_language_pack  # noqa: PLC0415  (a large library; needed at the first command)
 
@@ -55,53 +55,55 @@ def judge_command(text: str, place: CommandPlace) -> Judgement:
 
 
 def _is_nested_deeply(text: str) -> bool:
-    if text.count("(") + text.count("{") <= _MAX_NESTED:
+    if text.count("(") + text.count("{") <= _MAX_NESTING_DEPTH:
         return False
     depth = 0
-    for found in _BRACES.finditer(text):
+    for found in _NESTING_CHARACTERS.finditer(text):
         depth += -1 if found[0] in ")}" else 1
-        if depth > _MAX_NESTED:
+        if depth > _MAX_NESTING_DEPTH:
             return True
     return False
 
 
-_PLAIN_TEXT = frozenset({"raw_string", "ansi_c_string", "heredoc_start"})
-_READS = re.compile(
+_PLAIN_TEXT_NODES = frozenset({"raw_string", "ansi_c_string", "heredoc_start"})
+_READING_PARAMETER_EXPANSION = re.compile(
     rb"\$\{(?:#(?:\w+(?:\[[@*]\])?|[@*])|(?:\w+|[@*])(?:\[(?:\d+|[@*])\])?"
     rb"(?:(?::?[-+?]|%|#|/|\^|,)(?:[\w ./:@%+,=*?#^-]|\$\w+)*|:\s?-?\d+(?::-?\d+)?)?)\}"
 )
-_JOINED_LINES = re.compile(rb"(?:\A|[^ \t]|\\[ \t])\\\n")
+_LINE_CONTINUATION_IN_WORD = re.compile(rb"(?:\A|[^ \t]|\\[ \t])\\\n")
 """A line continuation in the middle of a word: bash joins the lines before it looks for expansions and comments."""
-_STARTS_WORD = re.compile(rb"(?:\A|(?<!\\)[ \t\n])\Z")
-_HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
+_WORD_START = re.compile(rb"(?:\A|(?<!\\)[ \t\n])\Z")
+_COMMAND_SUBSTITUTION_START = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
 
 
-def _is_read_as_bash_does(root: Node, source: bytes) -> bool:
+def _is_parsed_as_bash_does(root: Node, source: bytes) -> bool:
     """Whether the parse agrees with bash: each comment starts where a word could start, no command hides in
     plain text, and each `${…}` only reads a variable, without assignment, arithmetic, indirection or quotes."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         children = node.children
-        if node.type == "expansion" and not _READS.fullmatch(source[node.start_byte : node.end_byte]):
+        if node.type == "expansion" and not _READING_PARAMETER_EXPANSION.fullmatch(
+            source[node.start_byte : node.end_byte]
+        ):
             return False
         if children:
-            if node.type != "heredoc_redirect" or not _is_quoted(node, source):
+            if node.type != "heredoc_redirect" or not _is_heredoc_quoted(node, source):
                 waiting += children
             continue
         if node.type == "comment":
-            if not _STARTS_WORD.search(source, 0, node.start_byte):
+            if not _WORD_START.search(source, 0, node.start_byte):
                 return False
         elif (
             node.is_named
-            and node.type not in _PLAIN_TEXT
-            and _HIDDEN.search(source[node.start_byte : node.end_byte])
+            and node.type not in _PLAIN_TEXT_NODES
+            and _COMMAND_SUBSTITUTION_START.search(source[node.start_byte : node.end_byte])
         ):
             return False
     return True
 
 
-def _is_quoted(heredoc: Node, source: bytes) -> bool:
+def _is_heredoc_quoted(heredoc: Node, source: bytes) -> bool:
     start = next((child for child in heredoc.children if child.type == "heredoc_start"), None)
     return start is not None and source[start.start_byte : start.start_byte + 1] in (b"'", b'"', b"\\")
 
@@ -112,7 +114,7 @@ class ShellAnalysis:
     def __init__(self, place: CommandPlace) -> None:
         self.place = place
         self.parts: dict[CallPart, None] = {}
-        self.steps = MAX_STEPS
+        self.steps = MAX_ANALYSIS_STEPS
         self.unwrapped = 0
         self.depth = 0
         self._strictest_risks: list[Risk] = ["safe"]
@@ -121,40 +123,45 @@ class ShellAnalysis:
     def judge_script(self, text: str) -> Judgement:
         """Judges a whole command line. In the sandbox a command that seems to read runs in its read-only form, whatever
         another shell makes of it."""
-        if self.place.shell != "bash" and not self.place.hides_secrets:
-            self.add_doubtful(text, f"runs in {self.place.shell}, and bayou reads it as bash would")
-        if self.place.folder == UNKNOWN:  # a shell that lasts
+        if self.place.shell_program != "bash" and not self.place.hides_secrets:
+            self.add_doubtful(text, f"runs in {self.place.shell_program}, and bayou reads it as bash would")
+        if self.place.working_folder == UNKNOWN_MARK:  # a shell that lasts
             self.add_doubtful(text, "an earlier command in this shell may have changed what it runs")
         if not self.place.has_sandbox:
             self._unplain = unplain_line_reason(text)
-        self.read(text, ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases)))
+        self.add_script_parts(
+            text,
+            ShellScope(
+                possible_folders=(self.place.working_folder,), shell_aliases=dict(self.place.shell_aliases)
+            ),
+        )
         return verdict_of(self.parts)
 
-    def read(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
+    def add_script_parts(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Adds the parts of a script."""
         if _CONFUSING_CHARACTERS.search(text):
             text = _CONFUSING_CHARACTERS.sub("\ufffd", text)
             self.add_doubtful(text, "contains misleading characters")
         source = text.encode("utf-8", "replace")
-        if len(source) > MAX_BYTES:
-            self.add_doubtful(text, f"it is longer than {MAX_BYTES // 1000} kB")
-            source = source[:MAX_BYTES].decode("utf-8", "ignore").encode()
+        if len(source) > MAX_COMMAND_BYTES:
+            self.add_doubtful(text, f"it is longer than {MAX_COMMAND_BYTES // 1000} kB")
+            source = source[:MAX_COMMAND_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
             self.add_doubtful(text, "is nested too deeply")
-        if _JOINED_LINES.search(source):
+        if _LINE_CONTINUATION_IN_WORD.search(source):
             self.add_doubtful(text, "cannot be parsed reliably")
-        root = _parser().parse(source).root_node
+        root = _load_bash_parser().parse(source).root_node
         if root.has_error:
             self.add_doubtful(text, "is not valid bash")
             if b"<>" in source:  # the parser does not know this redirection, which writes
                 source = source.replace(b"<>", b">")
-                root = _parser().parse(source).root_node
+                root = _load_bash_parser().parse(source).root_node
         # A backslash has another meaning within backticks.
         if b"`" in source and b"\\" in source:
             self.add_doubtful(text, "cannot be parsed reliably")
         if any(
             one in source for one in (b"#", b"`", b"$(", b"$[", b"${", b"<(", b">(")
-        ) and not _is_read_as_bash_does(root, source):
+        ) and not _is_parsed_as_bash_does(root, source):
             self.add_doubtful(text, "cannot be parsed reliably")
         Statements(self, source).judge_sequence(root.children, scope, feed)
 
@@ -165,7 +172,7 @@ class ShellAnalysis:
             self.add_doubtful("…", "is too long to judge")
         return self.steps > 0
 
-    def add(
+    def add_part(
         self,
         text: str,
         findings: Sequence[Finding],
@@ -179,8 +186,8 @@ class ShellAnalysis:
         """Adds a part with its strictest finding."""
         found = worst_finding(findings)
         if found.risk == "safe" and self._unplain is not None:
-            found = contained(self._unplain)
-        if SEVERITY[found.risk] > SEVERITY[self._strictest_risks[-1]]:
+            found = contained_finding(self._unplain)
+        if RISK_SEVERITY[found.risk] > RISK_SEVERITY[self._strictest_risks[-1]]:
             self._strictest_risks[-1] = found.risk
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
@@ -189,9 +196,9 @@ class ShellAnalysis:
             text=text,
             risk=found.risk,
             why=found.why,
-            words=plain,
-            hosts=tuple(hosts),
-            network=any(one.network for one in findings),
+            command_words=plain,
+            named_hosts=tuple(hosts),
+            uses_network=any(one.uses_network for one in findings),
             removals=tuple(removals),
             is_plain=is_plain,
             is_plain_request=is_plain_request,
@@ -207,19 +214,19 @@ class ShellAnalysis:
             yield lambda: own[0]
         finally:
             own[0] = self._strictest_risks.pop()
-            if SEVERITY[own[0]] > SEVERITY[self._strictest_risks[-1]]:
+            if RISK_SEVERITY[own[0]] > RISK_SEVERITY[self._strictest_risks[-1]]:
                 self._strictest_risks[-1] = own[0]
 
     def add_doubtful(self, text: str, why: str) -> None:
         """Adds a contained part for text that cannot be judged, with the reason."""
         shown = text if len(text) <= 200 else text[:200] + "…"
-        self.add(shown, [contained(why)], None)
+        self.add_part(shown, [contained_finding(why)], None)
 
     def judge_inner_command(
         self, words: Sequence[Word], scope: ShellScope, feed: PipedInput | None
     ) -> PipedInput | None:
         """Judges a command that another program starts."""
-        text = " ".join(word.source or word.text for word in words)
+        text = " ".join(word.source_text or word.text for word in words)
         if self.unwrapped >= MAX_WRAPPER_DEPTH + 1:
             self.add_doubtful(text, "has too many nested wrappers")
             return None
@@ -229,25 +236,25 @@ class ShellAnalysis:
         finally:
             self.unwrapped -= 1
 
-    def script(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
+    def judge_passed_script(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Judges a script that is passed to a shell."""
         if self.unwrapped >= MAX_WRAPPER_DEPTH:
             self.add_doubtful(text, "has too many nested wrappers")
             return
         self.unwrapped += 1
         try:
-            self.read(text, scope, feed)
+            self.add_script_parts(text, scope, feed)
         finally:
             self.unwrapped -= 1
 
-    def ground(self, scope: ShellScope) -> PathEffects:
+    def path_effects(self, scope: ShellScope) -> PathEffects:
         return PathEffects(self.place, scope)
 
-    def expansions(self, source: bytes, statements: "Statements") -> Expansions:
+    def make_expansions(self, source: bytes, statements: "Statements") -> Expansions:
         return Expansions(
             source,
-            self.place.home,
-            self.place.user,
+            self.place.home_folder,
+            self.place.user_name,
             statements.judge_substitution,
             lambda why: self.add_doubtful(source[:200].decode("utf-8", "ignore"), why),
         )

@@ -9,29 +9,29 @@ from tree_sitter import Node
 from app.permits.programs.calls import PipedInput
 from app.permits.shell_scope import ShellScope
 from app.permits.shell_words import (
-    ANY_CHARACTER,
-    ANY_NAME,
-    CLOSE_BRACE,
-    COMMA,
-    OPEN_BRACE,
-    OPEN_BRACKET,
-    UNKNOWN,
-    WILDCARD,
+    ANY_CHARACTER_MARK,
+    ANY_NAME_MARK,
+    CLOSE_BRACE_MARK,
+    COMMA_MARK,
+    OPEN_BRACE_MARK,
+    OPEN_BRACKET_MARK,
+    UNKNOWN_MARK,
+    WILDCARD_MARK_PATTERN,
     Word,
     expand_braces,
     word_set,
 )
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
-_SIMPLE = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
+_SINGLE_WORD_TEXT = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
 _NOT_A_WORD = re.compile(r"(?<!\\)[$`;|&<>\n()]")
-_QUOTED = {"$", "`", '"', "\\"}
-_BRACKETS = re.compile(f"{OPEN_BRACKET}[!^]?\\]?[^/\\]]*\\]")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
-_USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
-_SPLITTING = re.compile(rf"[\s*?\[{UNKNOWN}{ANY_NAME}{ANY_CHARACTER}]")
-_PATTERN = re.compile(f"[{ANY_NAME}{ANY_CHARACTER}{OPEN_BRACKET}]")
-_MANY_BY_BRACES = re.compile(rf"{OPEN_BRACE}.*(?:\.\.|{COMMA})", re.DOTALL)
+_ESCAPABLE_IN_DOUBLE_QUOTES = {"$", "`", '"', "\\"}
+_BRACKET_PATTERN = re.compile(f"{OPEN_BRACKET_MARK}[!^]?\\]?[^/\\]]*\\]")
+_ASSIGNMENT_START = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
+_TILDE_PREFIX = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
+_SPLIT_OR_GLOB_CHARACTER = re.compile(rf"[\s*?\[{UNKNOWN_MARK}{ANY_NAME_MARK}{ANY_CHARACTER_MARK}]")
+_GLOB_MARK = re.compile(f"[{ANY_NAME_MARK}{ANY_CHARACTER_MARK}{OPEN_BRACKET_MARK}]")
+_BRACE_EXPANSION = re.compile(rf"{OPEN_BRACE_MARK}.*(?:\.\.|{COMMA_MARK})", re.DOTALL)
 _COUNTER_VARIABLES = frozenset("?#$!")
 _ARITHMETIC_NODES = word_set("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
@@ -45,13 +45,13 @@ class Expansions(msgspec.Struct, frozen=True):
     source: bytes
     home: str
     user: str
-    inner: JudgeSubstitution
+    judge_substitution: JudgeSubstitution
     add_doubtful: Callable[[str], None]
 
-    def text(self, node: Node) -> str:
-        return self._between(node.start_byte, node.end_byte)
+    def node_text(self, node: Node) -> str:
+        return self._source_between(node.start_byte, node.end_byte)
 
-    def _between(self, start: int, end: int) -> str:
+    def _source_between(self, start: int, end: int) -> str:
         """The source between two bytes; the parser can cut it in the middle of a character."""
         piece = self.source[start:end]
         try:
@@ -60,53 +60,53 @@ class Expansions(msgspec.Struct, frozen=True):
             self.add_doubtful("cannot be parsed reliably")
             return piece.decode("utf-8", "replace")
 
-    def words(self, nodes: Iterable[Node], scope: ShellScope) -> list[Word]:
-        return [word for node in nodes for word in self.word(node, scope)]
+    def expand_nodes(self, nodes: Iterable[Node], scope: ShellScope) -> list[Word]:
+        return [word for node in nodes for word in self.expand_node(node, scope)]
 
-    def word(self, node: Node, scope: ShellScope) -> list[Word]:
+    def expand_node(self, node: Node, scope: ShellScope) -> list[Word]:
         """Expands one node; brace expansion may give several words."""
-        source = self.text(node)
-        if node.type == "word" and _PLAIN.fullmatch(source):
-            return [Word(source, source=source)]
+        source = self.node_text(node)
+        if node.type == "word" and _PLAIN_TEXT.fullmatch(source):
+            return [Word(source, source_text=source)]
         if node.type == "process_substitution":
-            self.inner(node)
-            return [Word("/dev/fd/63", source=source, is_pipe=True)]
+            self.judge_substitution(node)
+            return [Word("/dev/fd/63", source_text=source, is_process_substitution=True)]
         text, splits = self._expand_piece(node, scope)
         found: list[Word] = []
-        splits = splits or _MANY_BY_BRACES.search(text) is not None
+        splits = splits or _BRACE_EXPANSION.search(text) is not None
         for one in expand_braces(text):
-            one = self._with_marks(one, scope)
-            found.append(Word(one, splits and WILDCARD.search(one) is not None, source))
+            one = self._text_with_marks(one, scope)
+            found.append(Word(one, splits and WILDCARD_MARK_PATTERN.search(one) is not None, source))
         return found
 
-    def value(self, node: Node, scope: ShellScope) -> str:
+    def expand_assigned_value(self, node: Node, scope: ShellScope) -> str:
         """Expands the value of an assignment, which the shell neither splits nor globs."""
         if node.type == "array":
             for child in node.named_children:
-                self.word(child, scope)
-                if self.text(child).startswith("["):
+                self.expand_node(child, scope)
+                if self.node_text(child).startswith("["):
                     self.add_doubtful("an array index may run code")
-            return UNKNOWN
+            return UNKNOWN_MARK
         text, _ = self._expand_piece(node, scope)
         text = (
-            text.replace(OPEN_BRACE, "{")
-            .replace(COMMA, ",")
-            .replace(CLOSE_BRACE, "}")
-            .replace(OPEN_BRACKET, "[")
+            text.replace(OPEN_BRACE_MARK, "{")
+            .replace(COMMA_MARK, ",")
+            .replace(CLOSE_BRACE_MARK, "}")
+            .replace(OPEN_BRACKET_MARK, "[")
         )
         if node.type in ("word", "concatenation"):
             text = (
-                text.replace(ANY_NAME, "*").replace(ANY_CHARACTER, "?")
-                if self.text(node).find("$") < 0
+                text.replace(ANY_NAME_MARK, "*").replace(ANY_CHARACTER_MARK, "?")
+                if self.node_text(node).find("$") < 0
                 else text
             )
             text = self._expand_tilde(text, scope)
             text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self.home, text)
         return text
 
-    def _with_marks(self, text: str, scope: ShellScope) -> str:
-        if OPEN_BRACKET in text:
-            text = _BRACKETS.sub(ANY_CHARACTER, text).replace(OPEN_BRACKET, "[")
+    def _text_with_marks(self, text: str, scope: ShellScope) -> str:
+        if OPEN_BRACKET_MARK in text:
+            text = _BRACKET_PATTERN.sub(ANY_CHARACTER_MARK, text).replace(OPEN_BRACKET_MARK, "[")
         return self._expand_tilde(text, scope)
 
     def _expand_tilde(self, text: str, scope: ShellScope) -> str:
@@ -116,7 +116,7 @@ class Expansions(msgspec.Struct, frozen=True):
         if text.startswith("~"):
             if text.startswith(("~+", "~-")):
                 self.add_doubtful("the folder cannot be determined")
-            found = _USER.match(text)
+            found = _TILDE_PREFIX.match(text)
             if found and (found[1] is None or found[1] == self.user):
                 return (scope.known_value("HOME", self.home) or self.home) + text[found.end() :]
             if found and found[1] == "root":
@@ -124,7 +124,7 @@ class Expansions(msgspec.Struct, frozen=True):
             if found:
                 return f"/home/{found[1]}" + text[found.end() :]
         # bash also expands it in arguments that look like assignments, such as `dd if=~/x`.
-        assigned = _ASSIGNED.match(text)
+        assigned = _ASSIGNMENT_START.match(text)
         if assigned and "~" in text:
             home = scope.known_value("HOME", self.home) or self.home
             text = assigned[0] + re.sub(r"(?:^|(?<=:))~(?=/|:|$)", lambda _: home, text[assigned.end() :])
@@ -136,14 +136,14 @@ class Expansions(msgspec.Struct, frozen=True):
         """Returns the text of one piece of a word, with marks, and whether the shell may split it."""
         kind = node.type
         if kind in ("word", "number", "variable_name", "regex", "extglob_pattern", "file_descriptor"):
-            return self._unquoted_piece(self.text(node))
+            return self._unquoted_piece(self.node_text(node))
         if kind == "raw_string":
-            return "\ue014" + self.text(node)[1:-1], False
+            return "\ue014" + self.node_text(node)[1:-1], False
         if kind == "string":
             text, splits = self._quoted_text(node, scope)
             return "\ue014" + text, splits
         if kind == "ansi_c_string":
-            return "\ue014" + _unescape_ansi(self.text(node)[2:-1]), False
+            return "\ue014" + _unescape_ansi_quoted(self.node_text(node)[2:-1]), False
         if kind == "concatenation":
             return self._expand_concatenation(node, scope)
         if kind == "command_name":
@@ -151,28 +151,32 @@ class Expansions(msgspec.Struct, frozen=True):
         if kind in ("simple_expansion", "expansion"):
             return self._expand_variable(node, scope, is_quoted=False)
         if kind == "$":
-            return UNKNOWN, True  # of `$A:$B` the parser takes the second name for a separate word
+            return UNKNOWN_MARK, True  # of `$A:$B` the parser takes the second name for a separate word
         if kind == "command_substitution":
             value = self._command_substitution(node, scope)
-            return (UNKNOWN, True) if not value or _SPLITTING.search(value) else (value, False)
+            return (
+                (UNKNOWN_MARK, True)
+                if not value or _SPLIT_OR_GLOB_CHARACTER.search(value)
+                else (value, False)
+            )
         if kind == "arithmetic_expansion":
             self._judge_arithmetic(node, scope)
-            return ANY_NAME, False
+            return ANY_NAME_MARK, False
         if kind == "brace_expression":
-            return ANY_NAME, True
+            return ANY_NAME_MARK, True
         if kind == "process_substitution":
-            self.inner(node)
-            return UNKNOWN, False
-        self.judge_all(node, scope)
+            self.judge_substitution(node)
+            return UNKNOWN_MARK, False
+        self.judge_substitutions_and_reads(node, scope)
         self.add_doubtful(f"a word could not be parsed: {kind.lower()}")
-        return UNKNOWN, True
+        return UNKNOWN_MARK, True
 
     def _expand_concatenation(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         texts: list[str] = []
         splits, at = False, node.start_byte
         for child in node.children:
             if child.start_byte > at:
-                text, may_split = self._unquoted_piece(self._between(at, child.start_byte))
+                text, may_split = self._unquoted_piece(self._source_between(at, child.start_byte))
                 texts.append(text)
                 splits = splits or may_split
             text, may_split = self._expand_piece(child, scope)
@@ -182,7 +186,7 @@ class Expansions(msgspec.Struct, frozen=True):
             splits = splits or may_split
             at = child.end_byte
         if at < node.end_byte:
-            text, may_split = self._unquoted_piece(self._between(at, node.end_byte))
+            text, may_split = self._unquoted_piece(self._source_between(at, node.end_byte))
             texts.append(text)
             splits = splits or may_split
         return "".join(texts), splits
@@ -190,24 +194,24 @@ class Expansions(msgspec.Struct, frozen=True):
     def _unquoted_piece(self, text: str) -> tuple[str, bool]:
         """Returns unquoted text with marks for its patterns, and whether it has any."""
         text = self._unquoted_text(text)
-        return text, _PATTERN.search(text) is not None
+        return text, _GLOB_MARK.search(text) is not None
 
     def _unquoted_text(self, text: str) -> str:
         """Returns unquoted text with its escapes removed."""
-        if _SIMPLE.fullmatch(text):
+        if _SINGLE_WORD_TEXT.fullmatch(text):
             return text
         text = text.replace("\\\n", "")
         if _NOT_A_WORD.search(text):
             self.add_doubtful("a word is ambiguous")
-            return UNKNOWN
+            return UNKNOWN_MARK
         out: list[str] = []
         special = {
-            "*": ANY_NAME,
-            "?": ANY_CHARACTER,
-            "{": OPEN_BRACE,
-            ",": COMMA,
-            "}": CLOSE_BRACE,
-            "[": OPEN_BRACKET,
+            "*": ANY_NAME_MARK,
+            "?": ANY_CHARACTER_MARK,
+            "{": OPEN_BRACE_MARK,
+            ",": COMMA_MARK,
+            "}": CLOSE_BRACE_MARK,
+            "[": OPEN_BRACKET_MARK,
         }
         chars = iter(text)
         for char in chars:
@@ -225,7 +229,7 @@ class Expansions(msgspec.Struct, frozen=True):
         for child in node.children:
             if child.type in ("string_content", '"') or child.start_byte < at:
                 continue
-            texts.append(_unescape(self._between(at, child.start_byte)))
+            texts.append(_unescape_double_quoted(self._source_between(at, child.start_byte)))
             at = child.end_byte
             if child.type in ("simple_expansion", "expansion"):
                 text, may_split = self._expand_variable(child, scope, is_quoted=True)
@@ -235,46 +239,46 @@ class Expansions(msgspec.Struct, frozen=True):
                 texts.append(self._command_substitution(child, scope))
             elif child.type == "arithmetic_expansion":
                 self._judge_arithmetic(child, scope)
-                texts.append(ANY_NAME)
+                texts.append(ANY_NAME_MARK)
             else:
-                texts.append(self.text(child))
-        texts.append(_unescape(self._between(at, end)))
+                texts.append(self.node_text(child))
+        texts.append(_unescape_double_quoted(self._source_between(at, end)))
         return "".join(texts), splits
 
     def _expand_variable(self, node: Node, scope: ShellScope, *, is_quoted: bool) -> tuple[str, bool]:
-        text = self.text(node)
+        text = self.node_text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
             self._judge_parameter_expansion(node, scope)
-            return UNKNOWN, not is_quoted or "@" in name
+            return UNKNOWN_MARK, not is_quoted or "@" in name
         if name in _COUNTER_VARIABLES:
-            return ANY_NAME, False
+            return ANY_NAME_MARK, False
         value = self._known_value(name, scope)
         if value is None:
-            return UNKNOWN, not is_quoted or name == "@"
+            return UNKNOWN_MARK, not is_quoted or name == "@"
         if is_quoted:
             return value, False
-        if _SPLITTING.search(value) or not value:
-            return UNKNOWN, True
+        if _SPLIT_OR_GLOB_CHARACTER.search(value) or not value:
+            return UNKNOWN_MARK, True
         return value, False
 
     def _judge_parameter_expansion(self, node: Node, scope: ShellScope) -> None:
         """Judges the words inside `${name…}`."""
-        self.judge_all(node, scope)
-        assigned = re.match(r"\$\{(\w+):?=", self.text(node))
+        self.judge_substitutions_and_reads(node, scope)
+        assigned = re.match(r"\$\{(\w+):?=", self.node_text(node))
         if assigned:
-            scope.set_variable(assigned[1], UNKNOWN)
+            scope.set_variable(assigned[1], UNKNOWN_MARK)
 
     def _judge_arithmetic(self, node: Node, scope: ShellScope) -> None:
         """Judges `$(( … ))`: bash evaluates a variable in it as an expression, which may run code."""
-        self.judge_within(node)
+        self.judge_substitutions_within(node)
         waiting = [node]
         while waiting:
             one = waiting.pop()
             if (one.type == "number" and one.child_count == 0) or one.type in _ARITHMETIC_NODES:
                 continue
             if one.type in ("variable_name", "simple_expansion"):
-                if self.text(one).removeprefix("$") in _COUNTER_VARIABLES:
+                if self.node_text(one).removeprefix("$") in _COUNTER_VARIABLES:
                     continue
             elif one.child_count:
                 waiting += one.children
@@ -286,38 +290,38 @@ class Expansions(msgspec.Struct, frozen=True):
         otherwise = None
         if name == "HOME":
             otherwise = self.home
-        elif name == "PWD" and len(scope.folders) == 1:
-            otherwise = scope.folders[0]
+        elif name == "PWD" and len(scope.possible_folders) == 1:
+            otherwise = scope.possible_folders[0]
         value = scope.known_value(name, otherwise)
         if value is not None:
             return value
-        if name.isdigit() and scope.arguments is not None:
+        if name.isdigit() and scope.script_arguments is not None:
             at = int(name)
-            return scope.arguments[at] if at < len(scope.arguments) else ""
-        if name in ("@", "*") and scope.arguments is not None and len(scope.arguments) == 2:
-            return scope.arguments[1]
+            return scope.script_arguments[at] if at < len(scope.script_arguments) else ""
+        if name in ("@", "*") and scope.script_arguments is not None and len(scope.script_arguments) == 2:
+            return scope.script_arguments[1]
         return None
 
     def _command_substitution(self, node: Node, scope: ShellScope) -> str:
-        feed = self.inner(node)
-        return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN
+        feed = self.judge_substitution(node)
+        return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN_MARK
 
-    def judge_within(self, node: Node) -> None:
+    def judge_substitutions_within(self, node: Node) -> None:
         """Judges all command substitutions inside a node."""
-        self.judge_all(node, None)
+        self.judge_substitutions_and_reads(node, None)
 
-    def judge_all(self, node: Node, scope: ShellScope | None) -> None:
+    def judge_substitutions_and_reads(self, node: Node, scope: ShellScope | None) -> None:
         """Judges all command substitutions inside a node; with a scope also how variables are read there."""
         waiting = list(reversed(node.children))
         while waiting:
             child = waiting.pop()
             if child.type in ("command_substitution", "process_substitution"):
-                self.inner(child)
+                self.judge_substitution(child)
             elif scope is not None and child.type == "expansion":
                 self._expand_variable(child, scope, is_quoted=True)
             elif scope is not None and child.type == "arithmetic_expansion":
                 self._judge_arithmetic(child, scope)
-            elif scope is not None and child.type == "subscript" and "$" in self.text(child):
+            elif scope is not None and child.type == "subscript" and "$" in self.node_text(child):
                 self.add_doubtful("an array index may run code")
             elif scope is not None and child.type == "translated_string":
                 self.add_doubtful('a translated text ($"…") is only known at run time')
@@ -325,7 +329,7 @@ class Expansions(msgspec.Struct, frozen=True):
                 waiting += reversed(child.children)
 
 
-def _unescape(text: str) -> str:
+def _unescape_double_quoted(text: str) -> str:
     """Removes the escapes of text in double quotes."""
     if "\\" not in text:
         return text
@@ -333,6 +337,6 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\([$`\"\\])", r"\1", text)
 
 
-def _unescape_ansi(text: str) -> str:
+def _unescape_ansi_quoted(text: str) -> str:
     """Removes the escapes of `$'…'`."""
-    return UNKNOWN if "\\" in text else text
+    return UNKNOWN_MARK if "\\" in text else text

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.command_findings import Finding, contained
+from app.permits.command_findings import Finding, contained_finding
 from app.permits.programs.calls import PipedInput
-from app.permits.shell.branches import STATEMENTS
+from app.permits.shell.branches import STATEMENT_NODE_TYPES
 from app.permits.shell.expansions import Expansions
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN, Word
+from app.permits.shell_words import UNKNOWN_MARK, Word
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
     from app.permits.shell.statements import Statements
 
-_WRITES = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
-_DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")
+_WRITING_OPERATORS = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
+_HEREDOC_DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")
 
 
 class Redirections:
@@ -29,14 +29,14 @@ class Redirections:
         self._expansions = expansions
         self._statements = statements
 
-    def judge(
+    def judge_redirections(
         self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
     ) -> tuple[list[Finding], PipedInput | None]:
         """Judges redirections; returns the findings and the input that the command gets."""
         findings: list[Finding] = []
         waiting = list(nodes)
         if sum(node.type == "heredoc_redirect" for node in nodes) > 1:
-            findings.append(contained("it has several here-documents"))
+            findings.append(contained_finding("it has several here-documents"))
         while waiting:
             node = waiting.pop(0)
             if node.type == "file_redirect":
@@ -44,66 +44,70 @@ class Redirections:
                 findings += found
                 feed = feed if writes else PipedInput()
             elif node.type == "herestring_redirect":
-                feed = self.here_string(node, scope)
+                feed = self.judge_here_string(node, scope)
             elif node.type == "heredoc_redirect":
                 feed = PipedInput(text=self._document_text(node, scope))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
                 if node.children_by_field_name("argument"):
-                    findings.append(contained("it has words after the start of a here-document"))
+                    findings.append(contained_finding("it has words after the start of a here-document"))
             elif node.is_named:
                 self._reading.add_doubtful(
-                    self._expansions.text(node), "it has an unknown kind of redirection"
+                    self._expansions.node_text(node), "it has an unknown kind of redirection"
                 )
-                self._expansions.judge_within(node)
+                self._expansions.judge_substitutions_within(node)
         return findings, feed
 
     def _judge_file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
         """Judges a redirection to or from a file; returns the findings, and whether the file is written."""
         expansions = self._expansions
         operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
-        ground = self._reading.ground(scope)
+        ground = self._reading.path_effects(scope)
         findings: list[Finding] = []
         descriptor = node.child_by_field_name("descriptor")
         before = expansions.source[max(node.start_byte - 1, 0) : node.start_byte]
-        if (descriptor is not None and not expansions.text(descriptor).isdecimal()) or before == b"}":
-            findings.append(contained("a redirection sets a variable"))
+        if (descriptor is not None and not expansions.node_text(descriptor).isdecimal()) or before == b"}":
+            findings.append(contained_finding("a redirection sets a variable"))
         targets = node.children_by_field_name("destination")
         if len(targets) > 1:
-            findings.append(contained("it has words after a redirection"))
+            findings.append(contained_finding("it has words after a redirection"))
         for target in targets:
-            if target.start_point.row != node.start_point.row and "\\\n" not in expansions.text(node):
-                findings.append(contained("a redirection has no target, which shells do not accept"))
+            if target.start_point.row != node.start_point.row and "\\\n" not in expansions.node_text(node):
+                findings.append(contained_finding("a redirection has no target, which shells do not accept"))
             if operator in (">&", "<&") and target.type == "number" and not target.child_count:
                 continue
-            for word in expansions.word(target, scope):
+            for word in expansions.expand_node(target, scope):
                 if operator in (">&", "<&") and word.text == "-":
                     continue
-                findings.append(ground.write(word) if operator in _WRITES else ground.read(word))
-        return findings, operator in _WRITES
+                findings.append(
+                    ground.judge_write(word) if operator in _WRITING_OPERATORS else ground.judge_read(word)
+                )
+        return findings, operator in _WRITING_OPERATORS
 
-    def here_string(self, node: Node, scope: ShellScope) -> PipedInput:
+    def judge_here_string(self, node: Node, scope: ShellScope) -> PipedInput:
         texts = [
-            self._expansions.value(child, scope)
+            self._expansions.expand_assigned_value(child, scope)
             for child in node.named_children
             if child.type != "file_descriptor"
         ]
         text = " ".join(texts)
-        return PipedInput(None if UNKNOWN in text else text, (Word(text),))
+        return PipedInput(None if UNKNOWN_MARK in text else text, (Word(text),))
 
     def _document_text(self, node: Node, scope: ShellScope) -> str | None:
         """The text of a here-document; None if part of it is only known at run time."""
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
         if start is None or not self._heredoc_end_matches_bash(node, start):
-            self._reading.add_doubtful(self._expansions.text(node), "the end of its here-document is unclear")
+            self._reading.add_doubtful(
+                self._expansions.node_text(node), "the end of its here-document is unclear"
+            )
         if start is None:
             return None
         if body is None:
             return ""
-        text = self._expansions.text(body)
-        if any(char in self._expansions.text(start) for char in "'\"\\"):
+        text = self._expansions.node_text(body)
+        if any(char in self._expansions.node_text(start) for char in "'\"\\"):
             return text
-        self._expansions.judge_all(body, scope)
+        self._expansions.judge_substitutions_and_reads(body, scope)
         if "`" in text or "\\" in text:
             self._reading.add_doubtful(text, "a command in a here-document could not be parsed")
         has_more = any(child.type not in ("heredoc_content",) for child in body.named_children)
@@ -111,7 +115,7 @@ class Redirections:
 
     def _heredoc_end_matches_bash(self, node: Node, start: Node) -> bool:
         """Whether bash ends the here-document at the same line; the parser also accepts blanks around the delimiter."""
-        delimiter = _DELIMITER.fullmatch(self._expansions.text(start))
+        delimiter = _HEREDOC_DELIMITER.fullmatch(self._expansions.node_text(start))
         end = next((child for child in node.children if child.type == "heredoc_end"), None)
         if delimiter is None or end is None:
             return False
@@ -135,5 +139,5 @@ class Redirections:
                             self._statements.judge_statement(
                                 stage, scope.without_pending(), said or PipedInput()
                             )
-                elif child.type in STATEMENTS:
+                elif child.type in STATEMENT_NODE_TYPES:
                     self._statements.judge_statement(child, scope, None)

@@ -5,41 +5,52 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.permits.command_findings import SAFE, Finding, contained, safe, worst_finding
-from app.permits.environment_variables import judge_variable
+from app.permits.command_findings import SAFE_FINDING, Finding, contained_finding, safe_finding, worst_finding
+from app.permits.environment_variables import judge_variable_assignment
 from app.permits.path_effects import file_name
 from app.permits.plain_commands import unplain_command_reason
 from app.permits.programs.calls import VERSION_FINDING, PipedInput, ProgramCall, is_help_request
 from app.permits.programs.dangerous_programs import DANGEROUS_PROGRAMS
 from app.permits.programs.file_programs import FILE_PROGRAMS
-from app.permits.programs.finders import FINDERS
-from app.permits.programs.git import GIT, READING_VERBS, GitCall
+from app.permits.programs.finders import FINDER_PROGRAMS
+from app.permits.programs.git import GIT_PROGRAM, GIT_READING_VERBS, GitCall
 from app.permits.programs.network_programs import NETWORK_PROGRAMS
 from app.permits.programs.plain_requests import is_plain_request
-from app.permits.programs.safe_programs import SAFE_PROGRAMS, VERSION_SAFE_PROGRAMS
+from app.permits.programs.safe_programs import PROGRAMS_SAFE_FOR_VERSION, SAFE_PROGRAMS
 from app.permits.programs.text_programs import TEXT_PROGRAMS
-from app.permits.programs.wrapper_programs import WRAPPERS
+from app.permits.programs.wrapper_programs import WRAPPER_PROGRAMS
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN, Word, literal_text, word_set
+from app.permits.shell_words import UNKNOWN_MARK, Word, literal_text_of, word_set
 from app.permits.verdicts import Risk
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
 
-PROGRAMS = {**SAFE_PROGRAMS, **TEXT_PROGRAMS, **FINDERS, **GIT, **FILE_PROGRAMS, **WRAPPERS}
+JUDGED_PROGRAMS = {
+    **SAFE_PROGRAMS,
+    **TEXT_PROGRAMS,
+    **FINDER_PROGRAMS,
+    **GIT_PROGRAM,
+    **FILE_PROGRAMS,
+    **WRAPPER_PROGRAMS,
+}
 """The judges of the programs that are not always contained."""
 _MAX_WORDS = 50
-_NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
-_BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
+_PROGRAM_NAME_PATTERN = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
+_SYSTEM_PROGRAM_FOLDERS = frozenset(
+    {"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"}
+)
 _DECLARING_BUILTINS = word_set("export declare typeset local readonly")
-_READS_FOLDERS = word_set("tar bsdtar zip 7z 7za rsync scp restic borg cpio pax")
+_FOLDER_READING_PROGRAMS = word_set("tar bsdtar zip 7z 7za rsync scp restic borg cpio pax")
 """Programs that read all of a folder that they are given."""
-_HANDLES_SECRETS_ITSELF = word_set("git rg fd")
+_PROGRAMS_WITH_OWN_SECRET_JUDGE = word_set("git rg fd")
 """Programs whose own judges deal with secret files, or that only list names."""
-_WRITES_OPERANDS = word_set("unzip split csplit patch")
-_OUTPUT = re.compile(r"-[A-Za-z]*[oOCd]|-f(?:print|ls).*|--(?:o|(?:ou|dir|dest|target|log|save|write).*)")
+_OPERAND_WRITING_PROGRAMS = word_set("unzip split csplit patch")
+_OUTPUT_FILE_OPTION = re.compile(
+    r"-[A-Za-z]*[oOCd]|-f(?:print|ls).*|--(?:o|(?:ou|dir|dest|target|log|save|write).*)"
+)
 """Options whose value is, for most programs that have them, a file or folder of output."""
-_KEEPS_FILES = word_set("add commit reset stash push fetch pull tag branch update-index")
+_GIT_VERBS_KEEPING_FILES = word_set("add commit reset stash push fetch pull tag branch update-index")
 """Verbs of git that change only what is in git's folder, or the files of a commit."""
 
 
@@ -49,9 +60,9 @@ class SimpleCommand(NamedTuple):
     text: str
     words: Sequence[Word]
     scope: ShellScope
-    feed: PipedInput | None
-    redirected: Sequence[Finding] = ()
-    assigned: tuple[tuple[str, str], ...] = ()
+    piped_input: PipedInput | None
+    redirection_findings: Sequence[Finding] = ()
+    assigned_variables: tuple[tuple[str, str], ...] = ()
     is_wrapped: bool = False
     """Whether a wrapper (`command`, `env`, `xargs`) starts it; most wrappers know no aliases and functions."""
 
@@ -60,40 +71,46 @@ def judge_simple_command(reading: "ShellAnalysis", simple: SimpleCommand) -> Pip
     """Adds the parts of a simple command; returns its output as far as it is known."""
     if not reading.spend_step():
         return None
-    findings = [*simple.redirected]
+    findings = [*simple.redirection_findings]
     is_kept = not simple.words or simple.words[0].text in _DECLARING_BUILTINS
     is_exported = not is_kept or (bool(simple.words) and simple.words[0].text == "export")
-    for name, value in simple.assigned:
+    for name, value in simple.assigned_variables:
         is_split = name == "IFS" and not is_kept and simple.words[0].text == "read"
-        findings += [] if is_split else judge_variable(name, value, is_exported=is_exported)
+        findings += [] if is_split else judge_variable_assignment(name, value, is_exported=is_exported)
         if is_kept:
             simple.scope.set_variable(name, value)
     if not simple.words:
-        if findings or simple.assigned:
-            reading.add(simple.text, [*findings, safe("only sets a variable")], [])
+        if findings or simple.assigned_variables:
+            reading.add_part(simple.text, [*findings, safe_finding("only sets a variable")], [])
         return None
-    found = _alias_or_function(reading, simple, findings)
+    found = _judge_alias_or_function(reading, simple, findings)
     return found if found is not None else _judge_program(reading, simple, findings)
 
 
-def _alias_or_function(
+def _judge_alias_or_function(
     reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]
 ) -> PipedInput | None:
     """Judges an alias or shell function that replaces the program; None if the program itself may run."""
     name, *rest = simple.words
     scope = simple.scope
-    if name.text in scope.aliases and name.is_literal:
-        body = " ".join([scope.aliases[name.text], *(word.source for word in rest)])
+    if name.text in scope.shell_aliases and name.is_literal:
+        body = " ".join([scope.shell_aliases[name.text], *(word.source_text for word in rest)])
         own = scope.copy()
-        del own.aliases[name.text]
+        del own.shell_aliases[name.text]
         if findings:
-            reading.add(simple.text, findings, None)
-        reading.script(body, own, simple.feed)
-    elif name.is_literal and name.text in reading.place.functions:
-        reading.add(simple.text, [*findings, contained(f"runs {name.text}, a function of your shell")], None)
+            reading.add_part(simple.text, findings, None)
+        reading.judge_passed_script(body, own, simple.piped_input)
+    elif name.is_literal and name.text in reading.place.shell_functions:
+        reading.add_part(
+            simple.text, [*findings, contained_finding(f"runs {name.text}, a function of your shell")], None
+        )
     else:
         return None
-    is_program = simple.is_wrapped or name.source != name.text or _short_name(name.text) in PROGRAMS
+    is_program = (
+        simple.is_wrapped
+        or name.source_text != name.text
+        or _system_program_name(name.text) in JUDGED_PROGRAMS
+    )
     return None if is_program else PipedInput()
 
 
@@ -101,30 +118,30 @@ def _judge_program(
     reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]
 ) -> PipedInput | None:
     name, *rest = simple.words
-    if not name.is_literal or name.may_split or _NAME.fullmatch(name.text) is None:
+    if not name.is_literal or name.may_split or _PROGRAM_NAME_PATTERN.fullmatch(name.text) is None:
         why = "computes the program that it runs"
-        reading.add(simple.text, [contained(why), *findings], None)
+        reading.add_part(simple.text, [contained_finding(why), *findings], None)
         return PipedInput()
-    short = _short_name(name.text)
+    short = _system_program_name(name.text)
     # A rule for `./run` means the one in the workspace; it never matches in another folder.
-    place, folders = reading.place, simple.scope.folders
+    place, folders = reading.place, simple.scope.possible_folders
     is_relative = "/" in name.text and not name.text.startswith("/")
-    is_inside = all(place.root_of(folder) is not None for folder in folders)
+    is_inside = all(place.root_containing(folder) is not None for folder in folders)
     is_plain = all(one.risk == "safe" for one in findings) and (
         folders == (place.workspace,) if is_relative else is_inside
     )
-    call = _call(reading, simple, short or name.text, rest)
-    call.has_assignments = bool(simple.assigned) and simple.text.startswith(name.text)
+    call = _make_program_call(reading, simple, short or name.text, rest)
+    call.has_assignments = bool(simple.assigned_variables) and simple.text.startswith(name.text)
     findings += _judge_call(call, short)
-    is_request = all(one.risk == "safe" or one.network for one in findings) and is_plain_request(call)
-    if worst_finding([SAFE, *findings]).risk == "contained" and not call.is_read_whole:
-        findings += _named_files(call)
-    words = simple.words if short is None else [literal_text(short), *rest]
+    is_request = all(one.risk == "safe" or one.uses_network for one in findings) and is_plain_request(call)
+    if worst_finding([SAFE_FINDING, *findings]).risk == "contained" and not call.is_read_whole:
+        findings += _judge_named_files(call)
+    words = simple.words if short is None else [literal_text_of(short), *rest]
     if findings or not call.has_inner:
-        findings = findings or [SAFE]
+        findings = findings or [SAFE_FINDING]
         if not place.has_sandbox and worst_finding(findings).risk == "safe":
-            findings += _unplain(reading, simple)
-        reading.add(
+            findings += _judge_unplain_command(reading, simple)
+        reading.add_part(
             simple.text,
             findings,
             words,
@@ -138,51 +155,53 @@ def _judge_program(
     return PipedInput(output.text, (*before, *output.words, *call.words)[:_MAX_WORDS])
 
 
-def _unplain(reading: "ShellAnalysis", simple: SimpleCommand) -> list[Finding]:
+def _judge_unplain_command(reading: "ShellAnalysis", simple: SimpleCommand) -> list[Finding]:
     """Finds what makes a command that seems to read unsafe without a sandbox."""
     if reading.unwrapped:
-        return [contained("another command starts it, and there is no sandbox")]
-    why = unplain_command_reason(simple.words, reading.ground(simple.scope))
-    return [] if why is None else [contained(why)]
+        return [contained_finding("another command starts it, and there is no sandbox")]
+    why = unplain_command_reason(simple.words, reading.path_effects(simple.scope))
+    return [] if why is None else [contained_finding(why)]
 
 
 def _judge_call(call: ProgramCall, short: str | None) -> list[Finding]:
     if short is None:
-        return [contained(f"runs {call.name}")]
-    found_first = [call.ground.possible_paths(f"{folder}/{short}") for folder in call.place.search_folders]
-    if any(path == UNKNOWN or call.place.exists(path) for paths in found_first for path in paths):
-        return [contained(f"runs {short}, which may be a file of the workspace")]
-    if short in VERSION_SAFE_PROGRAMS and is_help_request(call):
+        return [contained_finding(f"runs {call.name}")]
+    found_first = [
+        call.ground.possible_paths(f"{folder}/{short}") for folder in call.place.unsafe_path_folders
+    ]
+    if any(path == UNKNOWN_MARK or call.place.path_exists(path) for paths in found_first for path in paths):
+        return [contained_finding(f"runs {short}, which may be a file of the workspace")]
+    if short in PROGRAMS_SAFE_FOR_VERSION and is_help_request(call):
         return [VERSION_FINDING]
-    judge = PROGRAMS.get(short)
+    judge = JUDGED_PROGRAMS.get(short)
     found = judge(call) if judge is not None else []
     for other in (DANGEROUS_PROGRAMS.get(short), NETWORK_PROGRAMS.get(short)):
         if other is not None and not is_help_request(call):
             found += other(call)
-    return found or ([] if call.has_inner else [contained(f"runs {short}")])
+    return found or ([] if call.has_inner else [contained_finding(f"runs {short}")])
 
 
-_WRITES = word_set("-out -keyout")
+_OPENSSL_OUTPUT_OPTIONS = word_set("-out -keyout")
 """Options whose value is a file that is written."""
-_BEFORE_PATHS = re.compile(r"[@=,;{}<]|:(?!//)")
+_PATH_SEPARATORS_IN_WORD = re.compile(r"[@=,;{}<]|:(?!//)")
 """Characters that end what stands before a path in a word: `NAME=@FILE`, `{a,FILE}`, `FILE:FILE`."""
 _AT_SIGN = re.compile("@")
 _SHORT_OPTIONS = re.compile(r"-[A-Za-z]+")
 
 
-def _named_paths(word: Word, home: str) -> Iterator[Word]:
+def _paths_in_word(word: Word, home: str) -> Iterator[Word]:
     """Yields the paths that a word may name: itself, its pieces, and what may be the value of a short option."""
     options = _SHORT_OPTIONS.match(word.text)
     values = (word.text[start:] for start in range(2, options.end() + 1)) if options else ()
-    before = _BEFORE_PATHS if not re.search(r"\s", word.text) else _AT_SIGN  # else it may be code
+    before = _PATH_SEPARATORS_IN_WORD if not re.search(r"\s", word.text) else _AT_SIGN  # else it may be code
     rests = (word.text[found.end() :] for found in before.finditer(word.text))
     for text in dict.fromkeys((word.text, *values, *rests, *before.split(word.text))):
-        if text and not text.startswith(("-", UNKNOWN)):
+        if text and not text.startswith(("-", UNKNOWN_MARK)):
             text = home + text[1:] if text.startswith("~/") else text  # the program may expand it
             yield word if text == word.text else Word(text, word.may_split)
 
 
-def _named_files(call: ProgramCall) -> list[Finding]:
+def _judge_named_files(call: ProgramCall) -> list[Finding]:
     """Finds secret files, and files that run later, among the words of a contained command: only a sandbox would hide
     and protect them."""
     found: list[Finding] = []
@@ -190,51 +209,54 @@ def _named_files(call: ProgramCall) -> list[Finding]:
     for before, word in zip((call.name, *(one.text for one in call.words)), call.words, strict=False):
         # The names after `-x` are left out of the archive.
         is_list = call.name == "zip" and (before == "-x" or (is_list and before[:1] != "-"))
-        if before in _WRITES:
-            found.append(call.ground.judge_write(word))
+        if before in _OPENSSL_OUTPUT_OPTIONS:
+            found.append(call.ground.judge_unsandboxed_write(word))
         elif not is_list and before != "--exclude":
-            found += _named_later_files(call, before, word)
-            if call.name in _HANDLES_SECRETS_ITSELF:
+            found += _judge_named_autorun_files(call, before, word)
+            if call.name in _PROGRAMS_WITH_OWN_SECRET_JUDGE:
                 continue
-            deeply = call.name in _READS_FOLDERS
+            deeply = call.name in _FOLDER_READING_PROGRAMS
             found += [
-                call.ground.judge_secret(path, deeply=deeply) for path in _named_paths(word, call.place.home)
+                call.ground.judge_secret(path, deeply=deeply)
+                for path in _paths_in_word(word, call.place.home_folder)
             ]
     return [one for one in found if one.risk == "forbidden"]
 
 
-def _named_later_files(call: ProgramCall, option: str, word: Word) -> Iterator[Finding]:
+def _judge_named_autorun_files(call: ProgramCall, option: str, word: Word) -> Iterator[Finding]:
     """Finds files that run later in a word of a contained command that may be a file of output; a sandbox would keep
     the command from writing them."""
     name, is_assigned, _ = word.text.partition("=")
     is_option = word.text.startswith("-")
     if is_option:
-        may_be_written = not name.startswith("--") or (is_assigned and _OUTPUT.fullmatch(name))
+        may_be_written = not name.startswith("--") or (is_assigned and _OUTPUT_FILE_OPTION.fullmatch(name))
     else:
-        may_be_written = _OUTPUT.fullmatch(option) or _writes_operands(call)
+        may_be_written = _OUTPUT_FILE_OPTION.fullmatch(option) or _does_write_operands(call)
     if may_be_written and not call.place.has_sandbox:
-        for path in _named_paths(word, call.place.home):
+        for path in _paths_in_word(word, call.place.home_folder):
             if file_name(path.text) != "HEAD":  # in most words of git a commit
-                yield call.ground.write(path, deed="may write")
+                yield call.ground.judge_write(path, deed="may write")
 
 
-def _writes_operands(call: ProgramCall) -> bool:
+def _does_write_operands(call: ProgramCall) -> bool:
     if call.name != "git":
-        return call.name in _READS_FOLDERS or call.name in _WRITES_OPERANDS
+        return call.name in _FOLDER_READING_PROGRAMS or call.name in _OPERAND_WRITING_PROGRAMS
     verb = GitCall(call).verb
-    return verb not in READING_VERBS and verb not in _KEEPS_FILES
+    return verb not in GIT_READING_VERBS and verb not in _GIT_VERBS_KEEPING_FILES
 
 
-def _short_name(text: str) -> str | None:
+def _system_program_name(text: str) -> str | None:
     """The program's name if it is a system program; None for a path to another file."""
     text = text.removesuffix(".exe")
     if "/" not in text:
         return text
     folder, _, name = posixpath.normpath(text).rpartition("/")
-    return name if folder in _BIN else None
+    return name if folder in _SYSTEM_PROGRAM_FOLDERS else None
 
 
-def _call(reading: "ShellAnalysis", simple: SimpleCommand, name: str, rest: Sequence[Word]) -> ProgramCall:
+def _make_program_call(
+    reading: "ShellAnalysis", simple: SimpleCommand, name: str, rest: Sequence[Word]
+) -> ProgramCall:
     call: ProgramCall
 
     def run(words: Sequence[Word], feed: PipedInput | None) -> Risk:
@@ -246,10 +268,10 @@ def _call(reading: "ShellAnalysis", simple: SimpleCommand, name: str, rest: Sequ
         # A new shell leaves only files behind; `eval` keeps its variables too.
         own = simple.scope if stays else simple.scope.without_pending()
         if not stays:
-            own.arguments, own.aliases = arguments, {}
+            own.script_arguments, own.shell_aliases = arguments, {}
         with reading.strictest_risk() as risk:
-            reading.script(text, own, simple.feed)
+            reading.judge_passed_script(text, own, simple.piped_input)
         return risk()
 
-    call = ProgramCall(name, rest, reading.ground(simple.scope), simple.feed, run, script)
+    call = ProgramCall(name, rest, reading.path_effects(simple.scope), simple.piped_input, run, script)
     return call

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.command_findings import Finding, safe
+from app.permits.command_findings import Finding, safe_finding
 from app.permits.programs.calls import PipedInput
-from app.permits.shell.branches import SKIPPED, STATEMENTS, ControlFlow
+from app.permits.shell.branches import SKIPPED_NODE_TYPES, STATEMENT_NODE_TYPES, ControlFlow
 from app.permits.shell.redirections import Redirections
 from app.permits.shell.simple_command import SimpleCommand, judge_simple_command
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import UNKNOWN, Word, literal_text
+from app.permits.shell_words import UNKNOWN_MARK, Word, literal_text_of
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
 
-_SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"})
-_NUMERIC = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
+_SEQUENCE_NODE_TYPES = frozenset(
+    {"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"}
+)
+_NUMERIC_OPERAND = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
 _NUMBER_COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-_VARIABLE_TESTS = frozenset({"-v", "-R"})
+_VARIABLE_TEST_OPERATORS = frozenset({"-v", "-R"})
 """Tests that take a variable's name: a subscript in it runs as code."""
 
 
@@ -31,16 +33,16 @@ class Statements:
     def __init__(self, reading: "ShellAnalysis", source: bytes) -> None:
         self._reading = reading
         self._source = source
-        self.expansions = reading.expansions(source, self)
+        self.expansions = reading.make_expansions(source, self)
         self.redirections = Redirections(reading, self.expansions, self)
         self._current: ShellScope | None = None
         self._branches = ControlFlow(self)
 
-    def text(self, node: Node) -> str:
+    def node_text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def add_doubtful(self, node: Node, why: str) -> None:
-        self._reading.add_doubtful(_first_line(self.text(node), [node]), why)
+        self._reading.add_doubtful(_text_without_heredocs(self.node_text(node), [node]), why)
 
     # Sequences
 
@@ -51,7 +53,7 @@ class Statements:
         said: PipedInput | None = None
         for place, node in enumerate(nodes):
             kind = node.type
-            if kind in SKIPPED or kind == "&":
+            if kind in SKIPPED_NODE_TYPES or kind == "&":
                 continue
             is_background = place + 1 < len(nodes) and nodes[place + 1].type == "&"
             said = self.judge_statement(node, scope.copy() if is_background else scope, feed)
@@ -63,7 +65,7 @@ class Statements:
         if not reading.spend_step():
             return None
         if reading.depth > 40:
-            reading.add_doubtful(self.text(node), "nested too deeply")
+            reading.add_doubtful(self.node_text(node), "nested too deeply")
             return None
         deed = _NODE_JUDGES.get(node.type)
         reading.depth += 1
@@ -71,11 +73,11 @@ class Statements:
         try:
             if deed is not None:
                 return deed(self, node, scope, feed)
-            if node.type in _SEQUENCES:
+            if node.type in _SEQUENCE_NODE_TYPES:
                 return self.judge_sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
-                reading.add_doubtful(self.text(node), "it uses shell syntax that bayou does not know")
-                self.expansions.judge_within(node)
+                reading.add_doubtful(self.node_text(node), "it uses shell syntax that bayou does not know")
+                self.expansions.judge_substitutions_within(node)
             return None
         finally:
             reading.depth -= 1
@@ -86,14 +88,14 @@ class Statements:
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
-            reading.add_doubtful(self.text(node), "nested too deeply")
+            reading.add_doubtful(self.node_text(node), "nested too deeply")
             return PipedInput()
         scope = self._current.without_pending()
         for child in node.children:
             if child.type == "file_redirect":
-                found, _ = self.redirections.judge([child], scope, None)
+                found, _ = self.redirections.judge_redirections([child], scope, None)
                 if found:
-                    reading.add(self.text(child), found, None)
+                    reading.add_part(self.node_text(child), found, None)
         before = self._current
         reading.depth += 1
         self._current = scope
@@ -109,8 +111,10 @@ class Statements:
 
     # Simple commands
 
-    def _command(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        return self.judge_command(node, scope, feed, (), self.text(node))
+    def _judge_plain_command(
+        self, node: Node, scope: ShellScope, feed: PipedInput | None
+    ) -> PipedInput | None:
+        return self.judge_command(node, scope, feed, (), self.node_text(node))
 
     def judge_command(
         self, node: Node, scope: ShellScope, feed: PipedInput | None, redirected: Sequence[Finding], text: str
@@ -119,24 +123,26 @@ class Statements:
         assigned: list[tuple[str, str]] = []
         for child in node.children:
             if child.type == "variable_assignment":
-                if assigned and re.search("[$`]", self.text(child)):
+                if assigned and re.search("[$`]", self.node_text(child)):
                     self._reading.add_doubtful(text, "a value depends on the assignment before it")
                 assigned.append(self._assigned_value(child, scope))
             elif child.type == "command_name":
                 if child.children and child.children[0].type == "arithmetic_expansion":
                     return self.judge_arithmetic(node)
-                words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
-            elif child.type in STATEMENTS:  # `time ( … )`
+                words += self.expansions.expand_node(
+                    child.children[0] if child.child_count == 1 else child, scope
+                )
+            elif child.type in STATEMENT_NODE_TYPES:  # `time ( … )`
                 if not words or words[0].text not in ("time", "coproc"):
                     self._reading.add_doubtful(text, "not valid bash")
                 self.judge_statement(child, scope.copy(), feed)
             elif child.type == "herestring_redirect":
-                feed = self.redirections.here_string(child, scope)
+                feed = self.redirections.judge_here_string(child, scope)
             elif child.type == "file_redirect":
-                found, feed = self.redirections.judge([child], scope, feed)
+                found, feed = self.redirections.judge_redirections([child], scope, feed)
                 redirected = [*redirected, *found]
             else:
-                words += self.expansions.word(child, scope)
+                words += self.expansions.expand_node(child, scope)
         simple = SimpleCommand(text, words, scope, feed, redirected, tuple(assigned))
         said = judge_simple_command(self._reading, simple)
         scope.has_exited = re.fullmatch(r"exit(?: \d+)?", text) is not None
@@ -145,15 +151,15 @@ class Statements:
     def _judge_redirected(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
-        text = _first_line(self.text(node), redirects)
+        text = _text_without_heredocs(self.node_text(node), redirects)
         if body is not None and body.type == "command":
-            found, fed = self.redirections.judge(redirects, scope, feed)
+            found, fed = self.redirections.judge_redirections(redirects, scope, feed)
             said = self.judge_command(body, scope, fed, found, text)
         else:  # in a list it applies to the last command, which runs in the folder where the earlier ones led
             said = self.judge_statement(body, scope, feed) if body is not None else None
-            found, _ = self.redirections.judge(redirects, scope, feed)
+            found, _ = self.redirections.judge_redirections(redirects, scope, feed)
             if found:
-                self._reading.add(text, found, None)
+                self._reading.add_part(text, found, None)
         self.redirections.judge_rest_of_heredoc_line(redirects, scope, said)
         return said
 
@@ -181,16 +187,16 @@ class Statements:
         if operator == "&&":
             before = scope.without_pending()
             said = then(scope)
-            scope.pending = (*scope.pending, before)
+            scope.pending_scopes = (*scope.pending_scopes, before)
             return said
         went_well = scope.without_pending()
         scope.include_pending()
         said = then(scope)
         scope.include_pending()
         if scope.has_exited:
-            scope.merge(went_well)
+            scope.merge_scope(went_well)
         else:
-            went_well.merge(scope)
+            went_well.merge_scope(scope)
             scope.replace_with(went_well)
         return said
 
@@ -204,8 +210,8 @@ class Statements:
 
     def judge_arithmetic(self, node: Node) -> None:
         """Judges `(( … ))`."""
-        self.expansions.judge_within(node)
-        self._reading.add_doubtful(self.text(node), "arithmetic that may run code")
+        self.expansions.judge_substitutions_within(node)
+        self._reading.add_doubtful(self.node_text(node), "arithmetic that may run code")
 
     # Definitions and variables
 
@@ -214,40 +220,40 @@ class Statements:
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
             return None
-        name = self.text(name_node)
-        calls = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text(body)))
-        if "&" in self.text(body).replace("&&", "") and calls > 1:
+        name = self.node_text(name_node)
+        calls = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.node_text(body)))
+        if "&" in self.node_text(body).replace("&&", "") and calls > 1:
             said = Finding("forbidden", f"{name} starts itself in the background endlessly (fork bomb)")
-            self._reading.add(self.text(node), [said], None)
+            self._reading.add_part(self.node_text(node), [said], None)
         self._reading.add_doubtful(f"{name}()", "a function redefines a command")
         own = scope.copy()
-        own.arguments = None
-        found, _ = self.redirections.judge(node.children_by_field_name("redirect"), own, feed)
+        own.script_arguments = None
+        found, _ = self.redirections.judge_redirections(node.children_by_field_name("redirect"), own, feed)
         if found:
-            self._reading.add(self.text(node), found, None)
+            self._reading.add_part(self.node_text(node), found, None)
         self.judge_statement(body, own, PipedInput())
-        scope.merge(own)
+        scope.merge_scope(own)
         return None
 
     def _assigned_value(self, node: Node, scope: ShellScope) -> tuple[str, str]:
         """Name and value of an assignment, before it takes effect."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
-        name = self.text(name_node) if name_node is not None else "_"
-        value = "" if value_node is None else self.expansions.value(value_node, scope)
+        name = self.node_text(name_node) if name_node is not None else "_"
+        value = "" if value_node is None else self.expansions.expand_assigned_value(value_node, scope)
         if not (name.isidentifier() and name.isascii()):
             if name_node is not None:
-                self.expansions.judge_within(name_node)
-            self._reading.add_doubtful(self.text(node), "the variable name may run code")
-            name, value = name.partition("[")[0], UNKNOWN
-        if "+=" in self.text(node)[: len(name) + 2]:
+                self.expansions.judge_substitutions_within(name_node)
+            self._reading.add_doubtful(self.node_text(node), "the variable name may run code")
+            name, value = name.partition("[")[0], UNKNOWN_MARK
+        if "+=" in self.node_text(node)[: len(name) + 2]:
             before = scope.known_value(name)
-            value = UNKNOWN if before is None else before + value
+            value = UNKNOWN_MARK if before is None else before + value
         return name, value
 
     def _judge_assignment(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         name, value = self._assigned_value(node, scope)
         judge_simple_command(
-            self._reading, SimpleCommand(self.text(node), [], scope, feed, (), ((name, value),))
+            self._reading, SimpleCommand(self.node_text(node), [], scope, feed, (), ((name, value),))
         )
         return None
 
@@ -263,44 +269,45 @@ class Statements:
             if child.type == "variable_assignment":
                 assigned.append(self._assigned_value(child, scope))
             else:
-                words += self.expansions.word(child, scope)
-        name = literal_text(self.text(node.children[0]))
+                words += self.expansions.expand_node(child, scope)
+        name = literal_text_of(self.node_text(node.children[0]))
         judge_simple_command(
-            self._reading, SimpleCommand(self.text(node), [name, *words], scope, feed, (), tuple(assigned))
+            self._reading,
+            SimpleCommand(self.node_text(node), [name, *words], scope, feed, (), tuple(assigned)),
         )
         return None
 
     def _judge_unset(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        words = [literal_text("unset"), *self.expansions.words(node.named_children, scope)]
-        judge_simple_command(self._reading, SimpleCommand(self.text(node), words, scope, feed))
+        words = [literal_text_of("unset"), *self.expansions.expand_nodes(node.named_children, scope)]
+        judge_simple_command(self._reading, SimpleCommand(self.node_text(node), words, scope, feed))
         return None
 
     def _judge_test(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges `[ … ]` as `test`; `[[ … ]]` evaluates numeric operands, which may run code."""
         if node.children[0].type == "[":
-            self._reading.read("test " + self.text(node)[1:-1], scope)
+            self._reading.add_script_parts("test " + self.node_text(node)[1:-1], scope)
             return None
-        self.expansions.judge_all(node, scope)
+        self.expansions.judge_substitutions_and_reads(node, scope)
         is_plain = True
-        for one in _with_descendants(node):
+        for one in _node_and_descendants(node):
             kind = one.type
             if kind in ("unary_expression", "binary_expression"):
-                operators = {self.text(child) for child in one.children if child.type == "test_operator"}
-                is_plain = is_plain and not operators & _VARIABLE_TESTS
+                operators = {self.node_text(child) for child in one.children if child.type == "test_operator"}
+                is_plain = is_plain and not operators & _VARIABLE_TEST_OPERATORS
                 if operators & _NUMBER_COMPARISONS:
                     sides = [child for child in one.children if child.type != "test_operator"]
                     is_plain = is_plain and all(
-                        _NUMERIC.fullmatch(self.text(side).strip('"')) for side in sides
+                        _NUMERIC_OPERAND.fullmatch(self.node_text(side).strip('"')) for side in sides
                     )
         if node.children[0].type != "[[" or not is_plain:
-            self._reading.add_doubtful(self.text(node), "the comparison may run code")
+            self._reading.add_doubtful(self.node_text(node), "the comparison may run code")
         else:
-            self._reading.add(self.text(node), [safe("only reads")], None)
+            self._reading.add_part(self.node_text(node), [safe_finding("only reads")], None)
         return None
 
 
 _NODE_JUDGES: dict[str, Callable[[Statements, Node, ShellScope, PipedInput | None], PipedInput | None]] = {
-    "command": Statements._command,
+    "command": Statements._judge_plain_command,
     "redirected_statement": Statements._judge_redirected,
     "pipeline": Statements._judge_pipeline,
     "list": Statements._judge_list,
@@ -332,7 +339,7 @@ def _chained_commands(node: Node) -> list[tuple[str, Node]] | None:
     return [("", node), *reversed(links)]
 
 
-def _with_descendants(node: Node) -> list[Node]:
+def _node_and_descendants(node: Node) -> list[Node]:
     """The node and all its descendants."""
     found, waiting = [], [node]
     while waiting:
@@ -342,7 +349,7 @@ def _with_descendants(node: Node) -> list[Node]:
     return found
 
 
-def _first_line(text: str, redirects: Sequence[Node]) -> str:
+def _text_without_heredocs(text: str, redirects: Sequence[Node]) -> str:
     """The command without the text of its here-documents."""
     if any(redirect.type == "heredoc_redirect" for redirect in redirects):
         return text.split("\n", 1)[0]

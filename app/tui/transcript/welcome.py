@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.session import Session
-from app.permits.permission_decisions import MODE_WORDS
+from app.permits.permission_decisions import MODE_DESCRIPTIONS
 from app.tui.page_protocols import KeyLabel
 from app.values.models import Model
 from app.values.wire import now_ms
@@ -180,7 +180,7 @@ class WelcomeMessage:
         yield self._fact("Model", f"{model.provider}/{model.id}{thinking}", "app.model.select", "/model")
         if state.asks_person:
             mode = "plan" if state.is_planning else state.permission_mode
-            does = _PLANNING_WORDS if state.is_planning else MODE_WORDS[state.permission_mode]
+            does = _PLANNING_WORDS if state.is_planning else MODE_DESCRIPTIONS[state.permission_mode]
             yield self._fact("Mode", f"{mode}: {does}", "app.permissions.cycle", "/permissions")
         own = prompt.choice.command_line_skill_folders
         skills = sum(not any(place in one.path.parents for place in own) for one in prompt.skills.skills)

@@ -24,7 +24,7 @@ from app.undo.review.hunks import (
     without_hunks,
 )
 from app.values.user_errors import UserError
-from tools.repomap.index.kinds import kind_of
+from tools.repomap.index.kinds import file_kind_of
 
 HunkKind = Literal["lines", "file", "mode", "move"]
 _LOCK_FILES = frozenset(("package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "go.sum", "bun.lockb"))
@@ -447,11 +447,11 @@ def _fold_reason(path: str) -> str:
     name = path.rpartition("/")[2]
     if name in _LOCK_FILES or name.endswith(".lock"):
         return "lock file"
-    return kind if (kind := kind_of(path, None, b"")) in ("generated", "vendored") else ""
+    return kind if (kind := file_kind_of(path, None, b"")) in ("generated", "vendored") else ""
 
 
 def fold_reason_of_content(file: ReviewedFile) -> str:
     """Returns why a file's change needs no review, judged by the file's first lines."""
     sides: Sequence[PatchSide | None] = (file.after, file.before)
     data = next((side.data for side in sides if side is not None and side.data), b"")
-    return "generated" if kind_of("", None, data[:_INSPECTED_BYTES]) == "generated" else ""
+    return "generated" if file_kind_of("", None, data[:_INSPECTED_BYTES]) == "generated" else ""

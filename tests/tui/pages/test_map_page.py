@@ -43,7 +43,7 @@ class Harbour:
             (root / name).write_text(text)
         repository = MappedRepository(root, cache)
         if is_indexed:
-            repository.bring_up_to_date(workers=0)
+            repository.complete_index(workers=0)
         self.workspace = Workspace(root, repositories=(lambda cwd: repository) if is_on else None)
         self.page = MapPage(
             RepositoryMaps(self.workspace),
@@ -248,9 +248,9 @@ async def test_indexing_is_reported_with_its_watcher(root: Path, tmp_path: Path)
         await told.wait()
         while True:
             told.clear()
-            if repository.upkeep.progress() is None:
+            if repository.upkeep.build_progress() is None:
                 break
             await told.wait()
     assert maps.indexing_progress is None
     maps.watch_progress(lambda: None)
-    repository.close()
+    repository.close_repository()

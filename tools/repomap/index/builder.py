@@ -28,11 +28,11 @@ from tools.repomap.index.building import (
 )
 from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.indexing_pool import IndexingPool
-from tools.repomap.index.nearness import learn_history
+from tools.repomap.index.nearness import index_git_history
 
 _BUILDER_PROGRAM = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
-    "from tools.repomap.index.builder import main; main()"
+    "from tools.repomap.index.builder import run_builder_process; run_builder_process()"
 )
 _NICENESS = 15
 """Niceness of this process and its pool, and of their session: key presses are painted first, even on two
@@ -42,7 +42,7 @@ _REPORT_INTERVAL = 0.25
 BUSY_MESSAGE = "another bayou builds the index"
 
 
-class _SentSurvey(msgspec.Struct, frozen=True, array_like=True):
+class _EncodedSurvey(msgspec.Struct, frozen=True, array_like=True):
     """A survey with paths as bytes: messages cannot contain every path as text."""
 
     listed: int
@@ -53,14 +53,19 @@ class _SentSurvey(msgspec.Struct, frozen=True, array_like=True):
     unreadable: tuple[bytes, ...]
 
     @classmethod
-    def of(cls, found: FolderSurvey) -> Self:
+    def encode_survey(cls, found: FolderSurvey) -> Self:
         paths = (
             tuple(map(os.fsencode, one))
-            for one in (found.gone, found.waiting, found.unknown, found.unreadable)
+            for one in (
+                found.removed_files,
+                found.changed_files,
+                found.unindexed_files,
+                found.unreadable_folders,
+            )
         )
-        return cls(found.listed, found.is_cut, *paths)
+        return cls(found.listed_count, found.is_cut, *paths)
 
-    def survey(self) -> FolderSurvey:
+    def decode_survey(self) -> FolderSurvey:
         paths = (
             tuple(map(os.fsdecode, one)) for one in (self.gone, self.waiting, self.unknown, self.unreadable)
         )
@@ -68,22 +73,22 @@ class _SentSurvey(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
-    root: bytes
-    index: bytes
-    home: bytes | None
+    root_folder: bytes
+    index_file: bytes
+    home_folder: bytes | None
     """The user's home, if git may be asked for the history."""
-    hidden: HiddenFiles = HiddenFiles()
-    begins_at: bytes = b""
+    hidden_files: HiddenFiles = HiddenFiles()
+    first_folder: bytes = b""
     processes: int | None = None
     with_outlines: bool = True
-    found: _SentSurvey | None = None
+    survey: _EncodedSurvey | None = None
 
 
 class BuildReport(msgspec.Struct, frozen=True, array_like=True):
     """The builder's progress, and its end."""
 
-    done: int = 0
-    total: int = 0
+    done_files: int = 0
+    total_files: int = 0
     has_ended: bool = False
     problem: str = ""
 
@@ -118,24 +123,24 @@ class IndexBuilder:
             os.fsencode(folder.root),
             os.fsencode(index),
             os.fsencode(home) if home else None,
-            folder.hidden,
-            os.fsencode(folder.begins_at),
+            folder.hidden_files,
+            os.fsencode(folder.first_folder),
             processes,
             with_outlines,
-            _SentSurvey.of(found) if found is not None else None,
+            _EncodedSurvey.encode_survey(found) if found is not None else None,
         )
-        _send(self._process.stdin, order)
+        _send_message(self._process.stdin, order)
         threading.Thread(target=self._read_reports, name="bayou-index", daemon=True).start()
 
     @property
     def is_running(self) -> bool:
         return not self._done.is_set()
 
-    def wait(self, seconds: float) -> bool:
+    def wait_for_end(self, seconds: float) -> bool:
         """Returns whether the builder has ended by then."""
         return self._done.wait(seconds)
 
-    def close(self) -> None:
+    def stop_builder(self) -> None:
         """Ends the builder by closing its input, otherwise by a kill; committed work stays."""
         assert self._process.stdin is not None
         try:
@@ -149,13 +154,13 @@ class IndexBuilder:
         assert self._process.stdout is not None
         try:
             while not self.report.has_ended:
-                self.report = _REPORT_DECODER.decode(_receive(self._process.stdout))
+                self.report = _REPORT_DECODER.decode(_receive_message(self._process.stdout))
                 self._on_report()
         except (EOFError, OSError, ValueError, msgspec.MsgspecError):
             self.report = msgspec.structs.replace(self.report, has_ended=True)
         finally:
             self._process.stdout.close()
-            self.close()
+            self.stop_builder()
             self._done.set()
             self._on_report()
 
@@ -177,13 +182,13 @@ def _start_process() -> "subprocess.Popen[bytes]":
     return started
 
 
-def _send(file: IO[bytes], value: object) -> None:
+def _send_message(file: IO[bytes], value: object) -> None:
     data = msgspec.msgpack.encode(value)
     file.write(len(data).to_bytes(4, "big") + data)
     file.flush()
 
 
-def _receive(file: IO[bytes]) -> bytes:
+def _receive_message(file: IO[bytes]) -> bytes:
     length = file.read(4)
     if len(length) < 4:
         raise EOFError
@@ -193,16 +198,16 @@ def _receive(file: IO[bytes]) -> bytes:
     return data
 
 
-def lower_priority() -> None:
+def lower_process_priority() -> None:
     """Lets the programs of all sessions go before this process and those that it starts."""
     os.nice(_NICENESS)
     with contextlib.suppress(OSError):  # only where Linux shares the processors between sessions first
         Path("/proc/self/autogroup").write_text(str(_NICENESS))
 
 
-def main() -> None:
-    lower_priority()
-    order = _ORDER_DECODER.decode(_receive(sys.stdin.buffer))
+def run_builder_process() -> None:
+    lower_process_priority()
+    order = _ORDER_DECODER.decode(_receive_message(sys.stdin.buffer))
     watched = sys.stdin.buffer.fileno()
 
     def is_stopped() -> bool:
@@ -216,28 +221,28 @@ def main() -> None:
     def tell(progress: IndexProgress) -> None:
         nonlocal told
         now = time.monotonic()
-        if now - told < _REPORT_INTERVAL and progress.done < progress.total:
+        if now - told < _REPORT_INTERVAL and progress.done_files < progress.total_files:
             return
         told = now
-        _send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
+        _send_message(sys.stdout.buffer, BuildReport(progress.done_files, progress.total_files))
 
-    root = Path(os.fsdecode(order.root))
-    folder = IndexedFolder(root, order.hidden, os.fsdecode(order.begins_at))
+    root = Path(os.fsdecode(order.root_folder))
+    folder = IndexedFolder(root, order.hidden_files, os.fsdecode(order.first_folder))
     problem = ""
     try:
-        with open_for_writing(Path(os.fsdecode(order.index))) as store:
-            is_current = order.found is not None and store.remove_unused()
-            found = order.found.survey() if order.found is not None and is_current else None
+        with open_for_writing(Path(os.fsdecode(order.index_file))) as store:
+            is_current = order.survey is not None and store.remove_unused_versions()
+            found = order.survey.decode_survey() if order.survey is not None and is_current else None
             with IndexingPool(root, order.processes) as pool:
                 is_whole = build_index(
                     store, folder, found=found, pool=pool, progress=tell, is_stopped=is_stopped
                 )
-            if is_whole and order.home is not None:
-                learn_history(store, root, Path(os.fsdecode(order.home)))
+            if is_whole and order.home_folder is not None:
+                index_git_history(store, root, Path(os.fsdecode(order.home_folder)))
             if is_whole and order.with_outlines:
 
                 def tell_more() -> None:  # no answer waits for outlines, so none is counted
-                    _send(sys.stdout.buffer, BuildReport())
+                    _send_message(sys.stdout.buffer, BuildReport())
 
                 tell_more()
                 # Other processes: those before keep many words in memory.
@@ -249,6 +254,6 @@ def main() -> None:
         problem = str(failure)
     except BrokenPipeError:
         return
-    _send(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))
+    _send_message(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))
     if is_stopped():
         os._exit(0)  # without waiting for the pool's present work

@@ -19,17 +19,17 @@ from tools.repomap.index.indexing_pool import (
     MIN_POOL_FILES,
     IndexingPool,
     MadeRecords,
-    index_batch,
-    outline_batch,
-    words_batch,
+    index_files_completely,
+    index_words_of_files,
+    outline_files,
 )
-from tools.repomap.index.listing import MAX_FILES, is_below, list_files
+from tools.repomap.index.listing import MAX_LISTED_FILES, is_path_below, list_files
 from tools.repomap.index.outlining import (
     blob_id,
     file_state,
     index_file,
     outline_file,
-    path_only,
+    path_only_record,
 )
 from tools.repomap.index.store import (
     FileRecord,
@@ -39,21 +39,21 @@ from tools.repomap.index.store import (
     IndexInconsistent,
     IndexStore,
     delete_index,
-    is_damage,
+    is_damage_error,
     limit_index_folder,
 )
 
-_COMMIT_BATCH = 400
+_FILES_PER_COMMIT = 400
 """Files per commit."""
-_MAX_WHOLE_FILES = 2000
+_MAX_FILES_WITH_OUTLINES = 2000
 """Of more files the words come first, since the outlines take long."""
-_PATH_BATCH = 2000
-_STAT_BATCH = 50
+_PATHS_PER_COMMIT = 2000
+_FILES_PER_STAT_CHECK = 50
 
 
 class IndexProgress(msgspec.Struct, frozen=True, array_like=True):
-    done: int
-    total: int
+    done_files: int
+    total_files: int
 
 
 class IndexBusy(Exception):
@@ -85,7 +85,7 @@ def open_for_writing(path: Path) -> Generator[IndexStore]:
     except IndexDamaged as problem:  # a new index could not be opened either
         raise CannotIndex(f"The index cannot be written: {problem}.") from None
     except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
-        if is_damage(problem):
+        if is_damage_error(problem):
             delete_index(path)
             raise CannotIndex(f"The index {path} was damaged and is removed; it is made anew.") from None
         raise CannotIndex(f"The index {path} cannot be written: {problem}.") from None
@@ -105,8 +105,8 @@ class IndexedFolder(msgspec.Struct, frozen=True):
     """The folder to index, its hidden files, and the order."""
 
     root: Path
-    hidden: HiddenFiles = HiddenFiles()
-    begins_at: str = ""
+    hidden_files: HiddenFiles = HiddenFiles()
+    first_folder: str = ""
     """The session's folder, relative to the root; its files are indexed first."""
     max_files_at_once: int = 50_000
     """For more files, all paths are indexed before any content, so that questions can be answered soon."""
@@ -116,15 +116,15 @@ class IndexedFolder(msgspec.Struct, frozen=True):
 class FolderSurvey(msgspec.Struct, frozen=True):
     """The differences between a folder and its index."""
 
-    listed: int
+    listed_count: int
     is_cut: bool
     """Whether there are more files than are listed."""
-    gone: tuple[str, ...]
-    waiting: tuple[str, ...]
+    removed_files: tuple[str, ...]
+    changed_files: tuple[str, ...]
     """New or changed files, in the order of indexing."""
-    unknown: tuple[str, ...] = ()
+    unindexed_files: tuple[str, ...] = ()
     """In a large folder: files whose paths are not indexed either."""
-    unreadable: tuple[str, ...] = ()
+    unreadable_folders: tuple[str, ...] = ()
     """Folders that could not be listed."""
 
 
@@ -133,24 +133,24 @@ def survey_folder(
 ) -> FolderSurvey:
     """Lists the folder again. Raises `SurveyStopped` when it is stopped."""
     unreadable: list[str] = []
-    hides = folder.hidden.matcher_for(folder.root)
+    hides = folder.hidden_files.matcher_for(folder.root)
     with ThreadPoolExecutor(1) as thread:  # ripgrep lists the files while the known ones are checked here
         listing = thread.submit(
             list_files, folder.root, is_stopped=is_stopped, hides=hides, unreadable=unreadable
         )
-        known = store.stamps()
+        known = store.file_stamps()
         changed_files = set(_changed_files(folder.root, known.items(), is_stopped))
         listed = listing.result()
     if is_stopped():
         raise SurveyStopped
-    is_cut = len(listed) > MAX_FILES
-    listed = listed[:MAX_FILES]
+    is_cut = len(listed) > MAX_LISTED_FILES
+    listed = listed[:MAX_LISTED_FILES]
     gone = tuple(sorted(known.keys() - set(listed)))
     waiting = [path for path in listed if path not in known or path in changed_files]
     sizes, changed = _sizes_and_folder_times(folder.root, waiting) if waiting else (0, {})
     is_large = len(listed) > folder.max_files_at_once or sizes > folder.max_bytes_at_once
     unknown = tuple(path for path in waiting if path not in known) if is_large else ()
-    ordered = _build_order(waiting, changed, folder.begins_at)
+    ordered = _build_order(waiting, changed, folder.first_folder)
     return FolderSurvey(len(listed), is_cut, gone, ordered, unknown, tuple(unreadable))
 
 
@@ -162,34 +162,36 @@ def survey_known_files(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
     """Checks only the indexed files for changes. Raises `SurveyStopped` when it is stopped."""
-    root, hides = folder.root, folder.hidden.matcher_for(folder.root)
-    known = store.stamps()
+    root, hides = folder.root, folder.hidden_files.matcher_for(folder.root)
+    known = store.file_stamps()
     waiting = _changed_files(root, known.items(), is_stopped)
     gone = tuple(path for path in waiting if not os.path.lexists(root / path))
     gone += tuple(path for path in known if hides(path))
     rest = set(waiting) - set(gone)
-    unreadable = tuple(filter(None, store.meta("unreadable").split("\n")))
-    listed = int(store.meta("listed") or 0)
-    return FolderSurvey(listed, bool(store.meta("cut")), gone, tuple(sorted(rest)), unreadable=unreadable)
+    unreadable = tuple(filter(None, store.get_meta("unreadable").split("\n")))
+    listed = int(store.get_meta("listed") or 0)
+    return FolderSurvey(
+        listed, bool(store.get_meta("cut")), gone, tuple(sorted(rest)), unreadable_folders=unreadable
+    )
 
 
-def recall_known_contents(
+def restore_known_outlines(
     store: IndexStore, root: Path, found: FolderSurvey, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
     """Restores the outlines of files that have an earlier content again, as after switching branches, without
     mapping them."""
-    known = store.paths_with_version(found.waiting)
+    known = store.paths_with_version(found.changed_files)
     states: list[tuple[str, bytes, FileStamp]] = []
-    for path in (path for path in found.waiting if path in known):
+    for path in (path for path in found.changed_files if path in known):
         if is_stopped():
             break
         now = file_state(root, path)
-        blob = blob_id(root, path) if now is not None and not now.reason else b""
+        blob = blob_id(root, path) if now is not None and not now.path_only_reason else b""
         if now is not None and blob:
             states.append((path, blob, (now.mtime, now.size, now.inode)))
     done = store.restore_versions(states)
-    waiting = tuple(path for path in found.waiting if path not in done)
-    return msgspec.structs.replace(found, waiting=waiting)
+    waiting = tuple(path for path in found.changed_files if path not in done)
+    return msgspec.structs.replace(found, changed_files=waiting)
 
 
 def _changed_files(
@@ -197,9 +199,9 @@ def _changed_files(
 ) -> list[str]:
     found: list[str] = []
     for number, (path, stamp) in enumerate(files, 1):
-        if number % _STAT_BATCH == 0 and is_stopped():
+        if number % _FILES_PER_STAT_CHECK == 0 and is_stopped():
             raise SurveyStopped
-        if not _matches_stamp(root, path, stamp):
+        if not _matches_file_stamp(root, path, stamp):
             found.append(path)
     return found
 
@@ -223,7 +225,7 @@ def _build_order(paths: Sequence[str], changed: Mapping[str, int], begins_at: st
 
     def order(path: str) -> tuple[object, ...]:
         above = path.rpartition("/")[0]
-        return (not is_below(path, begins_at), -changed.get(above, 0), above, path)
+        return (not is_path_below(path, begins_at), -changed.get(above, 0), above, path)
 
     return tuple(sorted(paths, key=order))
 
@@ -242,36 +244,40 @@ def build_index(
     root = folder.root
     try:
         if found is None:
-            store.remove_unused()
-            found = recall_known_contents(store, root, survey_folder(store, folder, is_stopped), is_stopped)
+            store.remove_unused_versions()
+            found = restore_known_outlines(store, root, survey_folder(store, folder, is_stopped), is_stopped)
     except SurveyStopped:
         return False
-    store.remove([os.fsencode(path) for path in found.gone])
-    store.set_meta("listed", str(found.listed))
+    store.remove_files([os.fsencode(path) for path in found.removed_files])
+    store.set_meta("listed", str(found.listed_count))
     store.set_meta("cut", "1" if found.is_cut else "")
-    store.set_meta("unreadable", "\n".join(found.unreadable))
-    done = found.listed - len(found.waiting)
-    progress(IndexProgress(done, found.listed))
-    for at in range(0, len(found.unknown), _PATH_BATCH):
+    store.set_meta("unreadable", "\n".join(found.unreadable_folders))
+    done = found.listed_count - len(found.changed_files)
+    progress(IndexProgress(done, found.listed_count))
+    for at in range(0, len(found.unindexed_files), _PATHS_PER_COMMIT):
         if is_stopped():
             return False
-        store.put([path_only(path) for path in found.unknown[at : at + _PATH_BATCH]])
-    is_whole = pool is None or len(found.waiting) <= _MAX_WHOLE_FILES
+        store.store_records(
+            [path_only_record(path) for path in found.unindexed_files[at : at + _PATHS_PER_COMMIT]]
+        )
+    is_whole = pool is None or len(found.changed_files) <= _MAX_FILES_WITH_OUTLINES
     if not is_whole:
         store.set_meta("outlined", "")
     made = (
-        _made_here(root, found.waiting, index_file)
-        if pool is None or len(found.waiting) < MIN_POOL_FILES
-        else pool.run(found.waiting, index_batch if is_whole else words_batch)
+        _make_records_in_process(root, found.changed_files, index_file)
+        if pool is None or len(found.changed_files) < MIN_POOL_FILES
+        else pool.index_files(
+            found.changed_files, index_files_completely if is_whole else index_words_of_files
+        )
     )
-    if not _store_all(
-        store, made, is_stopped, lambda more: progress(IndexProgress(done + more, found.listed))
+    if not _store_records(
+        store, made, is_stopped, lambda more: progress(IndexProgress(done + more, found.listed_count))
     ):
         return False
     store.set_meta("finished", "1")
-    if is_whole and not store.meta("outlined") and not store.without_outline():
+    if is_whole and not store.get_meta("outlined") and not store.files_without_outline():
         store.set_meta("outlined", "1")
-    progress(IndexProgress(found.listed, found.listed))
+    progress(IndexProgress(found.listed_count, found.listed_count))
     return True
 
 
@@ -285,19 +291,19 @@ def build_outlines(
 ) -> bool:
     """Makes the outlines that are missing; returns False if stopped. Until then answers make those that they
     show. `tell` is called when more are stored."""
-    waiting = store.without_outline()
+    waiting = store.files_without_outline()
     made = (
-        _made_here(root, waiting, outline_file)
+        _make_records_in_process(root, waiting, outline_file)
         if pool is None or len(waiting) < MIN_POOL_FILES
-        else pool.run(waiting, outline_batch)
+        else pool.index_files(waiting, outline_files)
     )
-    if not _store_all(store, made, is_stopped, lambda done: tell()):
+    if not _store_records(store, made, is_stopped, lambda done: tell()):
         return False
-    store.set_meta("outlined", "" if store.without_outline() else "1")
+    store.set_meta("outlined", "" if store.files_without_outline() else "1")
     return True
 
 
-def _store_all(
+def _store_records(
     store: IndexStore, made: MadeRecords, is_stopped: Callable[[], bool], tell: Callable[[int], None]
 ) -> bool:
     """Stores records in batches; returns False if stopped. What was made until then is stored."""
@@ -306,24 +312,24 @@ def _store_all(
     for batch, asked in made:
         pending += batch
         done += asked
-        if len(pending) >= _COMMIT_BATCH:
-            store.put(pending)
+        if len(pending) >= _FILES_PER_COMMIT:
+            store.store_records(pending)
             pending = []
             tell(done)
         if is_stopped():
             made.close()
-            store.put(pending)
+            store.store_records(pending)
             return False
-    store.put(pending)
+    store.store_records(pending)
     return True
 
 
 def is_up_to_date(root: Path, known: IndexedFile) -> bool:
     """Returns whether the file's time and size are those in the index."""
-    return _matches_stamp(root, known.path, (known.mtime, known.size, known.inode))
+    return _matches_file_stamp(root, known.path, (known.mtime, known.size, known.inode))
 
 
-def _matches_stamp(root: Path, path: str, stamp: FileStamp | None) -> bool:
+def _matches_file_stamp(root: Path, path: str, stamp: FileStamp | None) -> bool:
     if stamp is None:
         return False
     try:
@@ -333,7 +339,7 @@ def _matches_stamp(root: Path, path: str, stamp: FileStamp | None) -> bool:
     return (state.st_mtime_ns, state.st_size, state.st_ino) == stamp
 
 
-def _made_here(
+def _make_records_in_process(
     root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]
 ) -> MadeRecords:
     for path in paths:

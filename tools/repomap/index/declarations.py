@@ -14,7 +14,7 @@ instance newtype data library contract event modifier actor message service rpc
 """
 _KEYWORDS = frozenset(_KEYWORD_TEXT.split())
 """Words before a declared name, in any language."""
-_OWNED_NAMES = {("go", "func"): 3, ("ruby", "def"): 2, ("elixir", "defmodule"): 3}
+_MAX_WORDS_AFTER_KEYWORD = {("go", "func"): 3, ("ruby", "def"): 2, ("elixir", "defmodule"): 3}
 """How many words after the keyword may belong to the name: `func (s *Server) Start`, `def self.start`."""
 _BRACE_LANGUAGE_TEXT = """
 c cpp cuda objc objcpp java csharp javascript jsx typescript tsx vue svelte dart php solidity kotlin
@@ -32,7 +32,7 @@ _ASSIGNED_NAME = re.compile(
     |^[ \t]*([\w$.]+)[ \t]*[:=][ \t]*(?:async\b[ \t]*)?(?:function\b|\([^()\n]*\)[ \t]*=>)""",
     re.MULTILINE | re.VERBOSE,
 )
-_OTHER_NAMES = {
+_OTHER_DECLARATION_PATTERNS = {
     "haskell": re.compile(r"^[ \t]*([\w']+)(?:[ \t]*,[ \t]*[\w']+)*[ \t]*::", re.MULTILINE),
     "r": re.compile(r"^[ \t]*([\w.]+)[ \t]*(?:<-|=)[ \t]*function\b", re.MULTILINE),
     "bash": re.compile(r"^[ \t]*([\w-]+)[ \t]*\(\)", re.MULTILINE),
@@ -52,12 +52,12 @@ def declared_names(language: str | None, text: str, words: Sequence[str]) -> lis
     """Returns the names that a source text probably declares; `words` are all its words, in order."""
     found: list[str] = []
     for at in compress(range(len(words)), map(_KEYWORDS.__contains__, words)):
-        found += words[at + 1 : at + 1 + _OWNED_NAMES.get((language or "", words[at]), 1)]
+        found += words[at + 1 : at + 1 + _MAX_WORDS_AFTER_KEYWORD.get((language or "", words[at]), 1)]
     if language in _BRACE_LANGUAGES:
         found += (name for name in _BRACED_FUNCTION.findall(text) if name not in _RESERVED_WORDS)
         if language not in _TYPED_LANGUAGES:
             found += (one or other for one, other in _ASSIGNED_NAME.findall(text))
-    pattern = _OTHER_NAMES.get(language or "")
+    pattern = _OTHER_DECLARATION_PATTERNS.get(language or "")
     if pattern is not None:
         found += (match[match.lastindex or 0] for match in pattern.finditer(text))
     return found

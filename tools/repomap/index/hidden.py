@@ -9,14 +9,16 @@ import msgspec
 
 
 class HiddenFiles(msgspec.Struct, frozen=True, array_like=True):
-    forms: tuple[str, ...] = ()
+    hiding_patterns: tuple[str, ...] = ()
     """Regular expressions for whole paths, with links resolved."""
 
     def matcher_for(self, root: Path) -> Callable[[str], bool]:
         """Returns a function that says whether the rules hide a file below `root`; it takes paths relative to the
         root."""
-        if not self.forms:
+        if not self.hiding_patterns:
             return lambda path: False
-        whole = re.compile("|".join(f"(?:{form})" for form in self.forms), re.DOTALL | re.IGNORECASE)
+        whole = re.compile(
+            "|".join(f"(?:{form})" for form in self.hiding_patterns), re.DOTALL | re.IGNORECASE
+        )
         folder = os.path.realpath(root).rstrip("/")
         return lambda path: whole.fullmatch(f"{folder}/{path}") is not None

@@ -20,15 +20,15 @@ from tools.repomap.index.outlining import (
     index_file,
     index_words,
     outline_file,
-    path_only,
+    path_only_record,
 )
 from tools.repomap.index.store import FileRecord
 
-_TASK_BATCH = 25
+_FILES_PER_TASK = 25
 """Files per task."""
-MIN_POOL_FILES = 2 * _TASK_BATCH
+MIN_POOL_FILES = 2 * _FILES_PER_TASK
 """Fewer files are indexed sooner than processes have started."""
-_MAX_DEATHS = 100
+_MAX_KILLED_PROCESSES = 100
 _MAX_PROCESSES = 4
 _RECORDS_DECODER = msgspec.msgpack.Decoder(list[FileRecord])
 
@@ -38,22 +38,24 @@ BatchWork = Callable[[Path, Sequence[str]], bytes]
 """Runs in a process of the pool; the result is packed, because pickling many small values takes seven times as long."""
 
 
-def index_batch(root: Path, paths: Sequence[str]) -> bytes:
+def index_files_completely(root: Path, paths: Sequence[str]) -> bytes:
     """Makes complete records."""
-    return _packed(root, paths, index_file)
+    return _packed_records(root, paths, index_file)
 
 
-def words_batch(root: Path, paths: Sequence[str]) -> bytes:
+def index_words_of_files(root: Path, paths: Sequence[str]) -> bytes:
     """Makes records without outlines."""
-    return _packed(root, paths, index_words)
+    return _packed_records(root, paths, index_words)
 
 
-def outline_batch(root: Path, paths: Sequence[str]) -> bytes:
+def outline_files(root: Path, paths: Sequence[str]) -> bytes:
     """Makes records without words."""
-    return _packed(root, paths, outline_file)
+    return _packed_records(root, paths, outline_file)
 
 
-def _packed(root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]) -> bytes:
+def _packed_records(
+    root: Path, paths: Sequence[str], work: Callable[[Path, str], FileRecord | None]
+) -> bytes:
     return msgspec.msgpack.encode([made for path in paths if (made := work(root, path)) is not None])
 
 
@@ -70,11 +72,11 @@ class IndexingPool:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self._end(is_waited_for=not any(problem))
+        self._stop_processes(is_waited_for=not any(problem))
 
-    def run(self, paths: Sequence[str], work: BatchWork) -> MadeRecords:
+    def index_files(self, paths: Sequence[str], work: BatchWork) -> MadeRecords:
         """Yields the records of all files. If it is closed early, the pool ends."""
-        batches = deque(paths[at : at + _TASK_BATCH] for at in range(0, len(paths), _TASK_BATCH))
+        batches = deque(paths[at : at + _FILES_PER_TASK] for at in range(0, len(paths), _FILES_PER_TASK))
         deaths = 0
         while batches:
             lost = yield from self._run_until_process_dies(batches, 3 * self._count, work)
@@ -84,14 +86,14 @@ class IndexingPool:
                 # One at a time, which shows the file that kills the process.
                 died = (
                     (yield from self._run_until_process_dies(alone, 1, work))
-                    if deaths <= _MAX_DEATHS
+                    if deaths <= _MAX_KILLED_PROCESSES
                     else list(alone)
                 )
-                if deaths > _MAX_DEATHS:
+                if deaths > _MAX_KILLED_PROCESSES:
                     alone.clear()
                 deaths += bool(died)
                 for path in (path for batch in died for path in batch):
-                    yield [one for one in [self._without_content(path)] if one is not None], 1
+                    yield [one for one in [self._path_only_record(path)] if one is not None], 1
 
     def _run_until_process_dies(
         self, batches: deque[Sequence[str]], ahead: int, work: BatchWork
@@ -107,14 +109,14 @@ class IndexingPool:
                 made = _RECORDS_DECODER.decode(waiting[0][1].result())
                 yield made, len(waiting.popleft()[0])
         except BrokenProcessPool:
-            self._end()
+            self._stop_processes()
             lost = [batch for batch, future in waiting if not _has_result(future)]
             for batch, future in waiting:
                 if _has_result(future):
                     yield _RECORDS_DECODER.decode(future.result()), len(batch)
             return lost
         except GeneratorExit:
-            self._end(is_waited_for=False)
+            self._stop_processes(is_waited_for=False)
             raise
         return []
 
@@ -128,18 +130,18 @@ class IndexingPool:
             )
         return self._started
 
-    def _end(self, *, is_waited_for: bool = True) -> None:
+    def _stop_processes(self, *, is_waited_for: bool = True) -> None:
         if self._started is not None:
             self._started.shutdown(wait=is_waited_for, cancel_futures=True)
             self._started = None
 
-    def _without_content(self, path: str) -> FileRecord | None:
+    def _path_only_record(self, path: str) -> FileRecord | None:
         """Returns the record of a file that kills processes: the words of its path, unless others are stored, and an
         empty outline."""
         state = file_state(self._root, path)
         if state is None:
             return None
-        return msgspec.structs.replace(path_only(path, state), blob=blob_id(self._root, path))
+        return msgspec.structs.replace(path_only_record(path, state), blob=blob_id(self._root, path))
 
 
 def _has_result(future: "Future[bytes]") -> bool:

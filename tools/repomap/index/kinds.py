@@ -5,7 +5,7 @@ from typing import Literal
 
 FileKind = Literal["code", "test", "example", "generated", "vendored", "docs", "data"]
 
-KIND_WEIGHTS: dict[str, float] = {
+FILE_KIND_WEIGHTS: dict[str, float] = {
     "code": 1.0,
     "test": 0.35,
     "example": 0.5,
@@ -36,13 +36,13 @@ _EXAMPLE_FOLDERS = frozenset(
         "smoke-test",
     )
 )
-_MAIN_SOURCES = re.compile(r"(?:^|/)src/\w*[mM]ain/")
+_MAIN_SOURCE_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
 """Product sources in the layout of Maven, Gradle and sbt, with any package names."""
-_TEST_NAME = re.compile(
+_TEST_FILE_NAME = re.compile(
     r"(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.|(?:Test|Tests|Specs|IT)\.\w+$|Spec\.(?!java$)\w+$"
 )
 """Excludes names such as `KeySpec.java`, which specifies a key."""
-_GENERATED_NAME = re.compile(
+_GENERATED_FILE_NAME = re.compile(
     r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.g\.dart$|\.generated\.|[._-]min\.(?:js|css)$|\.snap$|\.lock$"
     r"|^(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|go\.sum|Cargo\.lock)$|^zz_generated"
 )
@@ -56,22 +56,22 @@ _DOC_LANGUAGES = frozenset(("markdown", "rst", "latex", "asciidoc"))
 _DATA_LANGUAGES = frozenset(
     ("json", "jsonl", "yaml", "toml", "xml", "csv", "tsv", "ini", "log", "diff", "html", "jupyter")
 )
-_LONG_LINE = 5000
-_TEST_QUESTION = re.compile(
+_GENERATED_LINE_LENGTH = 5000
+_TEST_QUESTION_PATTERN = re.compile(
     r"\b(?:tests?|testing|pytest|unittests?|specs?|test[- ]?(?:suite|cases?)|fixtures?|flaky)\b", re.I
 )
 
 
-def kind_of(path: str, language: str | None, head: bytes) -> FileKind:
+def file_kind_of(path: str, language: str | None, head: bytes) -> FileKind:
     """Returns the kind of a file, such as code, test or docs; `head` are the first kilobytes of the file."""
     above, _, name = path.rpartition("/")
     folders = set(above.lower().split("/"))
     if folders & _VENDORED_FOLDERS:
         return "vendored"
-    if _GENERATED_NAME.search(name) or _is_generated(head):
+    if _GENERATED_FILE_NAME.search(name) or _is_generated(head):
         return "generated"
-    if not _MAIN_SOURCES.search(path):
-        is_test_name = _TEST_NAME.search(name) or _TEST_PROJECT.search(above)
+    if not _MAIN_SOURCE_FOLDER.search(path):
+        is_test_name = _TEST_FILE_NAME.search(name) or _TEST_PROJECT.search(above)
         if folders & _TEST_FOLDERS or is_test_name:
             return "test"
         if folders & _EXAMPLE_FOLDERS:
@@ -81,7 +81,7 @@ def kind_of(path: str, language: str | None, head: bytes) -> FileKind:
     return "data" if language is None or language in _DATA_LANGUAGES else "code"
 
 
-def kind_note(kind: FileKind) -> str:
+def file_kind_note(kind: FileKind) -> str:
     """Returns a note on the kind of a file that is not plain code, such as test or generated."""
     return kind if kind in ("test", "example", "generated", "vendored") else ""
 
@@ -89,12 +89,12 @@ def kind_note(kind: FileKind) -> str:
 def is_about_tests(question: str) -> bool:
     """Returns whether a question is about tests, judged by its first line: the rest often describes only how a change
     was tested."""
-    return _TEST_QUESTION.search(question.strip().partition("\n")[0]) is not None
+    return _TEST_QUESTION_PATTERN.search(question.strip().partition("\n")[0]) is not None
 
 
 def _is_generated(head: bytes) -> bool:
     lines = head.split(b"\n", 21)[:20]
-    if max(map(len, lines)) > _LONG_LINE:
+    if max(map(len, lines)) > _GENERATED_LINE_LENGTH:
         return True
     header = b"\n".join(lines)
     is_named = b"enerated" in header or b"DO NOT EDIT" in header or b"do not edit" in header

@@ -15,23 +15,23 @@ from tools.running.own_programs import find_own_program
 from tools.running.withheld_variables import child_variables
 from tools.searching.ripgrep import DEFAULT_ARGUMENTS, bundled_ripgrep
 
-MAX_FILES = 200_000
-_CHUNK = 1 << 16
-_UNREADABLE = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$", re.MULTILINE)
+MAX_LISTED_FILES = 200_000
+_READ_CHUNK_BYTES = 1 << 16
+_UNREADABLE_FOLDER_ERROR = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$", re.MULTILINE)
 _POLL_INTERVAL = 0.05
 _LISTING_LIFETIME = 30.0
 _RETRY_INTERVAL = 1.0
 """A listing that failed is not repeated within the same time."""
 
 
-def is_below(path: str, folder: str) -> bool:
+def is_path_below(path: str, folder: str) -> bool:
     """Returns whether a path is below a folder. Both are relative to the root; the root is the empty name."""
     return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def list_files(
     root: Path,
-    most: int = MAX_FILES,
+    most: int = MAX_LISTED_FILES,
     is_stopped: Callable[[], bool] = lambda: False,
     hides: Callable[[str], bool] = lambda path: False,
     unreadable: list[str] | None = None,
@@ -41,7 +41,7 @@ def list_files(
     with tempfile.TemporaryFile() as errors:
         found = [path for path in _list_with_ripgrep(root, most, is_stopped, errors) if not hides(path)]
         errors.seek(0)
-        for match in _UNREADABLE.finditer(errors.read(_CHUNK)):
+        for match in _UNREADABLE_FOLDER_ERROR.finditer(errors.read(_READ_CHUNK_BYTES)):
             path = os.fsdecode(match[1].removeprefix(b"./"))
             if unreadable is not None and os.path.isdir(root / path) and not hides(path):  # noqa: PTH112  (no error for odd names)
                 unreadable.append(path)
@@ -86,7 +86,7 @@ def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], er
             while len(found) <= most and not is_stopped():
                 if not waiting.select(_POLL_INTERVAL):
                     continue  # a slow drive; the caller may stop the search meanwhile
-                piece = os.read(listing.stdout.fileno(), _CHUNK)
+                piece = os.read(listing.stdout.fileno(), _READ_CHUNK_BYTES)
                 if not piece:
                     break
                 *paths, rest = (rest + piece).split(b"\0")
@@ -116,7 +116,7 @@ class FolderListing:
         self._tried_seconds = 0.0
         self.is_whole = False
 
-    def paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
+    def listed_paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
         now = time.monotonic()
         is_tried = now - self._tried_at < _RETRY_INTERVAL and seconds <= self._tried_seconds
         if not is_tried and (not self.is_whole or now - self._listed_at >= _LISTING_LIFETIME):
@@ -125,8 +125,8 @@ class FolderListing:
             self.is_whole = time.monotonic() - now < seconds
             if self.is_whole or len(found) > len(self._found_paths):
                 self._found_paths, self._listed_at = found, now
-        return [path for path in self._found_paths[:MAX_FILES] if not hides(path)]
+        return [path for path in self._found_paths[:MAX_LISTED_FILES] if not hides(path)]
 
     @property
-    def is_cut(self) -> bool:
-        return len(self._found_paths) > MAX_FILES
+    def is_listing_cut(self) -> bool:
+        return len(self._found_paths) > MAX_LISTED_FILES

@@ -9,25 +9,25 @@ from pathlib import Path
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import find_repository
-from tools.repomap.index.store import IndexStore, Revision
+from tools.repomap.index.store import IndexedCommit, IndexStore
 
 _MAX_COMMITS = 12_000
-_COMMIT_BATCH = 1000
-MAX_FILES = 15
+_COMMITS_PER_GIT_CALL = 1000
+MAX_FILES_PER_COMMIT = 15
 """A commit that touches more files is ignored."""
-_MAX_MESSAGE = 4000
+_MAX_MESSAGE_CHARS = 4000
 _GIT_TIMEOUT = 30.0
 _COMMIT_HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
-def learn_history(store: IndexStore, root: Path, home: Path) -> None:
+def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
     """Updates the history that the index stores to the current commit. Does nothing without git or a history."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         return
     configuration = repository.configuration(home)
     head = _git_output(repository.top, ("rev-parse", "HEAD"), configuration, home)
-    if not head or store.meta("head") == head.decode().strip():
+    if not head or store.get_meta("head") == head.decode().strip():
         return
     below = os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(repository.top)))
     prefix = b"" if below == b"." else below + b"/"
@@ -37,22 +37,22 @@ def learn_history(store: IndexStore, root: Path, home: Path) -> None:
     if log is None:
         return
     hashes = [bytes.fromhex(word.decode()) for word in log.split()]
-    known = store.revisions()
+    known = store.known_commits()
     missing = [one for one in hashes if one not in known]
-    for at in range(0, len(missing), _COMMIT_BATCH):
+    for at in range(0, len(missing), _COMMITS_PER_GIT_CALL):
         words = (
             "log", "--no-walk=unsorted", "--no-renames", "--name-only", "-z", "--format=%x01%H%n%B%x02",
-            *(one.hex() for one in missing[at : at + _COMMIT_BATCH]),
+            *(one.hex() for one in missing[at : at + _COMMITS_PER_GIT_CALL]),
         )  # fmt: skip
         told = _git_output(repository.top, words, configuration, home)
         if told is None:
             break  # what has been learned stays; the rest is asked for with the next head
-        store.remember(filter(None, (_parse_revision(entry, prefix) for entry in told.split(b"\x01"))))
-    store.set_ages(hashes)
+        store.store_commits(filter(None, (_parse_commit(entry, prefix) for entry in told.split(b"\x01"))))
+    store.set_commit_ages(hashes)
     store.set_meta("head", head.decode().strip())
 
 
-def git_state(root: Path) -> tuple[int, ...]:
+def git_head_state(root: Path) -> tuple[int, ...]:
     """Returns a value that changes with the checked-out commit and the index of git."""
     repository = find_repository(root)
     if repository is None:
@@ -78,7 +78,7 @@ def _git_output(top: Path, words: tuple[str, ...], configuration: Configuration,
     return told if code == 0 else None
 
 
-def _parse_revision(entry: bytes, prefix: bytes) -> Revision | None:
+def _parse_commit(entry: bytes, prefix: bytes) -> IndexedCommit | None:
     """Parses one commit of git's output; a commit with too many files, or none below the folder, keeps no files."""
     head, separator, names = entry.partition(b"\x02")
     hash, _, message = head.partition(b"\n")
@@ -86,7 +86,7 @@ def _parse_revision(entry: bytes, prefix: bytes) -> Revision | None:
         return None
     paths = tuple(name for name in (one.lstrip(b"\n") for one in names.split(b"\0")) if name)
     inside = tuple(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
-    if not inside or len(paths) > MAX_FILES:
+    if not inside or len(paths) > MAX_FILES_PER_COMMIT:
         message, inside = b"", ()
-    text = message[:_MAX_MESSAGE].decode("utf-8", "replace")
-    return Revision(bytes.fromhex(hash.decode()), text, inside)
+    text = message[:_MAX_MESSAGE_CHARS].decode("utf-8", "replace")
+    return IndexedCommit(bytes.fromhex(hash.decode()), text, inside)

@@ -15,24 +15,24 @@ from tools.filemap.reading import count_lines, text_of_bytes
 from tools.filemap.symbols import Symbol
 from tools.protected.key_names import is_key_name
 from tools.repomap.index.declarations import declared_names
-from tools.repomap.index.kinds import FileKind, kind_of
-from tools.repomap.index.parts import word_runs
+from tools.repomap.index.kinds import FileKind, file_kind_of
+from tools.repomap.index.parts import identifier_runs
 from tools.repomap.index.store import PATH_ONLY_MTIME, FileRecord, file_words
 
-MAX_BYTES = 1_000_000
+MAX_INDEXED_BYTES = 1_000_000
 """Of larger files only path and size are indexed."""
 _READ_TIMEOUT = 2.0
 _MAP_TIMEOUT = 2.0
 _HEAD_BYTES = 16 * 1024
-_MAX_KEY_DEPTH = 1
-_MAX_DOC = 80
+_MAX_DATA_KEY_DEPTH = 1
+_MAX_DOC_CHARS = 80
 """Doc lines could contain instructions to the model; this length is enough to find them."""
-_MAX_SIGNATURE = 160
+_MAX_SIGNATURE_CHARS = 160
 _MAX_SYMBOLS = 20_000
 _RECENT_WRITE_NS = 2_000_000_000
 
 
-class _ReadFile(msgspec.Struct, frozen=True):
+class _LoadedFile(msgspec.Struct, frozen=True):
     """A file as read for the index."""
 
     record: FileRecord
@@ -45,64 +45,64 @@ class _ReadFile(msgspec.Struct, frozen=True):
 def index_file(root: Path, path: str) -> FileRecord | None:
     """Returns the complete record of a file; None if it is missing or not a regular file."""
     read = _read_file(root, path)
-    return _add_outline(_add_words(read), read) if isinstance(read, _ReadFile) else read
+    return _add_outline(_add_words(read), read) if isinstance(read, _LoadedFile) else read
 
 
 def index_words(root: Path, path: str) -> FileRecord | None:
     """Returns the index record of a file with its words only; its outline is made later, which takes three times as
     long."""
     read = _read_file(root, path)
-    return _add_words(read) if isinstance(read, _ReadFile) else read
+    return _add_words(read) if isinstance(read, _LoadedFile) else read
 
 
 def outline_file(root: Path, path: str) -> FileRecord | None:
     """Returns the index record of a file with its outline only; its words are indexed already."""
     read = _read_file(root, path)
-    return _add_outline(read.record, read) if isinstance(read, _ReadFile) else read
+    return _add_outline(read.record, read) if isinstance(read, _LoadedFile) else read
 
 
-def _read_file(root: Path, path: str) -> _ReadFile | FileRecord | None:
+def _read_file(root: Path, path: str) -> _LoadedFile | FileRecord | None:
     """Reads a file for the index; returns a record of the path alone if nothing else may be indexed."""
     state = file_state(root, path)
-    if state is None or state.reason:
-        return path_only(path, state) if state is not None else None
+    if state is None or state.path_only_reason:
+        return path_only_record(path, state) if state is not None else None
     try:
         data = _file_bytes(root, path)
         source = text_of_bytes(data, Deadline(_READ_TIMEOUT, None))
     except OSError as problem:
         why = f"unreadable: {problem.strerror}"
-        return path_only(path, msgspec.structs.replace(state, reason=why))
+        return path_only_record(path, msgspec.structs.replace(state, path_only_reason=why))
     except TimeLimitReached:
-        return path_only(path, msgspec.structs.replace(state, reason="slow to read"))
+        return path_only_record(path, msgspec.structs.replace(state, path_only_reason="slow to read"))
     if source is None:
-        return path_only(path, msgspec.structs.replace(state, reason="binary"))
+        return path_only_record(path, msgspec.structs.replace(state, path_only_reason="binary"))
     language = detect_language(PurePath(path), source)
-    kind = kind_of(path, language, source[:_HEAD_BYTES])
+    kind = file_kind_of(path, language, source[:_HEAD_BYTES])
     record = FileRecord(
         path=os.fsencode(path),
         mtime=state.mtime,
         size=len(data),
         inode=state.inode,
-        blob=_blob_id_of(data),
+        blob=_git_blob_id(data),
         language=language_title(language),
         kind=kind,
         words=None,
         lines=count_lines(source),
         symbols=None,
     )
-    return _ReadFile(record, source, language, kind)
+    return _LoadedFile(record, source, language, kind)
 
 
-def _add_words(read: _ReadFile) -> FileRecord:
+def _add_words(read: _LoadedFile) -> FileRecord:
     text = read.source.decode("utf-8", "replace")
-    runs = word_runs(text)
+    runs = identifier_runs(text)
     names = declared_names(read.language, text, runs)
     body = runs if read.kind != "generated" else ()
     words = file_words(os.fsdecode(read.record.path), names, body)
     return msgspec.structs.replace(read.record, words=words)
 
 
-def _add_outline(record: FileRecord, read: _ReadFile) -> FileRecord:
+def _add_outline(record: FileRecord, read: _LoadedFile) -> FileRecord:
     """Adds the symbols that the mapper finds in a file to its index record; none if it takes too long."""
     try:
         made = map_source(read.source, read.language, deadline_seconds=_MAP_TIMEOUT)
@@ -115,12 +115,12 @@ def _add_outline(record: FileRecord, read: _ReadFile) -> FileRecord:
 def blob_id(root: Path, path: str) -> bytes:
     """Returns git's blob id for the file's content; empty if it is unreadable."""
     try:
-        return _blob_id_of(_file_bytes(root, path))
+        return _git_blob_id(_file_bytes(root, path))
     except (OSError, ValueError):
         return b""
 
 
-def _blob_id_of(data: bytes) -> bytes:
+def _git_blob_id(data: bytes) -> bytes:
     found = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
     found.update(data)
     return found.digest()
@@ -139,7 +139,7 @@ class FileState(msgspec.Struct, frozen=True):
     mtime: int
     size: int
     inode: int
-    reason: str = ""
+    path_only_reason: str = ""
 
 
 def file_state(root: Path, path: str) -> FileState | None:
@@ -153,11 +153,11 @@ def file_state(root: Path, path: str) -> FileState | None:
     # What is written at this very moment may be written again within the same tick of the clock.
     is_young = time.time_ns() - state.st_mtime_ns < _RECENT_WRITE_NS
     mtime = -1 if is_young else state.st_mtime_ns
-    reason = _why_hidden(path, state) or ("over 1 MB" if state.st_size > MAX_BYTES else "")
+    reason = _secret_reason(path, state) or ("over 1 MB" if state.st_size > MAX_INDEXED_BYTES else "")
     return FileState(mtime, state.st_size, state.st_ino, reason)
 
 
-def path_only(path: str, state: FileState | None = None) -> FileRecord:
+def path_only_record(path: str, state: FileState | None = None) -> FileRecord:
     """Returns an index record of a file with nothing but its path; without a state, it counts as changed."""
     state = state or FileState(PATH_ONLY_MTIME, 0, 0)
     return FileRecord(
@@ -169,19 +169,19 @@ def path_only(path: str, state: FileState | None = None) -> FileRecord:
         language="",
         kind="data",
         words=file_words(path, (), ()),
-        reason=state.reason,
+        reason=state.path_only_reason,
     )
 
 
 def is_text_hidden(root: Path, path: str) -> bool:
     """Returns whether the text of a file is neither indexed nor shown, because it may have secrets."""
     try:
-        return bool(_why_hidden(path, os.lstat(f"{root}/{path}")))
+        return bool(_secret_reason(path, os.lstat(f"{root}/{path}")))
     except (OSError, ValueError):
         return True
 
 
-def _why_hidden(path: str, state: os.stat_result) -> str:
+def _secret_reason(path: str, state: os.stat_result) -> str:
     """Returns why the text of a file may be secret; another name (hard link) of it may be one of a secret file."""
     if is_key_name(path.rpartition("/")[2]):
         return "named like a secret"
@@ -197,7 +197,7 @@ def _indexed_symbols(symbols: tuple[Symbol, ...], kind: FileKind) -> tuple[Symbo
     for index, symbol in enumerate(symbols):
         if kind == "data":
             depth[index] = depth.get(symbol.parent, 0) + 1 if symbol.parent is not None else 0
-            if depth[index] > _MAX_KEY_DEPTH:
+            if depth[index] > _MAX_DATA_KEY_DEPTH:
                 continue
         if len(kept) >= _MAX_SYMBOLS:
             break
@@ -207,8 +207,8 @@ def _indexed_symbols(symbols: tuple[Symbol, ...], kind: FileKind) -> tuple[Symbo
         msgspec.structs.replace(
             symbol,
             parent=places.get(symbol.parent) if symbol.parent is not None else None,
-            doc=symbol.doc[:_MAX_DOC],
-            signature=symbol.signature[:_MAX_SIGNATURE],
+            doc=symbol.doc[:_MAX_DOC_CHARS],
+            signature=symbol.signature[:_MAX_SIGNATURE_CHARS],
         )
         for symbol in kept
     )

@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-_WORD_RUN = re.compile(r"\w+")
-_ASCII_WORDS_ONLY = {code: " " for code in range(128) if not re.match(r"\w", chr(code))}
-_WORD_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_IDENTIFIER_RUN = re.compile(r"\w+")
+_ASCII_SEPARATORS_TO_SPACES = {code: " " for code in range(128) if not re.match(r"\w", chr(code))}
+_CAMEL_CASE_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SCRIPTS_WITHOUT_SPACES = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts without spaces between words: two characters are as meaningful as a word."""
-_UNSPACED_PART = re.compile(
-    rf"[{_UNSPACED_SCRIPTS}]+|[^\W\d_{_UNSPACED_SCRIPTS}]*[^\W\d_a-zA-Z{_UNSPACED_SCRIPTS}][^\W\d_{_UNSPACED_SCRIPTS}]*|{_WORD_PART.pattern}"
+_PART_WITHOUT_SPACES = re.compile(
+    rf"[{_SCRIPTS_WITHOUT_SPACES}]+|[^\W\d_{_SCRIPTS_WITHOUT_SPACES}]*[^\W\d_a-zA-Z{_SCRIPTS_WITHOUT_SPACES}][^\W\d_{_SCRIPTS_WITHOUT_SPACES}]*|{_CAMEL_CASE_PART.pattern}"
 )
-_MIN_PART = 2
-_MAX_PART = 32
+_MIN_PART_LENGTH = 2
+_MAX_PART_LENGTH = 32
 """Longer parts are data; a whole name may have twice that length."""
-MAX_COUNT = 6
+MAX_COUNT_PER_WORD = 6
 """A word is counted at most this many times per file."""
 
 _STOP_WORD_TEXT = """
@@ -35,55 +35,57 @@ _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 
 
 @lru_cache(maxsize=131_072)
-def _split_run(run: str) -> tuple[str, ...]:
+def _split_identifier(run: str) -> tuple[str, ...]:
     """Splits a run of letters, digits and `_` into stemmed parts; if there are several, the whole is one of them."""
     if run.isascii() and run.isalpha() and run.islower():
-        return (stem(run),) if _MIN_PART <= len(run) <= _MAX_PART else ()
-    parts = (_WORD_PART if run.isascii() else _UNSPACED_PART).findall(run)
+        return (stem_word(run),) if _MIN_PART_LENGTH <= len(run) <= _MAX_PART_LENGTH else ()
+    parts = (_CAMEL_CASE_PART if run.isascii() else _PART_WITHOUT_SPACES).findall(run)
     found: list[str] = []
     for part in parts:
-        if part[0] >= "\u0e00" and re.match(f"[{_UNSPACED_SCRIPTS}]", part):
-            found += (part[at : at + 2] for at in range(max(1, min(len(part), _MAX_PART) - 1)))
-        elif _MIN_PART <= len(part) <= _MAX_PART:
-            found.append(stem(part.lower()))
-    if len(parts) > 1 and len(run) <= 2 * _MAX_PART:
+        if part[0] >= "\u0e00" and re.match(f"[{_SCRIPTS_WITHOUT_SPACES}]", part):
+            found += (part[at : at + 2] for at in range(max(1, min(len(part), _MAX_PART_LENGTH) - 1)))
+        elif _MIN_PART_LENGTH <= len(part) <= _MAX_PART_LENGTH:
+            found.append(stem_word(part.lower()))
+    if len(parts) > 1 and len(run) <= 2 * _MAX_PART_LENGTH:
         found.append(run.replace("_", "").lower())
     return tuple(found)
 
 
 def split_words(text: str) -> list[str]:
     """Splits a text into word parts for the search, each as often as it occurs."""
-    return [part for run in _WORD_RUN.findall(text) for part in _split_run(run)]
+    return [part for run in _IDENTIFIER_RUN.findall(text) for part in _split_identifier(run)]
 
 
-def word_runs(text: str) -> list[str]:
+def identifier_runs(text: str) -> list[str]:
     """Returns the runs of letters, digits and `_` in a text, in order."""
     if text.isascii():  # five times as fast
-        return text.translate(_ASCII_WORDS_ONLY).split()
-    return _WORD_RUN.findall(text)
+        return text.translate(_ASCII_SEPARATORS_TO_SPACES).split()
+    return _IDENTIFIER_RUN.findall(text)
 
 
 def count_words(text: str) -> dict[str, int]:
     """Counts the word parts of a text, each up to the limit."""
-    return count_parts(word_runs(text))
+    return count_parts_of_runs(identifier_runs(text))
 
 
-def count_parts(runs: Iterable[str]) -> dict[str, int]:
+def count_parts_of_runs(runs: Iterable[str]) -> dict[str, int]:
     """Counts the word parts of runs, each up to the limit. Each distinct run is split once."""
     found: dict[str, int] = {}
-    get, split = found.get, _split_run
+    get, split = found.get, _split_identifier
     for run, count in Counter(runs).items():
         for part in split(run):
             found[part] = get(part, 0) + count
-    return {part: count if count < MAX_COUNT else MAX_COUNT for part, count in found.items()}
+    return {
+        part: count if count < MAX_COUNT_PER_WORD else MAX_COUNT_PER_WORD for part, count in found.items()
+    }
 
 
 def question_words(text: str) -> dict[str, str]:
     """Returns the meaningful word parts of a question, each once and in order, with the original word."""
     found: dict[str, str] = {}
-    for run in _WORD_RUN.findall(text):
+    for run in _IDENTIFIER_RUN.findall(text):
         if run.lower() not in _STOP_WORDS:
-            for part in _split_run(run):
+            for part in _split_identifier(run):
                 if part not in _STEMMED_STOP_WORDS:
                     found.setdefault(part, run)
     return found
@@ -100,19 +102,19 @@ def word_emphasis(text: str) -> Counter[str]:
 
 
 @lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Returns a word without the ending of a plural or a verb form. Words of other scripts stay unchanged."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
     if word[-1] not in "sgdrn":  # no ending has another last letter
-        return _undouble(word)
-    for ending, instead, shortest in _SUFFIXES:
+        return _normalise_stem(word)
+    for ending, instead, shortest in _STEM_SUFFIXES:
         if word.endswith(ending) and len(word) - len(ending) >= shortest:
-            return _undouble(word[: -len(ending)] + instead)
-    return _undouble(word)
+            return _normalise_stem(word[: -len(ending)] + instead)
+    return _normalise_stem(word)
 
 
-_SUFFIXES = (
+_STEM_SUFFIXES = (
     ("izations", "ize", 3),
     ("ization", "ize", 3),
     ("ations", "ate", 3),
@@ -133,17 +135,17 @@ _SUFFIXES = (
 )
 
 
-def _undouble(word: str) -> str:
+def _normalise_stem(word: str) -> str:
     """Normalises the stem of a word: `runn` of `running` to `run`, `cache` of `caching` and `cached`."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
     return word.removesuffix("e") if len(word) > 4 else word
 
 
-_STEMMED_STOP_WORDS = frozenset(map(stem, _STOP_WORDS))
+_STEMMED_STOP_WORDS = frozenset(map(stem_word, _STOP_WORDS))
 
-_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*")
-_QUOTED = re.compile(r"`([^`\n]{1,120})`")
+_CODE_NAME_PATTERN = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*")
+_BACKQUOTED_TEXT = re.compile(r"`([^`\n]{1,120})`")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
 
@@ -151,11 +153,11 @@ def code_names_in(text: str) -> list[str]:
     """Returns the words of a question that look like code names: quoted, with `_` or inner capitals, or dotted; the
     whole and its last part."""
     found: dict[str, None] = {}
-    quoted = (name for part in _QUOTED.findall(text) for name in _NAME.findall(part))
-    for name in (*quoted, *filter(_looks_like_identifier, _NAME.findall(text))):
+    quoted = (name for part in _BACKQUOTED_TEXT.findall(text) for name in _CODE_NAME_PATTERN.findall(part))
+    for name in (*quoted, *filter(_looks_like_identifier, _CODE_NAME_PATTERN.findall(text))):
         found[name] = None
         last = re.split(r"\.|::|#|->", name)[-1]
-        if len(last) > _MIN_PART:
+        if len(last) > _MIN_PART_LENGTH:
             found[last] = None
     return list(found)
 

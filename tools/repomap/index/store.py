@@ -22,21 +22,21 @@ from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
 from tools.repomap.index.kinds import FileKind
 from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outline
-from tools.repomap.index.parts import count_parts, count_words, repeat_words, split_words
+from tools.repomap.index.parts import count_parts_of_runs, count_words, repeat_words, split_words
 
-VERSION = f"6.{MAPPER_VERSION}"
+INDEX_VERSION = f"6.{MAPPER_VERSION}"
 """Changed whenever an index would have other content."""
-COLUMN_WEIGHTS = (1.0, 6.0, 5.0)
+BM25_COLUMN_WEIGHTS = (1.0, 6.0, 5.0)
 """Weights of a word in the text, in the path, in symbol names. The text comes first, because the first column saves
 two bytes per word."""
 PATH_ONLY_MTIME = -2
 """Stored instead of a time for a file of which only the path is indexed."""
-MAX_RETIRED = 2.0
-"""Unused versions per used one, plus `_MIN_RETIRED`: beyond that the index is rebuilt."""
-_MIN_RETIRED = 5000
+MAX_UNUSED_VERSION_RATIO = 2.0
+"""Unused versions per used one, plus `_MIN_UNUSED_VERSIONS`: beyond that the index is rebuilt."""
+_MIN_UNUSED_VERSIONS = 5000
 _MAX_GUESSED_DEFINERS = 30
 """Files without an outline that are looked at for a definition."""
-_SCHEMA = f"""
+_SQL_SCHEMA = f"""
 create table meta (key text primary key, value text) without rowid;
 create table file (
     path blob primary key, version integer not null, mtime integer not null, size integer not null,
@@ -64,7 +64,7 @@ create virtual table message using fts5 (words, content='', tokenize="unicode61 
 """
 """Large columns are in separate tables, so that a scan of all files reads little. `age` counts revisions from the
 head; null if the revision is not in the head's history."""
-_TABLES = ("meta", "file", "version", "outline", "sym", "text", "revision", "touch", "message")
+_TABLE_NAMES = ("meta", "file", "version", "outline", "sym", "text", "revision", "touch", "message")
 
 FileStamp = tuple[int, int, int]
 """Time, size and inode."""
@@ -73,17 +73,17 @@ FileStamp = tuple[int, int, int]
 class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The searchable words of a file, split into parts."""
 
-    body: str
-    path: str
-    symbols: str
+    body_words: str
+    path_words: str
+    symbol_words: str
 
 
 def file_words(path: str, names: Sequence[str], body: Sequence[str]) -> FileWords:
     """Returns the searchable words of a file. `body` are all words of the text, `names` those that it declares."""
     return FileWords(
-        body=repeat_words(count_parts(body).items()),
-        path=repeat_words(count_words(path).items()),
-        symbols=repeat_words(count_words(" ".join(names)).items()),
+        body_words=repeat_words(count_parts_of_runs(body).items()),
+        path_words=repeat_words(count_words(path).items()),
+        symbol_words=repeat_words(count_words(" ".join(names)).items()),
     )
 
 
@@ -120,7 +120,7 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     """Why only the path is indexed; usually empty."""
 
 
-class Revision(msgspec.Struct, frozen=True):
+class IndexedCommit(msgspec.Struct, frozen=True):
     """A commit as the index stores it: message and touched files."""
 
     hash: bytes
@@ -136,14 +136,14 @@ class IndexInconsistent(Exception):
     """Raised if the index of a repository contradicts itself."""
 
 
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DAMAGE_ERROR_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
-def is_damage(problem: Exception) -> bool:
+def is_damage_error(problem: Exception) -> bool:
     """Returns whether an error of SQLite means that the index is damaged, although it could be opened."""
     if isinstance(problem, sqlite3.Error):
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-        return code in _DAMAGED or "Could not decode" in str(problem)
+        return code in _DAMAGE_ERROR_CODES or "Could not decode" in str(problem)
     return isinstance(problem, zlib.error | msgspec.MsgspecError | IndexInconsistent)
 
 
@@ -165,8 +165,8 @@ class IndexStore:
                 self._db.execute("pragma page_size=8192")
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
-                _prepare(self, self._db)
-            elif self.meta("version") != VERSION:
+                _create_tables(self, self._db)
+            elif self.get_meta("version") != INDEX_VERSION:
                 raise IndexDamaged(f"{path} is of another version")
         except sqlite3.DatabaseError as problem:
             raise IndexDamaged(f"{path}: {problem}") from None
@@ -180,7 +180,7 @@ class IndexStore:
     def close(self) -> None:
         self._db.close()
 
-    def meta(self, key: str) -> str:
+    def get_meta(self, key: str) -> str:
         try:
             row = self._db.execute("select value from meta where key=?", (key,)).fetchone()
         except sqlite3.OperationalError:
@@ -193,7 +193,7 @@ class IndexStore:
 
     # Changes
 
-    def put(self, files: Iterable[FileRecord]) -> None:
+    def store_records(self, files: Iterable[FileRecord]) -> None:
         """Stores the records of files, all or none. An outline alone is added to the version that it belongs to; if
         there is none, the file has changed, and the next survey finds it."""
         with self._db:
@@ -207,7 +207,7 @@ class IndexStore:
                 if file.symbols is not None:
                     _insert_outline(self._db, version, file.lines, file.symbols)
                 stamp = (file.mtime, file.size, file.inode)
-                self._set(file.path, version, stamp, file.language, file.kind, file.reason)
+                self._assign_version(file.path, version, stamp, file.language, file.kind, file.reason)
 
     def paths_with_version(self, paths: Sequence[str]) -> set[str]:
         """Returns those of the paths of which the index has read any content."""
@@ -223,19 +223,19 @@ class IndexStore:
                 asked = "select id, language, kind from version where path=? and blob=?"
                 row = self._db.execute(asked, (name, blob)).fetchone()
                 if row is not None:
-                    self._set(name, row[0], stamp, row[1], row[2], "")
+                    self._assign_version(name, row[0], stamp, row[1], row[2], "")
                     recalled.add(path)
-        if recalled and self.without_outline():
+        if recalled and self.files_without_outline():
             self.set_meta("outlined", "")
         return recalled
 
-    def _set(
+    def _assign_version(
         self, path: bytes, version: int, stamp: FileStamp, language: str, kind: str, reason: str
     ) -> None:
         row = (path, version, *stamp, language, kind, reason)
         self._db.execute("insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def without_outline(self) -> list[str]:
+    def files_without_outline(self) -> list[str]:
         """Returns the files whose words are indexed, and whose outline is made later; code first."""
         asked = (
             "select file.path from file left join outline on outline.id=version where outline.id is null "
@@ -243,16 +243,16 @@ class IndexStore:
         )
         return [os.fsdecode(row[0]) for row in self._db.execute(asked)]
 
-    def remove(self, paths: Iterable[bytes]) -> None:
+    def remove_files(self, paths: Iterable[bytes]) -> None:
         with self._db:
             self._db.executemany("delete from file where path=?", ((path,) for path in paths))
 
-    def remove_unused(self, least: int = _MIN_RETIRED) -> bool:
+    def remove_unused_versions(self, least: int = _MIN_UNUSED_VERSIONS) -> bool:
         """Removes versions of files that were unused for long. Returns False if there were far too many, so that
         everything was dropped and must be rebuilt."""
         kept = int(self._db.execute("select count(*) from version").fetchone()[0])
-        used = self.count()
-        if kept - used <= MAX_RETIRED * used + least:
+        used = self.count_files()
+        if kept - used <= MAX_UNUSED_VERSION_RATIO * used + least:
             return True
         with self._db:
             for table in ("file", "version", "outline", "sym"):
@@ -263,7 +263,7 @@ class IndexStore:
             self._db.execute("vacuum")
         return False
 
-    def remember(self, revisions: Iterable[Revision]) -> None:
+    def store_commits(self, revisions: Iterable[IndexedCommit]) -> None:
         """Stores commits in the index, each once, because it does not change."""
         with self._db:
             for one in revisions:
@@ -281,10 +281,10 @@ class IndexStore:
                     ((id, path) for path in one.paths),
                 )
 
-    def revisions(self) -> set[bytes]:
+    def known_commits(self) -> set[bytes]:
         return {row[0] for row in self._db.execute("select hash from revision")}
 
-    def set_ages(self, hashes: Sequence[bytes]) -> None:
+    def set_commit_ages(self, hashes: Sequence[bytes]) -> None:
         """Sets which commits are the history of the current head, newest first; other commits are ignored in
         searches."""
         with self._db:
@@ -293,7 +293,7 @@ class IndexStore:
 
     # Queries
 
-    def files(self, *, called: str = "") -> Iterator[IndexedFile]:
+    def indexed_files(self, *, called: str = "") -> Iterator[IndexedFile]:
         """Returns all indexed files, or those of that name in any folder."""
         if not called:
             return _select_files(self._db, "")
@@ -301,21 +301,21 @@ class IndexStore:
         inner = "select path from file where path=? or substr(path, ?)=?"  # by an index that has the paths
         return _select_files(self._db, f" where path in ({inner})", plain, -len(below), below)
 
-    def file(self, id: int) -> IndexedFile | None:
+    def indexed_file(self, id: int) -> IndexedFile | None:
         return next(_select_files(self._db, " where version=?", id), None)
 
-    def files_of(self, ids: Iterable[int]) -> list[IndexedFile]:
+    def indexed_files_by_id(self, ids: Iterable[int]) -> list[IndexedFile]:
         return list(_select_files(self._db, f" where version in ({','.join(map(str, ids))})"))
 
-    def file_at(self, path: str) -> IndexedFile | None:
+    def indexed_file_at_path(self, path: str) -> IndexedFile | None:
         return next(_select_files(self._db, " where path=?", os.fsencode(path)), None)
 
-    def stamps(self) -> dict[str, FileStamp]:
+    def file_stamps(self) -> dict[str, FileStamp]:
         """Returns the stamps of all files, which show whether they have changed."""
         rows = self._db.execute("select path, mtime, size, inode from file")
         return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
 
-    def count(self, *, below: str = "", is_unseen: bool = False) -> int:
+    def count_files(self, *, below: str = "", is_unseen: bool = False) -> int:
         """Counts the indexed files: all, those of a folder, or those of which only the path is indexed."""
         where, asked = "", ()
         if below:
@@ -327,27 +327,27 @@ class IndexStore:
             where = f" where mtime={PATH_ONLY_MTIME}"  # a parameter would not use the index of those
         return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
 
-    def reasons(self) -> list[tuple[str, int]]:
+    def path_only_reasons(self) -> list[tuple[str, int]]:
         """Returns why files are indexed by path only, with counts."""
         asked = "select reason, count(*) as n from file where reason<>'' group by reason order by n desc"
         return self._db.execute(asked).fetchall()
 
-    def outline(self, id: int) -> StoredOutline | None:
+    def stored_outline(self, id: int) -> StoredOutline | None:
         """Returns the stored outline of a file; None if it was not made yet."""
         row = self._db.execute("select map from outline where id=?", (id,)).fetchone()
-        if row is None and self.meta("outlined"):  # damage is not always seen by SQLite
+        if row is None and self.get_meta("outlined"):  # damage is not always seen by SQLite
             raise IndexInconsistent(f"{self.path} has lost an outline")
         return unpack_outline(row[0]) if row else None
 
-    def defining(self, name: str, most: int = 400) -> set[int]:
+    def files_defining(self, name: str, most: int = 400) -> set[int]:
         """Returns the files that define a name; those without an outline probably do."""
         found = {id for id, _ in self.find_symbols(name, most)}
-        return found | set(self.declaring(name, min(most, _MAX_GUESSED_DEFINERS)))
+        return found | set(self.files_probably_declaring(name, min(most, _MAX_GUESSED_DEFINERS)))
 
-    def declaring(self, name: str, most: int, *, is_beginning: bool = False) -> list[int]:
+    def files_probably_declaring(self, name: str, most: int, *, is_beginning: bool = False) -> list[int]:
         """Returns files without an outline that probably declare the name, or names that begin so."""
         parts = split_words(name)
-        if self.meta("outlined") or not parts:
+        if self.get_meta("outlined") or not parts:
             return []
         asked = (
             "select text.rowid from text join file on version=text.rowid left join outline "
@@ -378,23 +378,23 @@ class IndexStore:
             ).fetchall()
         return list(dict.fromkeys(found))
 
-    def search(self, expression: str, most: int) -> list[tuple[int, float]]:
+    def search_text(self, expression: str, most: int) -> list[tuple[int, float]]:
         """Returns the files that best match a full-text search, with their BM25 scores (higher is better)."""
         if not expression:
             return []
         rows = self._db.execute(
             "select version, -bm25(text, ?, ?, ?) as score from text join file on version=text.rowid "
             "where text match ? order by score desc limit ?",
-            (*COLUMN_WEIGHTS, expression, most),
+            (*BM25_COLUMN_WEIGHTS, expression, most),
         )
         return rows.fetchall()
 
-    def has(self, id: int, part: str) -> bool:
+    def contains_word(self, id: int, part: str) -> bool:
         """Returns whether an indexed file contains the word."""
         asked = "select 1 from text where text match ? and rowid=?"
         return self._db.execute(asked, (f'"{part}"', id)).fetchone() is not None
 
-    def version_count(self, part: str) -> int:
+    def count_versions_with_word(self, part: str) -> int:
         """Returns how many versions of files contain the word."""
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
         return int(row[0]) if row else 0
@@ -410,7 +410,7 @@ class IndexStore:
         )
         return [(age, self._current_files_of(id), score) for id, age, score in rows.fetchall()]
 
-    def changed_with(self, path: str, most: int) -> list[tuple[int, list[int]]]:
+    def commits_that_changed(self, path: str, most: int) -> list[tuple[int, list[int]]]:
         """Returns the newest commits that changed a file: the age of each, and the files that it touched."""
         changes = self._db.execute(
             "select revision.id, age from place join touch on place=place.id "
@@ -426,23 +426,23 @@ class IndexStore:
         )
         return [row[0] for row in self._db.execute(asked, (revision,))]
 
-    def languages(self) -> list[tuple[str, int]]:
+    def indexed_languages(self) -> list[tuple[str, int]]:
         rows = self._db.execute("select language, count(*) as n from file group by language order by n desc")
         return rows.fetchall()
 
 
-_SEPARATOR = re.compile(r"::|[.#]")
+_NAME_SEPARATOR = re.compile(r"::|[.#]")
 
 
-def last_part(name: str) -> str:
+def last_name_part(name: str) -> str:
     """Returns the last part of a symbol's name, without its owner: `Start` of `Server.Start` and `Server::Start`."""
-    parts = _SEPARATOR.split(name)
+    parts = _NAME_SEPARATOR.split(name)
     return parts[-1] if len(parts) > 1 and all(part.isidentifier() for part in parts) else name
 
 
 def owner_names(name: str) -> list[str]:
     """Returns the owners in a symbol's name: `Server` of `Server.Start`."""
-    return _SEPARATOR.split(name)[:-1] if last_part(name) != name else []
+    return _NAME_SEPARATOR.split(name)[:-1] if last_name_part(name) != name else []
 
 
 def _select_files(db: sqlite3.Connection, where: str, *asked: object) -> Iterator[IndexedFile]:
@@ -452,14 +452,14 @@ def _select_files(db: sqlite3.Connection, where: str, *asked: object) -> Iterato
     return (IndexedFile(row[0], os.fsdecode(row[1]), *row[2:]) for row in rows)
 
 
-def _prepare(store: IndexStore, db: sqlite3.Connection) -> None:
+def _create_tables(store: IndexStore, db: sqlite3.Connection) -> None:
     tables = {row[0] for row in db.execute("select name from sqlite_master where type='table'")}
-    if tables >= set(_TABLES) and store.meta("version") == VERSION:
+    if tables >= set(_TABLE_NAMES) and store.get_meta("version") == INDEX_VERSION:
         return
     if tables:
         raise IndexDamaged(f"{store.path} is of another version")
-    db.executescript(_SCHEMA)
-    store.set_meta("version", VERSION)
+    db.executescript(_SQL_SCHEMA)
+    store.set_meta("version", INDEX_VERSION)
 
 
 def _insert_words(db: sqlite3.Connection, file: FileRecord) -> int:
@@ -467,7 +467,7 @@ def _insert_words(db: sqlite3.Connection, file: FileRecord) -> int:
     row = (file.path, file.blob, file.language, file.kind)
     id = db.execute("insert into version (path, blob, language, kind) values (?, ?, ?, ?)", row).lastrowid
     assert id is not None
-    words = (id, file.words.body, file.words.path, file.words.symbols)
+    words = (id, file.words.body_words, file.words.path_words, file.words.symbol_words)
     db.execute("insert into text (rowid, body, path, symbols) values (?, ?, ?, ?)", words)
     return id
 
@@ -484,7 +484,7 @@ def _symbol_rows(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int
         {
             (_without_surrogates(name).lower(), id, place)
             for place, symbol in enumerate(symbols)
-            for name in {symbol.name, last_part(symbol.name)}
+            for name in {symbol.name, last_name_part(symbol.name)}
         }
     )
 

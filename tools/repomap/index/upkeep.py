@@ -20,29 +20,29 @@ from tools.repomap.index.building import (
     SurveyStopped,
     build_index,
     open_for_writing,
-    recall_known_contents,
+    restore_known_outlines,
     survey_folder,
     survey_known_files,
 )
 from tools.repomap.index.listing import FolderListing
-from tools.repomap.index.nearness import git_state
+from tools.repomap.index.nearness import git_head_state
 from tools.repomap.index.store import IndexDamaged, IndexStore
 
-PATIENCE = 0.2
+DEFAULT_WAIT_SECONDS = 0.2
 """Seconds that an answer waits for work that is nearly done."""
-LISTING_SECONDS = PATIENCE
+LISTING_TIMEOUT = DEFAULT_WAIT_SECONDS
 _MAX_INLINE_FILES = 60
 """Number of changed files indexed before an answer; more are left to the builder."""
 _MAX_INLINE_BYTES = 1_000_000
-_SHORT_BUILD_FILES = 100
+_MAX_FILES_OF_SHORT_BUILD = 100
 """Number of files that a builder can index within the patience; an answer does not wait for more."""
-_LONG_BUILD = sys.maxsize
-_LOOK_LIFETIME = 5.0
+_UNKNOWN_FILE_COUNT = sys.maxsize
+_CHANGE_CHECK_LIFETIME = 5.0
 """Seconds for which the state of the folder is cached."""
-_MAX_SWEPT_FILES = 50_000
+_MAX_FILES_TO_STAT = 50_000
 """With more files, an answer does not wait for a check of each: that takes a quarter of a second."""
-_SWEEP_TIMEOUT = 1.0
-_SLOW_DRIVE_INTERVAL = 20.0
+_STAT_TIMEOUT = 1.0
+_SLOW_DRIVE_CHECK_INTERVAL = 20.0
 """A folder that cannot be checked in time, as on a network drive, is checked by the builder, at this interval."""
 _LISTING_INTERVAL = 30.0
 """Seconds between searches for new files, unless git changed something meanwhile."""
@@ -70,7 +70,7 @@ class IndexUpkeep:
         self._on_progress = heard
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
-        self._files_left_to_builder = _LONG_BUILD
+        self._files_left_to_builder = _UNKNOWN_FILE_COUNT
         """The number of files that were left to the builder."""
         self.last_look_at = self._listed_at = self._was_slow_at = float("-inf")
         self._git_state: tuple[int, ...] = ()
@@ -79,13 +79,13 @@ class IndexUpkeep:
         self._problem = ""
 
     @property
-    def has_looked(self) -> bool:
+    def has_checked_for_changes(self) -> bool:
         return self.last_look_at != float("-inf")
 
     @property
     def problem_text(self) -> str:
         """Why answers may be incomplete; usually empty."""
-        is_slow = time.monotonic() - self._was_slow_at < _SLOW_DRIVE_INTERVAL
+        is_slow = time.monotonic() - self._was_slow_at < _SLOW_DRIVE_CHECK_INTERVAL
         slowness = "its files take long to look at, so what others change is seen late." if is_slow else ""
         return self._problem or slowness
 
@@ -98,10 +98,13 @@ class IndexUpkeep:
             if self._builder is not None:
                 self._problem = self._builder.report.problem
                 self._builder = None
-            if began - self.last_look_at < _LOOK_LIFETIME or began - self._was_slow_at < _SLOW_DRIVE_INTERVAL:
+            if (
+                began - self.last_look_at < _CHANGE_CHECK_LIFETIME
+                or began - self._was_slow_at < _SLOW_DRIVE_CHECK_INTERVAL
+            ):
                 return
             self.last_look_at = began
-            left = self._files_left(patience)
+            left = self._count_files_left_to_builder(patience)
             if left is not None:
                 self._files_left_to_builder = left
                 found, self._survey = self._survey, None
@@ -114,42 +117,42 @@ class IndexUpkeep:
         self._problem = why
         self.last_look_at = float("-inf")
 
-    def close(self) -> None:
+    def stop_upkeep(self) -> None:
         if self._builder is not None:
-            self._builder.close()
+            self._builder.stop_builder()
 
     @property
     def is_building(self) -> bool:
         return self._builder is not None and self._builder.is_running
 
-    def progress(self, after: float = 0.0) -> tuple[int, int] | None:
+    def build_progress(self, after: float = 0.0) -> tuple[int, int] | None:
         """Returns done and total files, once the builder has been running for `after` seconds."""
         builder = self._builder
-        if builder is None or not builder.is_running or not builder.report.total:
+        if builder is None or not builder.is_running or not builder.report.total_files:
             return None
         is_shown = time.monotonic() - builder.began >= after
-        return (builder.report.done, builder.report.total) if is_shown else None
+        return (builder.report.done_files, builder.report.total_files) if is_shown else None
 
     def _wait_for_short_build(self, patience: float) -> None:
         builder = self._builder
         if builder is None or patience <= 0:
             return
         report = builder.report
-        left = report.total - report.done if report.total else self._files_left_to_builder
+        left = report.total_files - report.done_files if report.total_files else self._files_left_to_builder
         # Histories follow the last file, and no answer needs them.
-        if 0 < left <= _SHORT_BUILD_FILES or (patience > PATIENCE and left):
-            builder.wait(patience)
+        if 0 < left <= _MAX_FILES_OF_SHORT_BUILD or (patience > DEFAULT_WAIT_SECONDS and left):
+            builder.wait_for_end(patience)
 
-    def _files_left(self, patience: float) -> int | None:
+    def _count_files_left_to_builder(self, patience: float) -> int | None:
         """Returns how many files are left to a builder; None if there are none."""
-        if self._index.exists() and not self._is_unlocked():
+        if self._index.exists() and not self._is_index_unlocked():
             return None
-        missing = self._files_missing()
+        missing = self._count_missing_files()
         if missing is None:
-            return self._left_of_full_survey(patience)
+            return self._index_small_folder_now(patience)
         return missing or self._remaining_files()
 
-    def _is_unlocked(self) -> bool:
+    def _is_index_unlocked(self) -> bool:
         """Returns whether no other process writes the index now."""
         try:
             with open_for_writing(self._index):
@@ -160,31 +163,31 @@ class IndexUpkeep:
             self._problem = str(problem)
             return True
 
-    def _files_missing(self) -> int | None:
+    def _count_missing_files(self) -> int | None:
         """Returns how many files an incomplete index lacks; None without an index."""
         try:
             with IndexStore(self._index) as store:
-                if store.meta("finished"):
+                if store.get_meta("finished"):
                     return 0
-                listed = int(store.meta("listed") or 0)
-                return max(1, listed - store.count()) if listed else None
+                listed = int(store.get_meta("listed") or 0)
+                return max(1, listed - store.count_files()) if listed else None
         except (IndexDamaged, sqlite3.Error):
             return None
 
-    def _left_of_full_survey(self, patience: float) -> int | None:
+    def _index_small_folder_now(self, patience: float) -> int | None:
         """Indexes a small folder at once, which is quicker than starting a builder."""
         if patience <= 0:
-            return _LONG_BUILD
+            return _UNKNOWN_FILE_COUNT
         began = time.monotonic()
-        paths = self._listing.paths(self._hides, min(patience, LISTING_SECONDS))
+        paths = self._listing.listed_paths(self._hides, min(patience, LISTING_TIMEOUT))
         folder = self._folder()
         if not self._listing.is_whole or not _is_quick_to_map(folder.root, paths):
-            return len(paths) if self._listing.is_whole else _LONG_BUILD
+            return len(paths) if self._listing.is_whole else _UNKNOWN_FILE_COUNT
 
         def is_over() -> bool:
             return time.monotonic() - began >= patience
 
-        git = git_state(folder.root)
+        git = git_head_state(folder.root)
         try:
             with open_for_writing(self._index) as store:
                 if not build_index(store, folder, is_stopped=is_over):
@@ -195,38 +198,38 @@ class IndexUpkeep:
             self._problem = str(problem)
             return None
         self._listed_at, self._git_state = began, git
-        return None if self._home() is None else _LONG_BUILD
+        return None if self._home() is None else _UNKNOWN_FILE_COUNT
 
     def _lacks_outlines(self) -> bool:
         try:
             with IndexStore(self._index) as store:
-                return not store.meta("outlined")
+                return not store.get_meta("outlined")
         except (IndexDamaged, sqlite3.Error):
             return False
 
     def _remaining_files(self) -> int | None:
         """Checks known files each time, and searches for new ones seldom."""
         folder = self._folder()
-        git, now = git_state(folder.root), time.monotonic()
+        git, now = git_head_state(folder.root), time.monotonic()
         is_listing = now - self._listed_at >= _LISTING_INTERVAL or git != self._git_state
 
         def is_slow() -> bool:
-            return time.monotonic() - now >= _SWEEP_TIMEOUT
+            return time.monotonic() - now >= _STAT_TIMEOUT
 
         try:
             with open_for_writing(self._index) as store:
-                if store.count() > _MAX_SWEPT_FILES:
+                if store.count_files() > _MAX_FILES_TO_STAT:
                     raise SurveyStopped
                 found = (survey_folder if is_listing else survey_known_files)(store, folder, is_slow)
-                found = recall_known_contents(store, folder.root, found, is_slow)
-                if not _is_quick_to_map(folder.root, found.waiting):
+                found = restore_known_outlines(store, folder.root, found, is_slow)
+                if not _is_quick_to_map(folder.root, found.changed_files):
                     if is_listing:
                         self._survey, self._listed_at, self._git_state = found, now, git
-                    return len(found.waiting)
+                    return len(found.changed_files)
                 is_done = build_index(store, folder, found=found)
         except SurveyStopped:  # after the answers, and seldom
             self._was_slow_at = now
-            return _LONG_BUILD
+            return _UNKNOWN_FILE_COUNT
         except (IndexBusy, CannotIndex):
             return None
         # Another head has another history of files that change together.
@@ -235,16 +238,18 @@ class IndexUpkeep:
             self._listed_at, self._git_state = now, git
 
         if not is_done or is_other or self._lacks_outlines():
-            return _LONG_BUILD
+            return _UNKNOWN_FILE_COUNT
         self._problem = ""
         return None
 
 
 def _is_quick_to_map(root: Path, paths: Sequence[str]) -> bool:
-    return len(paths) <= _MAX_INLINE_FILES and sum(_size(root, path) for path in paths) <= _MAX_INLINE_BYTES
+    return (
+        len(paths) <= _MAX_INLINE_FILES and sum(_file_size(root, path) for path in paths) <= _MAX_INLINE_BYTES
+    )
 
 
-def _size(root: Path, path: str) -> int:
+def _file_size(root: Path, path: str) -> int:
     try:
         return os.lstat(f"{root}/{path}").st_size
     except (OSError, ValueError):

@@ -269,9 +269,11 @@ class MapPage(msgspec.Struct):
         places: dict[str, MapPlace] = {}
         rows: list[ListRow] = []
         for number, use in enumerate(found):
-            symbol = Symbol(name=use.within or name, kind="line", start_line=use.line, end_line=use.line)
+            symbol = Symbol(
+                name=use.enclosing_symbol or name, kind="line", start_line=use.line, end_line=use.line
+            )
             places[f"{number}"] = MapPlace(use.path, symbol)
-            within = f"  in {use.within}" if use.within else ""
+            within = f"  in {use.enclosing_symbol}" if use.enclosing_symbol else ""
             rows.append(
                 ListRow(
                     id=f"{number}",

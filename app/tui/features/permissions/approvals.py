@@ -12,7 +12,7 @@ from textual.screen import Screen
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_gate import PermissionGate
 from app.permits.permission_decisions import PERMISSION_MODES
-from app.permits.sandbox_exceptions import SANDBOX_REQUEST, rule_words
+from app.permits.sandbox_exceptions import DECIDED_BY_SANDBOX_REQUEST, describe_sandbox_rule
 from app.permits.verdicts import RISK_MEANINGS
 from app.tui.page_protocols import AskOnScreen, KeyLabel, NotifyWaiting, ShowMessage, SpawnTask
 from app.values.approvals import Approval
@@ -212,7 +212,7 @@ class Approvals(msgspec.Struct):
             return _make_extension_request(event)
         command = approval.arguments.get("command")
         text = command if isinstance(command, str) else approval.parts[0].text
-        if approval.decided_by == SANDBOX_REQUEST:
+        if approval.decided_by == DECIDED_BY_SANDBOX_REQUEST:
             text = "\n".join([*(one.text for one in approval.parts if one.text.startswith("allow ")), text])
         return ApprovalRequest(
             id=event.id,
@@ -237,7 +237,7 @@ class Approvals(msgspec.Struct):
             rules=tuple(
                 ApprovalRule(text=rule.text, matched_questions=rule.answers, words=words, hosts=hosts)
                 for rule in approval.rules
-                for words, hosts in (rule_words(rule.text),)
+                for words, hosts in (describe_sandbox_rule(rule.text),)
             ),
             earlier_questions=approval.asked,
         )

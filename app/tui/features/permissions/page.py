@@ -6,7 +6,7 @@ from typing import ClassVar
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.permissions.session_folders import SessionFolders
 from app.engine.permissions.verdict_log import PastVerdict
-from app.permits.permission_decisions import MODE_WORDS, PERMISSION_MODES, PermissionMode
+from app.permits.permission_decisions import MODE_DESCRIPTIONS, PERMISSION_MODES, PermissionMode
 from app.permits.rules import PermitRule
 from app.tui.features.permissions.sandbox import SandboxPage
 from app.tui.features.shared_dialogs import pick_row
@@ -68,7 +68,7 @@ class PermissionsPage:
             ListRow(
                 id=f"mode:{mode}",
                 title=mode.ljust(max(map(len, PERMISSION_MODES))),
-                detail=MODE_WORDS[mode],
+                detail=MODE_DESCRIPTIONS[mode],
                 is_checked=mode == self._permissions.rules.mode,
             )
             for mode in PERMISSION_MODES
@@ -81,7 +81,7 @@ class PermissionsPage:
                 ListRow(
                     id=f"rule:{number}",
                     title=rule.text,
-                    prefix=f"{rule.deed:<5} ",
+                    prefix=f"{rule.action:<5} ",
                     right=_ORIGIN_LABELS[rule.origin],
                 )
             )
@@ -101,7 +101,7 @@ class PermissionsPage:
             rows.append(
                 ListRow(
                     id=f"past:{number}",
-                    title=verdict.decisive.text.removeprefix(f"{one.tool} "),
+                    title=verdict.decisive_part.text.removeprefix(f"{one.tool} "),
                     prefix=f"{verdict.risk:<9}  {fit_cells(one.tool, tool_cells)}  ",
                     right=f"{one.outcome}, {one.by}",
                     words=one.tool,
@@ -123,14 +123,14 @@ class PermissionsPage:
             )
             return
         self._permissions.rules.set_mode(known)
-        self._show_message(f"Permission mode {known}: {MODE_WORDS[known]}.")
+        self._show_message(f"Permission mode {known}: {MODE_DESCRIPTIONS[known]}.")
 
     def _remove_rule(self, rule: PermitRule) -> None:
         if rule.origin == "session":
             self._permissions.rules.remove_rule(rule.text)
         elif rule.origin == "user":
-            name = f"permissions.{rule.deed}"
-            mine = self._permissions.rules.written_rules(rule.deed)
+            name = f"permissions.{rule.action}"
+            mine = self._permissions.rules.written_rules(rule.action)
             self._save_default(name, [text for text in mine if text.strip() != rule.text])
         elif rule.origin == "folder":
             self._permissions.rules.remove_folder_rule(rule.text)
@@ -139,13 +139,15 @@ class PermissionsPage:
                 f"{rule.text} is a project rule: change it in .bayou/settings.json.", NoteKind.WARNING
             )
             return
-        self._show_message(f"Removed: {rule.deed} {rule.text}.")
+        self._show_message(f"Removed: {rule.action} {rule.text}.")
 
     def _explain_verdict(self, past: PastVerdict) -> None:
         lines = [f"{past.tool}: {past.outcome}, by {past.by}."]
-        for answer in past.decision.answers:
+        for answer in past.decision.part_decisions:
             part = answer.part
-            lines.append(f"{part.risk} ({part.risk_in_words}): {part.text}: {part.why} ({answer.decided_by})")
+            lines.append(
+                f"{part.risk} ({part.risk_description}): {part.text}: {part.why} ({answer.decided_by})"
+            )
         self._show_message("\n".join(lines))
 
 

@@ -117,6 +117,42 @@ async def test_what_git_does_itself_stays_done(boxed: Boxed, repository: Path, c
     git(repository, "fsck", "--strict")
 
 
+CACHES = ("info/commit-graph", "info/commit-graphs/commit-graph-chain", "pack/multi-pack-index")
+BROKEN = {
+    "other content": "echo CGPH > $f",
+    "a byte more": "chmod u+w $f; echo >> $f",
+    "a pipe": "rm -f $f; mkfifo $f",
+    "a folder": "rm -f $f; mkdir -p $f/a",
+    "a link": "rm -f $f; ln -s $HOME/.ssh/id_ed25519 $f",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("name", CACHES)
+async def test_a_cache_of_git_that_a_command_breaks_is_removed(
+    boxed: Boxed, repository: Path, name: str, text: str
+) -> None:
+    before, place = told(repository), repository / ".git/objects" / name
+    if name.endswith("chain"):
+        git(repository, "commit-graph", "write", "--reachable", "--split")
+    elif "graph" in name:
+        git(repository, "commit-graph", "write", "--reachable")
+    outcome = await boxed().outcome(f"f=.git/objects/{name}; {text}; ls -l .git/objects/*")
+    assert outcome.put_back[0].removed == (f"objects/{name}",), outcome.output.text
+    assert not os.path.lexists(place) and told(repository) == before
+
+
+async def test_caches_that_git_makes_stay(boxed: Boxed, repository: Path) -> None:
+    outcome = await boxed().outcome(
+        "set -e; git repack -qd; git multi-pack-index write --bitmap; git commit-graph write --reachable --split; "
+        "git commit -q --allow-empty -m more; git commit-graph write --reachable --split=no-merge"
+    )
+    assert outcome.exit_code == 0 and outcome.put_back == (), outcome.output.text
+    made = repository / ".git/objects"
+    assert (made / "pack/multi-pack-index").exists()
+    assert len([*(made / "info/commit-graphs").iterdir()]) == 3
+
+
 async def test_packs_cannot_be_removed_and_gc_itself_removes_them(boxed: Boxed, repository: Path) -> None:
     packs = repository / ".git/objects/pack"
     before = sorted(packs.glob("*.pack"))

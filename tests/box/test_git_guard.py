@@ -1,6 +1,8 @@
 """Files that git runs later stay unchanged, even if a command replaces git's folder."""
 
+import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -212,6 +214,71 @@ def test_programs_are_held_however_the_configuration_spells_them(user: BoxedUser
         assert (user.project / path).read_text() == "evil\n", path
 
 
+LATE_SPELLINGS = {
+    "a/1.sh": ("core.pager", "less -R | a/1.sh"),
+    "a/2.sh": ("filter.f.clean", 'sh -c "./a/2.sh"'),
+    "new/3.sh": ("filter.f.smudge", "cd new && sh 3.sh"),
+    "new/deep/4": ("alias.four", "!x=./new/deep/4; $x"),
+    "new/5": ("alias.five", "!cd new; sh 5"),
+    "pkg/__main__.py": ("core.fsmonitor", "python3 -m pkg"),
+    "node_modules/.bin/lint": ("merge.n.driver", "node_modules/.bin/lint %A"),
+    "a/link.sh": ("alias.link", "!a/link.sh"),
+    "../{tmp}/outside.sh": ("alias.outside", "!sh {tmp}/outside.sh"),
+}
+
+
+def test_programs_that_a_command_makes_are_moved_away_however_they_are_spelled(user: BoxedUser) -> None:
+    commit(user)
+    user.run("mkdir", "a")
+    with tempfile.TemporaryDirectory() as tmp:
+        Path(tmp).chmod(0o777)
+        made = {path.replace("../{tmp}", tmp): setting for path, setting in LATE_SPELLINGS.items()}
+        for key, value in made.values():
+            user.git("config", key, value.replace("{tmp}", tmp))
+        text = user.tries(
+            "ln -s ../evil.sh a/link.sh; for f in "
+            + " ".join(path for path in made if not path.endswith("link.sh"))
+            + "; do mkdir -p $(dirname $f); cp evil.sh $f; done; cp evil.sh new/other.sh; cp evil.sh a/free.py; "
+            + f"ls {tmp}"
+        )
+        for path in made:
+            assert not (user.project / path).exists(), path
+    for path in ("new/other.sh", "a/free.py", "evil.sh"):
+        assert (user.project / path).exists(), path
+    assert "outside.sh" in text.split() and "moved to" in text, text
+
+
+def test_words_of_git_itself_are_no_programs(user: BoxedUser) -> None:
+    commit(user)
+    user.git("commit", "--allow-empty", "-qm", "first")
+    for name, value in (
+        ("last", "log -1 HEAD"),
+        ("send", "push origin HEAD:refs/heads/master"),
+        ("all", "!git fetch && git log"),
+    ):
+        user.git("config", f"alias.{name}", value)
+    user.run("touch", "fetch")
+    identity = "git -c user.name=x -c user.email=x@y"
+    text = user.tries(
+        f"{identity} commit --allow-empty -qm two; git checkout -qb more; {identity} commit --allow-empty -qm three; "
+        "git log --oneline | wc -l; echo 1 > log; echo 2 > fetch; mkdir push; echo 3 > push/HEAD"
+    )
+    assert "4" in text.split(), text
+    assert "moved to" not in text
+    assert (user.project / "log").read_text() == "1\n" and (user.project / "fetch").read_text() == "2\n"
+
+
+def test_a_file_that_the_users_new_configuration_names_stays(user: BoxedUser) -> None:
+    commit(user)
+    user.run("sh", "-c", "mkfifo made gate; touch run.sh")
+    user.git("config", "alias.old", "!./old.sh")
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(user.tries, "echo >made; read -r x <gate; touch old.sh")
+        user.run("sh", "-c", "read -r x <made; git config alias.new '!sh run.sh'; echo >gate")
+        running.result()
+    assert (user.project / "run.sh").exists() and not (user.project / "old.sh").exists()
+
+
 def test_a_program_below_many_files_is_held(user: BoxedUser) -> None:
     commit(user)
     user.run("sh", "-c", "mkdir -p z/deep a; cd a; seq 25000 | xargs touch; cd ..; touch z/deep/watch.sh")
@@ -306,6 +373,45 @@ def test_included_files_behind_a_link_on_the_way_are_held(user: BoxedUser, value
 
 
 HOOK = "#!/bin/sh\\ntouch $HOME/ran\\n"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "git worktree add -q wt; mkdir -p wt/hooks; cp evil.sh wt/hooks/pre-commit",
+        "mkdir -p wt .git/worktrees/wt; cp .git/HEAD .git/worktrees/wt; echo ../.. > .git/worktrees/wt/commondir; "
+        "echo $PWD/wt/.git > .git/worktrees/wt/gitdir; echo gitdir: $PWD/.git/worktrees/wt > wt/.git",
+    ],
+    ids=["added", "written by hand around hooks that were there"],
+)
+def test_hooks_of_a_work_tree_that_the_command_adds_are_moved_away(user: BoxedUser, attack: str) -> None:
+    commit(user)
+    user.git("config", "core.hooksPath", "hooks")
+    if "worktree add" not in attack:
+        user.tries("mkdir -p wt/hooks; cp evil.sh wt/hooks/pre-commit")
+        assert (user.project / "wt/hooks/pre-commit").exists()
+    text = user.tries(attack)
+    assert "wt/hooks" in text and "moved to" in text, text
+    runs_nothing(user, "wt")
+
+
+@pytest.mark.parametrize("where", ["wt", "sub", "lib", "deps/10/17"])
+def test_links_in_each_git_folder_are_moved_away(user: BoxedUser, where: str) -> None:
+    commit(user)
+    user.run("sh", "-c", "echo mine > ~/precious; git init -q ~/source; git clone -q --bare . ~/source.git")
+    for number in range(22 if where.startswith("deps") else 0):
+        user.git("submodule", "add", "-q", str(user.home / "source.git"), f"deps/10/{number}")
+    identity = "git -c user.name=x -c user.email=x@y -c protocol.file.allow=always"
+    made = {
+        "wt": "git worktree add -q wt; git=.git/worktrees/wt",
+        "sub": f"{identity} submodule add -q ~/source.git sub; git=.git/modules/sub",
+        "lib": "git init -q lib; git=lib/.git",
+        "deps/10/17": "git=.git/modules/deps/10/17",
+    }[where]
+    text = user.tries(f"{made}; ln -sf ~/precious $git/COMMIT_EDITMSG; ls -l $git")
+    assert "-> " in text and "COMMIT_EDITMSG" in text and "moved to" in text, text
+    user.git("commit", "--allow-empty", "-qm", "evil", cwd=user.project / where)
+    assert (user.home / "precious").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["hooks there", "hooks missing"])

@@ -5,8 +5,10 @@ Mounts protect packs (`git_places`). Git itself has to write the rest, so it is 
 restored after a command that lost it. What git itself removed stays removed: objects that it packed or pruned,
 branches that it deleted."""
 
+import hashlib
 import os
 import re
+import shutil
 import stat
 import tempfile
 import threading
@@ -14,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Final
 
@@ -24,9 +27,14 @@ from tools.patterns import late
 
 _OBJECT_FOLDERS: Final = tuple(f"{number:02x}" for number in range(256))
 _OBJECT_NAME: Final = late(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
-_COMMIT_GRAPH: Final = "objects/info/commit-graph"
-"""A cache of the commits: git works without it, but not with a broken one."""
-_COPIED_FILES: Final = ("HEAD", "index", "packed-refs", "objects/info/alternates", _COMMIT_GRAPH)
+_CACHE_NAME: Final = late(
+    r"objects/(?:info/commit-graph|info/commit-graphs/.+|pack/multi-pack-index|pack/multi-pack-index\.d/.+|"
+    r"pack/.+\.(?:bitmap|rev))"
+)
+"""Files that git makes from the objects: it works without them, but not with broken ones."""
+_CACHE_CHAIN: Final = late(rb"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?\n)*")
+"""Content of a file that names the parts of a cache; every other one ends with its own hash."""
+_COPIED_FILES: Final = ("HEAD", "index", "packed-refs", "objects/info/alternates")
 _COPIED_FOLDERS: Final = ("refs", "logs")
 _REQUIRED_FOLDERS: Final = ("refs", "refs/heads", "objects")
 _REFERENCE_CONTENT: Final = late(rb"ref: refs/\S+\s*|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*")
@@ -35,9 +43,9 @@ _REFLOG_LINE: Final = late(rb"[0-9a-f]{40}(?:[0-9a-f]{24})? [0-9a-f]{40}(?:[0-9a
 _REFLOG_TIME: Final = late(rb"> (\d{1,15}) [+-]\d{4}(?:\t|$)", re.MULTILINE)
 _FILE_SIGNATURES: Final = {
     "index": (b"DIRC",),
-    _COMMIT_GRAPH: (b"CGPH",),
     "packed-refs": (b"#", *(b"%x" % number for number in range(16))),
 }
+_MAX_REPOSITORIES: Final = 20
 _MAX_SMALL_FILES: Final = 5_000
 _MAX_SMALL_SIZE: Final = 16 << 20
 _MAX_OBJECT_SIZE: Final = 32 << 20
@@ -65,6 +73,8 @@ class RestoredFiles(msgspec.Struct, frozen=True):
     folder: str
     objects: int = 0
     files: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Broken caches, which git makes anew."""
 
 
 class GitCopies:
@@ -82,7 +92,7 @@ class GitCopies:
     def copy_before(self, folders: Iterable[str]) -> None:
         """Copies the parts of git folders that a command could destroy, before it runs. For a thread."""
         with self._lock:
-            for folder in folders:
+            for folder in islice(folders, _MAX_REPOSITORIES):
                 with suppress(OSError):  # no room for copies, or the repository is damaged
                     if self._copies is None:
                         self._copies = _CopyFile(self._private_folder("git"))
@@ -150,6 +160,7 @@ class _Repository:
         self._objects: dict[str, dict[str, _ObjectCopy]] = {}
         self._newest_objects: deque[tuple[str, str]] = deque(maxlen=_MAX_CHECKED_OBJECTS)
         self._files: dict[str, tuple[Stamp, bytes]] = {}
+        self._caches: dict[str, Stamp] = {}
         self._folders: tuple[str, ...] = ()
         """The existing folders among those that make it a repository."""
 
@@ -158,6 +169,7 @@ class _Repository:
         was not lost by a command."""
         with _open_folder(self._folder) as folder:
             self._folders = tuple(name for name in _REQUIRED_FOLDERS if _is_folder(name, folder))
+            self._caches = dict(_caches_of(folder))
             before, self._files = self._files, {}
             for name, stamp in _small_files(folder):
                 known = before.get(name)
@@ -204,6 +216,14 @@ class _Repository:
 
     def put_back(self) -> RestoredFiles | None:
         with _open_folder(self._folder) as folder:
+            changed = [name for name, stamp in _caches_of(folder) if self._caches.get(name) != stamp]
+            broken = tuple(name for name in changed if not _is_sound_cache(folder, name))
+            for name in broken:
+                with suppress(OSError), _open_parent(name, folder) as (inner, last):
+                    if _is_folder(last, inner):
+                        shutil.rmtree(last, dir_fd=inner)
+                    else:
+                        os.unlink(last, dir_fd=inner)
             files = self._missing_files(folder)
             for name in files:
                 with suppress(OSError):
@@ -220,7 +240,8 @@ class _Repository:
                     with suppress(OSError):
                         data = self._copies.read(self._objects[name[:2]][name[2:]])
                         _write_file(objects, f"{name[:2]}/{name[2:]}", data, mode=0o444)
-        return RestoredFiles(self._folder, len(lost), tuple(files)) if lost or files else None
+        found = RestoredFiles(self._folder, len(lost), tuple(files), broken)
+        return found if lost or files or broken else None
 
     def _missing_files(self, folder: int) -> list[str]:
         now = dict(_small_files(folder))
@@ -244,7 +265,7 @@ class _Repository:
                 return has_all_lost or self._is_outdated(folder, name, _packed_value(packed, name))
             said = _read_file(folder, name, _MAX_SMALL_SIZE)
             if said is None or name == "objects/info/alternates":
-                return said is None and name != _COMMIT_GRAPH
+                return said is None
             if name in _FILE_SIGNATURES:
                 return not said.startswith(_FILE_SIGNATURES[name])
             return (
@@ -379,6 +400,47 @@ def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
             status = os.stat(above + name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_SMALL_SIZE:
                 yield above + name, _status_stamp(status)
+
+
+def _caches_of(folder: int) -> Iterator[tuple[str, Stamp]]:
+    """Yields the caches of a git folder, whatever is at their paths."""
+    for place in (
+        "objects/info",
+        "objects/pack",
+        "objects/info/commit-graphs",
+        "objects/pack/multi-pack-index.d",
+    ):
+        with suppress(OSError), _open_parent(f"{place}/", folder) as (inner, _):
+            for name in os.listdir(inner):  # noqa: PTH208  (of a descriptor)
+                if _CACHE_NAME.fullmatch(path := f"{place}/{name}"):
+                    with suppress(OSError):
+                        yield path, _status_stamp(os.stat(name, dir_fd=inner, follow_symlinks=False))
+
+
+def _is_sound_cache(folder: int, name: str) -> bool:
+    """Returns whether a cache of git is a file that ends with the hash of what comes before."""
+    with (
+        suppress(OSError),
+        _open_parent(name, folder) as (inner, last),
+        os.fdopen(os.open(last, _READ_FLAGS, dir_fd=inner), "rb") as file,
+    ):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return False
+        if name.endswith("-chain"):
+            return _CACHE_CHAIN.fullmatch(file.read(_MAX_SMALL_SIZE)) is not None
+        return any(_ends_with_own_hash(file, status.st_size, kind) for kind in ("sha1", "sha256"))
+    return False
+
+
+def _ends_with_own_hash(file: IO[bytes], size: int, kind: str) -> bool:
+    made = hashlib.new(kind, usedforsecurity=False)
+    left = size - made.digest_size
+    file.seek(0)
+    while left > 0 and (data := file.read(min(left, 1 << 20))):
+        made.update(data)
+        left -= len(data)
+    return left == 0 and file.read() == made.digest()
 
 
 def _read_file(folder: int, name: str, limit: int) -> bytes | None:

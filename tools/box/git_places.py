@@ -16,7 +16,6 @@ from tools.box.policy import covering_place
 from tools.git.config import expand_path, read_configuration, read_small_text, user_configuration
 from tools.git.repository import Repository, find_repository
 from tools.git.risky_settings import starts_program
-from tools.patterns import late
 
 _CONTROL_FILES: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
 """Files in each git folder that decide which programs run, and which folders count."""
@@ -32,8 +31,7 @@ _FOLDER_SETTINGS: Final = (("core", "hookspath"), ("init", "templatedir"))
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
 _MAX_PACKS: Final = 200
-_MAX_COPIED: Final = 20
-_HAS_EXPANSION: Final = late(r"[$`*?\[{\"']")
+_MAX_GUARDED_PROGRAMS: Final = 300
 
 
 class GitPlaces(msgspec.Struct, frozen=True):
@@ -52,13 +50,24 @@ class GitPlaces(msgspec.Struct, frozen=True):
     reserved: tuple[str, ...] = ()
     """Missing files by which a command could make git use another folder or configuration, and existing ones with
     the neutral content."""
+    commands: tuple[str, ...] = ()
+    """The values of the configurations that start programs."""
+    hook_folders: tuple[str, ...] = ()
+    """The folders of hooks that the configurations name."""
+    started: tuple[str, ...] = ()
+    """The files that these may start, and the links on the way to them."""
 
 
 def git_places(
-    workspace: str, home: Path, nested: NestedPathFinder, git_folders: Iterable[str] = ()
+    workspace: str,
+    home: Path,
+    nested: NestedPathFinder,
+    git_folders: Iterable[str] = (),
+    earlier: GitPlaces | None = None,
 ) -> GitPlaces:
     """Returns the places of git that a command must not change: of the workspace's repository and its submodules
-    (`git_folders`: each `.git` below the workspace). `nested` has searched the workspace."""
+    (`git_folders`: each `.git` below the workspace). `nested` has searched the workspace. With `earlier` places, what
+    their configurations may start by now is found instead of what the present ones may."""
     found = _GitSearch(home)
     writable: tuple[str, ...] = ()
     found.add_repository(f"{workspace}/.git")
@@ -73,16 +82,20 @@ def git_places(
         found.protect_folder(owner)
     for link in git_folders:
         found.guard_submodule_link(link)
-    found.guard_started_files(nested, workspace)
+    found.guard_started_files(nested, workspace, earlier)
     return msgspec.structs.replace(found.places(), writable=writable)
 
 
 def git_places_in(
-    roots: Iterable[str], home: Path, nested: NestedPathFinder, git_folders: Iterable[str] = ()
+    roots: Iterable[str],
+    home: Path,
+    nested: NestedPathFinder,
+    git_folders: Iterable[str] = (),
+    earlier: GitPlaces | None = None,
 ) -> GitPlaces:
     """Returns the places of git that a command must not change, for the repositories of several folders."""
     git_folders = tuple(git_folders)
-    found = [git_places(root, home, nested, git_folders) for root in roots]
+    found = [git_places(root, home, nested, git_folders, earlier) for root in roots]
     return GitPlaces(
         **{
             name: tuple(dict.fromkeys(path for one in found for path in getattr(one, name)))
@@ -113,10 +126,8 @@ class _GitSearch:
         self._missing_paths: dict[str, None] = {}
         self._reserved: dict[str, None] = {}
         self._commands: dict[str, None] = {}
-        """The values of the configurations that start programs."""
-        self._programs: dict[str, None] = {}
-        self._configured_folders: dict[str, None] = {}
-        """The folders of hooks that the configurations name."""
+        self._hook_folders: dict[str, None] = {}
+        self._started: dict[str, None] = {}
 
     def places(self) -> GitPlaces:
         return GitPlaces(
@@ -125,7 +136,10 @@ class _GitSearch:
             pinned=tuple(path for path in self._pinned if path not in self._guarded),
             missing=tuple(self._missing_paths),
             reserved=tuple(self._reserved),
-            repositories=tuple(self._worktree_by_folder)[:_MAX_COPIED],
+            repositories=tuple(self._worktree_by_folder),
+            commands=tuple(self._commands),
+            hook_folders=tuple(self._hook_folders),
+            started=tuple(self._started),
             packs=tuple(
                 pack for owner in self._worktree_by_folder for pack in _pack_files(f"{owner}/objects/pack")
             )[:_MAX_PACKS],
@@ -142,16 +156,13 @@ class _GitSearch:
             self._folders_to_search.append((target, os.path.dirname(link)))  # noqa: PTH120
             return
         self._guarded[target] = None
-        named = _gitdir_target(target)
-        if named:
-            folder = os.path.realpath(os.path.join(os.path.dirname(target), named))  # noqa: PTH118, PTH120
-            self._folders_to_search.append((folder, os.path.dirname(link)))  # noqa: PTH120
+        self._folders_to_search.append((git_folder_of(target), os.path.dirname(link)))  # noqa: PTH120
 
     def guard_submodule_link(self, link: str) -> None:
         """Guards the file that leads from the parent repository to one of its `modules` or `worktrees`."""
         if os.path.islink(link) or not os.path.isfile(link):  # noqa: PTH113, PTH114  (a text)
             return
-        folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir_target(link)))  # noqa: PTH118, PTH120
+        folder = git_folder_of(link)
         if folder in self._worktree_by_folder and ("/modules/" in folder or "/worktrees/" in folder):
             self._guarded[link] = None
 
@@ -221,29 +232,40 @@ class _GitSearch:
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
                 self._guard_path(str(entry.file.parent / value))
             elif (entry.section, entry.key) in _FOLDER_SETTINGS and value:
-                self._configured_folders[value] = None
+                self._hook_folders[value] = None
             elif value and (starts_program(entry) or entry.section in ("alias", "url")):
                 self._commands[f"{entry.subsection} {value}"] = None
-                self._programs[value] = None
 
-    def guard_started_files(self, nested: NestedPathFinder, workspace: str) -> None:
+    def guard_started_files(
+        self, nested: NestedPathFinder, workspace: str, earlier: GitPlaces | None
+    ) -> None:
         """Guards the folders and programs that the configurations name, in each work tree if they are relative, and
         each file that has a name of the configured commands, with the links on the way to it."""
+        commands, folders = self._commands, self._hook_folders
+        if earlier is not None:
+            commands, folders = dict.fromkeys(earlier.commands), dict.fromkeys(earlier.hook_folders)
         tops = tuple(dict.fromkeys(self._worktree_by_folder.values()))
-        named = (os.path.join(top, folder) for folder in self._configured_folders for top in tops)  # noqa: PTH118
-        for folder in dict.fromkeys(named):
+        for folder in dict.fromkeys(os.path.join(top, folder) for folder in folders for top in tops):  # noqa: PTH118
             self._guard_path(folder)
-            for name in _list_names(folder)[:_MAX_HOOKS]:
-                if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
-                    self._guard_target(os.path.realpath(f"{folder}/{name}"))
-        for value in self._programs:
-            for missing in {_missing_program(value, top, str(self._home)) for top in tops} - {None}:
-                self._guard_path(str(missing))
-        if not self._commands:
+            hooks = [f"{folder}/{name}" for name in _list_names(folder)]
+            for path in (folder, *hooks):
+                self._add_started(path)
+            for path in hooks[:_MAX_HOOKS]:
+                if os.path.islink(path):  # noqa: PTH114  (a text)
+                    self._guard_target(os.path.realpath(path))
+        if not commands:
             return
-        places = (*self._worktree_by_folder, *tops, str(self._home), "/")
-        for path in nested.find_started(StartedNames(self._commands), (workspace,), places):
-            self._guard_path(path)
+        git_folders, names = tuple(self._worktree_by_folder), StartedNames(commands)
+        places = (*tops, str(self._home), "/")
+        found = nested.find_started(names, (workspace,), places, git_folders)
+        for number, path in enumerate(found):
+            self._add_started(path)
+            if number < _MAX_GUARDED_PROGRAMS:
+                self._guard_path(path)
+
+    def _add_started(self, path: str) -> None:
+        links = (*_links_on_path(path), os.path.realpath(path))
+        self._started.update(dict.fromkeys(one for one in links if os.path.lexists(one)))
 
     def _guard_path(self, path: str) -> None:
         """Protects a path from changes, and the links on the way to it, which could be redirected."""
@@ -257,14 +279,6 @@ class _GitSearch:
 def _pack_files(folder: str) -> Iterable[str]:
     if os.path.realpath(folder) == folder:
         yield from (f"{folder}/{name}" for name in _list_names(folder) if name.endswith((".pack", ".idx")))
-
-
-def _missing_program(value: str, top: str, home: str) -> str | None:
-    """Returns the file that a command begins with, if it is at a literal path and missing."""
-    first = next(iter(value.removeprefix("!").split()), "")
-    path = os.path.normpath(os.path.join(top, f"{home}{first[1:]}" if first.startswith("~/") else first))  # noqa: PTH118
-    is_path = "/" in first and not _HAS_EXPANSION.search(first)
-    return path if is_path and not os.path.lexists(path) else None
 
 
 def _links_on_path(path: str) -> Iterable[str]:
@@ -308,8 +322,13 @@ def _first_line(path: str) -> str:
         return ""
 
 
-def _gitdir_target(path: str) -> str:
-    return _first_line(path).removeprefix("gitdir:").strip()
+def git_folder_of(link: str) -> str:
+    """Returns the git folder of a `.git`: a folder, a file that names one, or a link."""
+    target = os.path.realpath(link)
+    if not os.path.isfile(target):  # noqa: PTH113  (a text)
+        return target
+    named = _first_line(target).removeprefix("gitdir:").strip()
+    return os.path.realpath(os.path.join(os.path.dirname(target), named)) if named else target  # noqa: PTH118, PTH120
 
 
 def parent_folders(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:

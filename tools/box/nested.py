@@ -7,11 +7,12 @@ import fnmatch
 import os
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
+from tools.box.policy import covering_place
 from tools.git.gitlinks import MAX_LINKED_REPOSITORIES, GitLinks
 from tools.patterns import late
 from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS, matches_row_name
@@ -19,7 +20,6 @@ from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS, matches_ro
 MAX_ENTRIES: Final = 20_000
 MAX_REPOSITORIES: Final = 50
 """Maximum number, not counting repositories that an index links to."""
-_MAX_STARTED: Final = 300
 _MAX_NAMED_FOLDERS: Final = 300
 """Maximum number of folders that git's configuration names and the search had not reached."""
 _SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", "target"})
@@ -48,6 +48,10 @@ _ADDS_ENDINGS: Final = late(
     r"\b(?:python|pypy|uv|poetry|node|npx|deno|bun|tsx?\b|perl|ruby|php|lua|java|julia|Rscript)"
 )
 """Programs that find a script without its ending, or a module by its dotted name."""
+_READS_SCRIPTS: Final = late(
+    r"(?:(?:^|[;&|(!{])\s*(?:\.|source)|(?<![\w.-])(?:ba|da|a|k|mk|z|fi|c|tc)?sh)\s", re.MULTILINE
+)
+"""A shell that reads a script, which needs no right to be executed."""
 _PACKAGE_STEMS: Final = frozenset({"__init__", "__main__", "index"})
 """Files that are found by the name of their folder."""
 _COMPUTED: Final = late(r"\$\w+|\$\{[^}]*\}|\{[^}]*\}")
@@ -84,20 +88,26 @@ class StartedNames:
         texts = [command.translate(_QUOTES) for command in commands]
         self.text = "\n".join(texts)
         self._modules = "\n".join(text for text in texts if _ADDS_ENDINGS.search(text))
+        self._scripts = "\n".join((self._modules, *(text for text in texts if _READS_SCRIPTS.search(text))))
         tails = ["/".join(one.split("/")[-2:]) for one in _PATTERN.findall(_COMPUTED.sub("*", self.text))]
         forms = [fnmatch.translate(tail) for tail in dict.fromkeys(tails) if _WORD_CHARACTER.search(tail)]
         self._pattern = re.compile("|".join(forms)) if forms else None
 
     def has(self, name: str, folder: str) -> bool:
-        """Whether a command has the name of a file in the folder of this name, with its ending or as a module."""
+        """Whether a command has the name of a file in the folder of this name, with its ending or as a module. A word
+        without ending and folder may be one of git's own words (`log HEAD`), unless something there reads scripts."""
         name = name.translate(_QUOTES)
         stem = name.rpartition(".")[0]
-        return _occurs(name, self.text) or _occurs(folder if stem in _PACKAGE_STEMS else stem, self._modules)
+        is_plain = "." not in name and f"/{name}" not in self.text
+        return _occurs(name, self._scripts if is_plain else self.text) or _occurs(
+            folder if stem in _PACKAGE_STEMS else stem, self._modules
+        )
 
-    def may_compute(self, name: str, folder: str) -> bool:
-        """Whether a pattern or a computed name in a command fits the file."""
+    def may_have(self, name: str, folder: str) -> bool:
+        """Whether a command has the name in any meaning, or a pattern or a computed name that fits it."""
         fits = self._pattern.match if self._pattern is not None else None
-        return fits is not None and bool(fits(name) or fits(f"{folder}/{name}"))
+        is_computed = fits is not None and bool(fits(name) or fits(f"{folder}/{name}"))
+        return is_computed or _occurs(name.translate(_QUOTES), self.text)
 
 
 class NestedPathFinder:
@@ -160,41 +170,43 @@ class NestedPathFinder:
         return NestedPaths(tuple(known), tuple(later), tuple(likely), tuple(limits))
 
     def find_started(
-        self, names: StartedNames, roots: Iterable[str], places: Iterable[str]
-    ) -> tuple[str, ...]:
-        """Returns the files that commands with these names may start: in the folders of the last search, at these
-        places, and in each folder that the commands name, wherever it is."""
+        self, names: StartedNames, roots: Iterable[str], places: Iterable[str], git_folders: Sequence[str]
+    ) -> Iterable[str]:
+        """Yields the files that commands with these names may start: in the folders of the last search, at these
+        places, in git's folders, and in each folder that the commands name, wherever it is. What git itself writes is
+        not executable."""
         if names.text != self._started_text:
             self._started_text, self._started = names.text, {}
         first = [folder for root in roots for folder in self._searched.get(root, ())]
-        first += [folder for place in places if (folder := self._scan_folder(os.path.realpath(place)))]
+        places = map(os.path.realpath, (*git_folders, *places))
+        first += [folder for place in places if (folder := self._scan_folder(place))]
         seen = {folder.path: folder for folder in first}
         waiting = deque(seen.items())
-        found: dict[str, None] = {}
         for _ in range(len(seen) + _MAX_NAMED_FOLDERS):
-            if not waiting or len(found) >= _MAX_STARTED:
+            if not waiting:
                 break
             shown, folder = waiting.popleft()
-            for name, is_computed in self._started_entries(folder, names):
+            entries = self._started_entries(folder, names)
+            is_of_git = bool(entries) and covering_place(folder.path, git_folders) is not None
+            for name, is_sure in entries:
                 path, real = f"{shown.rstrip('/')}/{name}", os.path.realpath(f"{folder.path}/{name}")
                 if not os.path.isdir(real):  # noqa: PTH112  (a text)
-                    if not is_computed or os.access(real, os.X_OK):
-                        found[path] = None
+                    if (is_sure and not is_of_git) or os.access(real, os.X_OK):
+                        yield path
                 elif real not in seen or path != real:
                     inner = self._scan_folder(real)
                     if inner is not None:
                         seen[real] = inner
                         waiting.append((path, inner))
-        return tuple(found)
 
     def _started_entries(self, folder: _Folder, names: StartedNames) -> tuple[tuple[str, bool], ...]:
-        """Returns the entries that the commands name, each with whether only a computed name fits it."""
+        """Returns the entries that the commands may name, each with whether they do so surely."""
         known, entries = self._started.get(folder.path, (None, ()))
         if known is not folder:
             above = folder.path.rpartition("/")[2]
             named = ((name, names.has(name, above)) for name in folder.names)
             entries = tuple(
-                (name, not is_named) for name, is_named in named if is_named or names.may_compute(name, above)
+                (name, is_sure) for name, is_sure in named if is_sure or names.may_have(name, above)
             )
             self._started[folder.path] = (folder, entries)
         return entries

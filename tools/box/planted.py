@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tools.box.git_places import RESERVED_CONTENT, has_effect
+from tools.box.git_places import RESERVED_CONTENT, git_folder_of, has_effect
 from tools.box.linked import names_below
 from tools.box.nested import NestedPaths
 from tools.box.policy import Box, covering_place
@@ -20,7 +20,6 @@ from tools.patterns import late
 from tools.protected.later import VCS_CONTROL_FILES, VCS_FOLDERS
 
 Snapshot = dict[str, tuple[int, ...]]
-_MAX_LINKS: Final = 1_000
 _MAX_ENTRIES: Final = 1_000
 """Maximum number of entries that are compared in one place."""
 _MAX_SHARED: Final = 5_000
@@ -31,11 +30,11 @@ _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
 _MAX_TODO_BYTES: Final = 1 << 20
 
 
-def take_snapshot(box: Box, below: NestedPaths) -> Snapshot:
+def take_snapshot(box: Box, below: NestedPaths, started: Iterable[str]) -> Snapshot:
     """Records the state of the places in which sandboxed commands may create files; `below` are the repositories and
-    autorun files of the searched folder."""
+    autorun files of the searched folder, `started` the files that git may start."""
     found: Snapshot = {}
-    _add_paths(found, box.watched)
+    _add_paths(found, (*box.watched, *(path for path in started if covering_place(path, box.writable))))
     _add_paths(found, (path for path in below.likely_later if covering_place(path, box.guarded) is None))
     for path in below.later:
         if path.rpartition("/")[2] in VCS_FOLDERS:
@@ -104,13 +103,13 @@ def vcs_control_files(folders: Iterable[str]) -> list[str]:
     ]
 
 
-def links_in_git(folders: Iterable[str]) -> frozenset[str]:
-    """Returns symbolic links directly in git folders and in their logs: git writes through `COMMIT_EDITMSG` and
-    `logs/HEAD`."""
+def links_in_git(places: Iterable[str]) -> frozenset[str]:
+    """Returns symbolic links directly in git's folders, each by its path or its `.git`, and in their logs: git writes
+    through `COMMIT_EDITMSG` and `logs/HEAD`."""
     found: set[str] = set()
-    for folder in folders:
+    for folder in {git_folder_of(place) for place in places}:
         waiting = [folder, f"{folder}/logs"]
-        while waiting and len(found) < _MAX_LINKS:
+        while waiting:
             place = waiting.pop()
             try:
                 with os.scandir(place) as entries:

@@ -15,7 +15,9 @@ from typing import Final
 import msgspec
 
 from tools.box.git_copies import GitCopies, RestoredFiles
+from tools.box.git_places import GitPlaces, git_places_in
 from tools.box.nested import NestedPathFinder
+from tools.box.places import list_folder
 from tools.box.planted import (
     Snapshot,
     changed_paths,
@@ -51,7 +53,8 @@ class BoxSnapshot(msgspec.Struct, frozen=True):
 
     files: Snapshot = {}
     autorun_files: frozenset[str] = frozenset()
-    """The autorun files among them."""
+    """The autorun files among them, but for those that git's configuration names."""
+    git: GitPlaces = GitPlaces()
     shared: Snapshot = {}
     """The files with names elsewhere that the process can write."""
     limits: tuple[str, ...] = ()
@@ -173,8 +176,7 @@ class AutorunGuard:
             box, before = self._lasting_processes.box, self._lasting_processes.seen
             after = _take_snapshot(box, self._nested)
             changes = BoxChanges()
-            is_changed = (after.files, after.shared) != (before.files, before.shared)
-            if is_changed and _has_run(self._lasting_processes.activity, _current_activity()):
+            if after != before and _has_run(self._lasting_processes.activity, _current_activity()):
                 changes, after = self._compare_places(before, box)
             self._lasting_processes = _LastingProcesses(box=box, seen=after, activity=activity)
             return changes
@@ -193,21 +195,20 @@ class AutorunGuard:
             self._unreported_changes = joined_changes(self._unreported_changes, changes)
 
     def _compare_places(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
-        after = _take_snapshot(box, self._nested)
-        new = frozenset(
-            path
-            for path in after.autorun_files - before.autorun_files
-            if not self._has_accepted(path) and not _is_in_new_repository(path, before.files)
-        )
-        moved = set_aside(new, self._folder()) if new else ()
+        after, moved = _take_snapshot(box, self._nested), tuple[SetAside, ...]()
+        for _ in range(_MAX_TRIES):  # a process that goes on may make them again and again
+            new = self._new_autorun_files(before, after, box)
+            found = set_aside(new, self._folder()) if new else ()
+            if not found:
+                break
+            moved += found
+            after = _take_snapshot(box, self._nested)
         places = tuple(one.path for one in moved)
         planted = tuple(
             path
             for path in changed_paths(before.files, after.files)
             if covering_place(path, places) is None and not self._is_as_accepted(path, after.files)
         )
-        if moved:
-            after = _take_snapshot(box, self._nested)
         limits = self._nested.new_limits(after.limits) if box is not None and box.searched else ()
         searched = box.searched if box is not None else ()
         written = tuple(
@@ -217,6 +218,30 @@ class AutorunGuard:
         )
         found = BoxChanges(planted=planted, set_aside=moved, written_through=written, limits=limits)
         return found, after
+
+    def _new_autorun_files(self, before: BoxSnapshot, after: BoxSnapshot, box: Box | None) -> frozenset[str]:
+        """Returns the new autorun files that are to be moved; links first, because what is behind them may be any file
+        of the user's."""
+        new = frozenset(
+            path
+            for path in (after.autorun_files - before.autorun_files)
+            | self._newly_started(before.git, after.git, box)
+            if not self._has_accepted(path) and not _is_in_new_repository(path, before.files)
+        )
+        return frozenset(filter(os.path.islink, new)) or new
+
+    def _newly_started(self, before: GitPlaces, after: GitPlaces, box: Box | None) -> frozenset[str]:
+        """Returns the files that git may start now by the earlier configuration and could not before. A changed
+        configuration, which no command writes, names files that were there before."""
+        if box is None:
+            return frozenset()
+        if (before.commands, before.hook_folders) != (after.commands, after.hook_folders):
+            git_folders = self._nested.find_in(box.searched).git_folders
+            after = git_places_in(box.searched, Path.home(), self._nested, git_folders, before)
+        new = frozenset(after.started).difference(before.started)
+        return frozenset(
+            path for path in new if covering_place(path, box.writable) and not _is_allowed(path, box)
+        )
 
     def _has_accepted(self, path: str) -> bool:
         """Returns whether bayou itself wrote the file, or one in the folder, because it was allowed to."""
@@ -243,11 +268,14 @@ def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
     if box is None:
         return BoxSnapshot()
     below = nested.find_in(box.searched)
-    files = take_snapshot(box, below)
+    git = git_places_in(box.searched, Path.home(), nested, below.git_folders)
+    files = take_snapshot(box, below, git.started)
     present = (path for path in box.watched if path in files)
     return BoxSnapshot(
         files=files,
-        autorun_files=_autorun_files(box, (*present, *below.later)),
+        autorun_files=_autorun_files(box, (*present, *below.later))
+        | links_in_git((*git.repositories, *below.git_folders)),
+        git=git,
         shared=shared_files(box.shared),
         limits=below.limits,
     )
@@ -274,18 +302,20 @@ def _autorun_files(box: Box, places: Sequence[str]) -> frozenset[str]:
     ]
     later += programs_of_git(box.repositories)
     later += vcs_control_files(path for path in places if path.rpartition("/")[2] in VCS_FOLDERS)
-    return frozenset(path for path in later if not _is_allowed(path, box)) | links_in_git(box.repositories)
+    return frozenset(path for path in later if not _is_allowed(path, box))
 
 
 def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
     """Moves files that would run code later out of the workspace, below `folder`. What cannot be moved stays in
     place."""
     moved: list[SetAside] = []
+    number = len(list_folder(str(folder)))
     for path in _outermost(paths):
-        kept = _unused_path(folder, path)
+        while os.path.lexists(place := folder / str(number)):
+            number += 1
         try:
-            kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            shutil.move(path, kept)
+            place.mkdir(parents=True, mode=0o700)
+            shutil.move(path, kept := place / Path(path).name)
         except OSError:
             continue
         moved.append(SetAside(path, str(kept)))
@@ -307,13 +337,6 @@ def _is_allowed(path: str, box: Box) -> bool:
 
 def _outermost(paths: frozenset[str]) -> Sequence[str]:
     return [path for path in sorted(paths) if covering_place(os.path.dirname(path), paths) is None]  # noqa: PTH120
-
-
-def _unused_path(folder: Path, path: str) -> Path:
-    name, number = Path(path).name, 1
-    while os.path.lexists(kept := folder / str(number) / name):
-        number += 1
-    return kept
 
 
 def _current_activity() -> _Activity:

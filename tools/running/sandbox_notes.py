@@ -171,10 +171,18 @@ def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
         *names[:_MAX_NAMED],
         *([f"{len(names) - _MAX_NAMED} more files"] if len(names) > _MAX_NAMED else []),
     ]
-    return (
-        "Sandbox: of git, this removed or overwrote what nothing else brings back, so it was put back: "
-        f"{', '.join(said)}. Branches, commits and stashes are removed by git itself."
-    )
+    broken = [home_relative(f"{one.folder}/{name}", home) for one in found for name in one.removed]
+    notes: list[str] = []
+    if said:
+        notes.append(
+            "of git, this removed or overwrote what nothing else brings back, so it was put back: "
+            f"{', '.join(said)}. Branches, commits and stashes are removed by git itself."
+        )
+    if broken:
+        notes.append(
+            f"this broke what git keeps for speed and makes anew, so it was removed: {', '.join(broken)}."
+        )
+    return "Sandbox: " + " And ".join(notes)
 
 
 def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
@@ -194,7 +202,12 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
         details["planted"] = list(outcome.planted)
     if outcome.put_back:
         details["putBack"] = [
-            {"folder": one.folder, "objects": one.objects, "files": list(one.files)}
+            {
+                "folder": one.folder,
+                "objects": one.objects,
+                "files": list(one.files),
+                "removed": list(one.removed),
+            }
             for one in outcome.put_back
         ]
     if outcome.written_through:

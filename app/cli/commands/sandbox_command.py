@@ -21,6 +21,7 @@ from tools.box.policy import Box, covering_place
 from tools.files.artifacts import Artifacts
 from tools.files.paths import absolute_path
 from tools.running.commands import start_command
+from tools.running.sandbox_notes import box_notes
 from tools.running.shell import SpawnPlan, child_environment
 from tools.workspace import Workspace
 
@@ -128,6 +129,8 @@ async def _run_in_sandbox(command: str) -> int:
         running = await start_command(workspace, plan, tool="bash", call_id=_TOOL_CALL_ID, has_own_shell=True)
         outcome = await running.finish(None)
         print_text(outcome.output.text)
+        for note in box_notes(outcome, outcome.output.text):
+            print_line(note)
         return outcome.exit_code or 0
     except ToolError as problem:
         raise UsageError(str(problem)) from None

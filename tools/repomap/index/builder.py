@@ -27,7 +27,7 @@ from tools.repomap.index.building import (
     open_for_writing,
 )
 from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.indexing_pool import IndexingPool
+from tools.repomap.index.indexing_pool import MIN_POOL_FILES, IndexingPool
 from tools.repomap.index.nearness import index_git_history
 
 _BUILDER_PROGRAM = (
@@ -230,10 +230,13 @@ def run_builder_process() -> None:
     folder = IndexedFolder(root, order.hidden_files, os.fsdecode(order.first_folder))
     problem = ""
     try:
+        pool = IndexingPool(root, order.processes)
+        if order.survey is None or len(order.survey.waiting) >= MIN_POOL_FILES:
+            pool.fork_workers()
         with open_for_writing(Path(os.fsdecode(order.index_file))) as store:
             is_current = order.survey is not None and store.remove_unused_versions()
             found = order.survey.decode_survey() if order.survey is not None and is_current else None
-            with IndexingPool(root, order.processes) as pool:
+            with pool:
                 is_whole = build_index(
                     store, folder, found=found, pool=pool, progress=tell, is_stopped=is_stopped
                 )

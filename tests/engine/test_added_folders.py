@@ -9,11 +9,12 @@ import pytest
 
 from app.assembly.options import Options, UsageError
 from app.assembly.session_builder import assemble_session
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.file_restorer import UndoLastPrompts
 from app.providers.scripted import call, say
 from app.resources.trust.project_trust import trust_question_for
 from app.values.content import text_of
-from app.values.events import Notice
+from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage, ToolResultMessage
 from app.values.user_errors import UserError
 from tests.compaction.project_session import ProjectSession
@@ -40,6 +41,34 @@ async def opened(tmp_path: Path, *responses: object, **options: object) -> Proje
     await scene.open(**{"permissions": "auto-edit", **options})
     scene.session.permissions.permission_context.shared.set_client_policy("deny")
     return scene
+
+
+async def test_a_folder_that_is_removed_while_a_question_stands_is_asked_about_as_one_outside(
+    tmp_path: Path, library: Path
+) -> None:
+    file = library / "src" / "oars.py"
+    before = file.read_text()
+    scene = await opened(
+        tmp_path,
+        call("write", path=str(file), content="changed\n"),
+        say("done"),
+        permissions="ask",
+        add_dir=(str(library),),
+    )
+    scene.session.permissions.permission_context.shared.set_client_policy("ask")
+    asked: list[QuestionAsked] = []
+
+    def remove_and_allow(event: Event) -> None:
+        if isinstance(event, QuestionAsked):
+            asked.append(event)
+            if len(asked) == 1:
+                scene.session.folders.remove(str(library))
+            event.answer.set_result(ApprovalReply(allows=len(asked) == 1))
+
+    scene.session.subscribe(remove_and_allow)
+    await scene.prompt("go")
+    assert [one.approval.letter for one in asked if one.approval] == ["contained", "forbidden"]
+    assert file.read_text() == before
 
 
 async def test_tools_commands_and_undo_work_in_an_added_folder(tmp_path: Path, library: Path) -> None:

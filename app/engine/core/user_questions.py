@@ -59,7 +59,7 @@ class SharedPermissions:
         self.client_policy: ClientPolicy = "unknown"
         """Whether the client program answers approval questions, as it announced or showed."""
         self.next_change = asyncio.Event()
-        """Set at the next change of mode, rules or policy, and then replaced by a new event."""
+        """Set at the next change of mode, rules, folders or policy, and then replaced by a new event."""
 
     def note_change(self) -> None:
         changed, self.next_change = self.next_change, asyncio.Event()
@@ -91,8 +91,8 @@ class RuleChangeWatch:
         since: asyncio.Event,
     ) -> tuple[bool, ApprovalReply | None]:
         """Returns whether an open question is still valid at its end, and its answer. `is_asked` checks in a
-        thread, after each change and before a yes counts, whether the question has to be asked; if not, it is
-        withdrawn. `since`: the value of `next_change` before the call was judged."""
+        thread, after each change, whether the question has to be asked; if not, it is withdrawn. `since`: the
+        value of `next_change` before the call was judged."""
         question = asyncio.ensure_future(asking)
         try:
             while True:
@@ -104,10 +104,10 @@ class RuleChangeWatch:
                     return True, reply
                 if reply is not None:
                     self._reread_settings()
+                    if not since.is_set():
+                        return True, reply
                 since = self.shared.next_change
                 if not await asyncio.to_thread(is_asked):
                     return False, None
-                if reply is not None and not since.is_set():
-                    return True, reply
         finally:
             question.cancel()

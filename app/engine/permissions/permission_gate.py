@@ -225,8 +225,8 @@ class PermissionGate:
         judged: JudgedCall,
         since: asyncio.Event,
     ) -> tuple[ApprovalReply | None, CallDecision, JudgedCall, asyncio.Event] | None:
-        """Asks about a call, and judges it again when mode or rules change and before a yes counts. Returns the
-        answer with the present judgement; None if that is another than what was asked about."""
+        """Asks about a call, and judges it again when mode or rules change. Returns the answer with the present
+        judgement; None if that is another than what was asked about."""
         rule_name = reading.effects.acts_as or call.name
         asking = self._ask_about_call(
             call, reading.plain_arguments, decision, judged.command_place, rule_name=rule_name

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import textwrap
+import time
 from collections.abc import Callable
 
 import pytest
@@ -262,6 +263,25 @@ def test_titles_links_and_capital_digits_show_no_known_value(write: Callable[[st
 def test_small_letters_in_the_escapes_of_an_address_are_read():
     mask = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", "nQ0gSXCO+A+Cw/PvJROA33nhAw6b")])
     assert "PvJROA" not in mask.mask_text("https://a.example/?key=nQ0gSXCO%2bA%2bCw%2fPvJROA33nhAw6b&x").text
+
+
+@pytest.mark.parametrize(
+    "form", ["%{:02x}", "%{:02X}", "\\x{:02x}", "\\u{:04x}", "\\\\u{:04x}", "\\{:03o}", "&#{};", "&#x{:x};"]
+)
+@pytest.mark.parametrize("every", [1, 3])
+def test_characters_written_as_numbers_are_read(form: str, every: int):
+    units = [form.format(ord(one)) if at % every == 0 else one for at, one in enumerate(VALUE)]
+    written, folded = "".join(units), "".join((*units[:20], "\n", *units[20:]))
+    masked = [MASK.mask_text(text).text for text in (written, f"\x1b[31m{written}\x1b[0m", folded)]
+    for text in (*masked, streamed(written, 7)):
+        assert not re.sub(r"\[secret:SERVICE_TOKEN:[^]]*]|\x1b\[\d*m|\n", "", text), text
+
+
+def test_a_text_of_numbers_is_read_in_time():
+    text = "%73%6b" * 40_000
+    started = time.process_time()
+    assert MASK.mask_text(text).text == text
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("gap", ["\n", "\r\n", "\n  "])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ async def test_over_rpc(project: Path) -> None:
         await said(client, "run cat out.txt")
         await said(client, "run for i in 1 2 3; do cat out.txt; sleep 0.2; done")
         shown = await client.bash("cat out.txt")
+        written = await client.bash("sed -n 3p out.txt | cut -c7- | od -An -v -tx1 | tr -d '\\n' | tr ' ' %")
+        assert re.fullmatch(r"\[secret:SERVICE_TOKEN:\w+\]%0a", written["output"])
         await said(client, f"say {TOKEN}")
         secrets = await client.get_secrets()
         state = await client.get_state()

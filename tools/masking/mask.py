@@ -16,9 +16,23 @@ from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_ke
 from tools.masking.secret_shapes import SECRET_SHAPES, SecretShape, compile_shape, is_placeholder
 from tools.patterns import late
 
-_ESCAPE_SEQUENCE_PATTERN = late(
+_TERMINAL_ESCAPE = late(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]"
 )
+_ALPHANUMERIC = "(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])"
+_NEEDLESS_ESCAPES = {
+    "%": late(f"%{_ALPHANUMERIC}"),
+    "\\": late(rf"\\(?:x|u00|u\{{){_ALPHANUMERIC}|\\(?:06[0-7]|07[01]|1[0-7][0-7])"),
+    "&#": late(
+        rf"&#(?:0?(?:4[89]|5[0-7]|6[5-9]|[78]\d|90|9[7-9])|1[01]\d|12[0-2]);|&#[xX]0*{_ALPHANUMERIC};"
+    ),
+}
+"""Letters and digits that are written as numbers, by the literal that they begin with. No program needs to write them
+so: nearly all texts have none, and are not read any further."""
+_CHARACTER = late(
+    r"%([0-9A-Fa-f]{2})|\\+(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?|\\+([0-3][0-7]{2})|&#0*(\d{2,3});|&#[xX]0*([0-9A-Fa-f]{2});"
+)
+_BASES = (0, 16, 16, 8, 10, 16)
 _LINE_BREAK_PATTERN = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
 _WORD_RUN_PATTERN = late(r"[\w.+/=-]*", re.ASCII)
 _ANCHOR_LENGTH = 16
@@ -105,8 +119,8 @@ class Mask:
         at = 0
         for span in _merged_spans(spans, text):
             secret = text[span.start : span.end]
-            escapes = _ESCAPE_SEQUENCE_PATTERN.findall(secret) if "\x1b" in secret else []
-            bare = _ESCAPE_SEQUENCE_PATTERN.sub("", secret) if escapes else secret
+            escapes = _TERMINAL_ESCAPE.findall(secret) if "\x1b" in secret else []
+            bare = _TERMINAL_ESCAPE.sub("", secret) if escapes else secret
             if self._as_bytes and not bare.isascii():
                 bare = bare.encode("latin-1").decode("utf-8", "replace")
             mark = self.marker.mark(self._names.get(bare, span.kind), bare)
@@ -128,18 +142,27 @@ class Mask:
     def secret_spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
         """Returns the spans of the secrets in a text, unordered; they may overlap."""
         if "\x1b" not in text:
-            return self._spans_without_escapes(text, is_within_key)
-        bare, places = _without_escapes(text)
+            return self._spans_as_meant(text, is_within_key)
+        bare = _without_terminal_escapes(text)
         # A title or the address of a link, which the first search leaves out.
-        inside = self._spans_without_escapes(text, is_within_key) if "\x1b]" in text else []
+        inside = self._spans_as_meant(text, is_within_key) if "\x1b]" in text else []
         return inside + [
-            SecretSpan(
-                places.original_position(one.start), places.original_position(one.end - 1) + 1, one.kind
-            )
-            for one in self._spans_without_escapes(bare, is_within_key)
+            SecretSpan(bare.original_position(one.start), bare.original_position(one.end - 1) + 1, one.kind)
+            for one in self._spans_as_meant(bare.text, is_within_key)
         ]
 
-    def _spans_without_escapes(self, text: str, is_within_key: bool) -> list[SecretSpan]:
+    def _spans_as_meant(self, text: str, is_within_key: bool) -> list[SecretSpan]:
+        """Returns the spans of a text as it is, and with the characters that it writes as numbers."""
+        found = self._spans_as_written(text, is_within_key)
+        meant = _with_written_characters(text)
+        if meant is not None:
+            found += [
+                SecretSpan(meant.original_position(one.start), meant.original_position(one.end), one.kind)
+                for one in self._spans_as_written(meant.text, is_within_key)
+            ]
+        return found
+
+    def _spans_as_written(self, text: str, is_within_key: bool) -> list[SecretSpan]:
         words = LongWords(text)
         found: list[SecretSpan] = [*self._known_spans(text, words), *find_shapes(text, words)]
         if is_within_key or PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in words.text:
@@ -350,32 +373,46 @@ def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan
         yield last
 
 
-class _EscapeOffsets:
-    """Maps positions in a text whose escape sequences were removed to positions in the original text."""
+class _MeantText:
+    """A text in which escapes are replaced by what they mean."""
 
-    def __init__(self, starts: list[int], shifts: list[int]) -> None:
-        self._starts = starts
-        self._shifts = shifts
+    def __init__(
+        self, text: str, escapes: Iterable[re.Match[str]], meaning: Callable[[re.Match[str]], str]
+    ) -> None:
+        self._starts, self._shifts = [0], [0]
+        kept: list[str] = []
+        at = length = 0
+        for found in escapes:
+            meant = meaning(found)
+            kept += (text[at : found.start()], meant)
+            length += found.start() - at + len(meant)
+            at = found.end()
+            if self._starts[-1] == length:
+                self._shifts[-1] = at - length
+            else:
+                self._starts.append(length)
+                self._shifts.append(at - length)
+        kept.append(text[at:])
+        self.text = "".join(kept)
 
     def original_position(self, at: int) -> int:
         return at + self._shifts[bisect.bisect_right(self._starts, at) - 1]
 
 
-def _without_escapes(text: str) -> tuple[str, _EscapeOffsets]:
-    starts, shifts = [0], [0]
-    kept: list[str] = []
-    at = length = 0
-    for found in _ESCAPE_SEQUENCE_PATTERN.finditer(text):
-        kept.append(text[at : found.start()])
-        length += found.start() - at
-        at = found.end()
-        if starts[-1] == length:
-            shifts[-1] = at - length
-        else:
-            starts.append(length)
-            shifts.append(at - length)
-    kept.append(text[at:])
-    return "".join(kept), _EscapeOffsets(starts, shifts)
+def _without_terminal_escapes(text: str) -> _MeantText:
+    return _MeantText(text, _TERMINAL_ESCAPE.finditer(text), lambda found: "")
+
+
+def _with_written_characters(text: str) -> _MeantText | None:
+    """Returns the text with the characters that it writes as numbers; None if it has none that need no such writing."""
+    if not any(literal in text and escape.search(text) for literal, escape in _NEEDLESS_ESCAPES.items()):
+        return None
+    return _MeantText(text, _CHARACTER.finditer(text), _character)
+
+
+def _character(found: re.Match[str]) -> str:
+    group = found.lastindex or 0
+    return chr(int(found[group], _BASES[group]))
 
 
 CurrentMask = Callable[[], "Mask | None"]

@@ -13,6 +13,7 @@ _MAX_WORD = 4 << 10
 _TOKEN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.%\\")
 _SECRET_INTRODUCERS = (
     "earer ",
+    "&#",
     "asic ",
     "://",
     "ccess_key",

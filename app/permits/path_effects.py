@@ -122,11 +122,13 @@ class PathEffects:
         if place.hides_secrets or UNKNOWN_MARK in path or not (deeply or WILDCARD_MARK_PATTERN.search(path)):
             return SAFE_FINDING
         folder = _folder_before_wildcard(path)
-        if not deeply and ANY_DEPTH_MARK not in path:
+        if WILDCARD_MARK_PATTERN.search(path) and ANY_DEPTH_MARK not in path:
             matches = place.files_matching(path)
             if matches is not None:
-                read = (self.judge_read(Word(one)) for one in matches)
-                return next((one for one in read if one.risk == "forbidden"), SAFE_FINDING)
+                judged = (
+                    self.judge_secret(Word(one), deeply=deeply, with_hidden=with_hidden) for one in matches
+                )
+                return next((one for one in judged if one is not SAFE_FINDING), SAFE_FINDING)
             deeply = True  # one of the many may lead anywhere below
             path = folder
         form = reached_paths_regex(path, deeply=deeply)
@@ -214,9 +216,18 @@ class PathEffects:
             found.append(self.judge_secret(word))
         return worst_finding(found)
 
-    def judge_secret(self, word: Word, *, deeply: bool = False) -> Finding:
+    def judge_secret(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
         """Judges only whether the path is a file with secrets; `deeply`: or a folder with such files."""
-        found = self.judge_read(word, deeply=deeply)
+        if word.is_process_substitution:
+            return SAFE_FINDING
+        found = worst_finding(
+            found
+            for form, _ in self._with_hard_links(word.text)
+            for found in (
+                self._judge_read_path(form, deeply=False),
+                self._judge_reached_key_files(form, deeply, with_hidden),
+            )
+        )
         return found if found.risk == "forbidden" else SAFE_FINDING
 
     def removed_files(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:

@@ -95,17 +95,24 @@ def _judge_downloaded_file(call: ProgramCall, file: Word) -> Finding:
     return found
 
 
+_SSH_OPTIONS: Final = "B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= P= Q= R= S= W= w= t T N f v q A Y"
+
+
 def _judge_ssh(call: ProgramCall) -> list[Finding]:
+    """Judges the options of `ssh` and `sftp`, which may also stand behind the host; other words are meant there. The
+    key of `-i` is used and not shown."""
     call.is_read_whole = True
-    taken = parse_options(
-        call.words,
-        parse_option_row("b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
-        stops_early=True,
-    )
+    known = parse_option_row(f"{_SSH_OPTIONS} {'X= s=' if call.name == 'sftp' else 'X s'}")
+    taken = parse_options(call.words, known, stops_early=True)
+    found = [network_finding("ssh connects to another machine")]
+    for option in (*taken.options, *parse_options(taken.operands[1:], known, stops_early=True).options):
+        if option.value is not None and option.name != "i":
+            found.append(call.ground.judge_secret(option.value))
     if taken.operands and taken.operands[0].is_literal:
-        port = next((value.text for value in taken.option_values("p") if value.is_literal), "22")
+        ports = taken.option_values("P" if call.name == "sftp" else "p")
+        port = next((value.text for value in ports if value.is_literal), "22")
         call.hosts.append(f"{taken.operands[0].text.rpartition('@')[2].casefold()}:{port}")
-    return [network_finding("ssh connects to another machine")]
+    return found
 
 
 _REMOTE_PATH_OR_URL: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from app.permits.programs.calls import ProgramCall
 from app.permits.programs.options import OptionRow, ParsedOptions, parse_option_row, parse_options
+from app.permits.shell_words import Word
 
 _HOST_PATTERN: Final = r"(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
 _USER_PREFIX_PATTERN: Final = r"(?:[A-Za-z0-9._-]+@)?"
@@ -99,6 +100,11 @@ def _operands_if_all_options_known(
     return (taken, [word.text for word in taken.operands]) if taken.are_all_known else None
 
 
+def _sends_outside_files(call: ProgramCall, files: Sequence[str]) -> bool:
+    """Whether one of the files that go to a host may be outside of the workspace; standard input is judged apart."""
+    return any(call.ground.may_be_outside_workspace(Word(file)) for file in files if file != "-")
+
+
 def _has_plain_login(taken: ParsedOptions) -> bool:
     """Whether the login that `ssh` or `scp` gets is only a name."""
     return all(_USER_NAME_PATTERN.fullmatch(value.text) for value in taken.option_values("l"))
@@ -114,8 +120,17 @@ def _is_plain_curl(call: ProgramCall) -> bool:
     if found is None:
         return False
     taken, addresses = found
-    return _do_all_match(_HTTP_URL_PATTERN, addresses) and all(
-        _CURL_WRITE_OUT_FORMAT.fullmatch(value.text) for value in taken.option_values("w", "write-out")
+    sent: list[str] = []
+    for name, value, _ in taken.options:
+        before, at, file = value.text.partition("@") if value is not None else ("", "", "")
+        if at and (not before or (name == "data-urlencode" and "=" not in before)):
+            sent.append(file)
+    return (
+        _do_all_match(_HTTP_URL_PATTERN, addresses)
+        and all(
+            _CURL_WRITE_OUT_FORMAT.fullmatch(value.text) for value in taken.option_values("w", "write-out")
+        )
+        and not _sends_outside_files(call, sent)
     )
 
 
@@ -152,7 +167,7 @@ def _is_plain_scp(call: ProgramCall) -> bool:
         return False
     *sources, target = found[1]
     if _SCP_REMOTE_PATH_PATTERN.fullmatch(target):
-        return _do_all_match(_SCP_LOCAL_PATH_PATTERN, sources)
+        return _do_all_match(_SCP_LOCAL_PATH_PATTERN, sources) and not _sends_outside_files(call, sources)
     return (
         _do_all_match(_SCP_REMOTE_PATH_PATTERN, sources)
         and _SCP_LOCAL_PATH_PATTERN.fullmatch(target) is not None

@@ -41,7 +41,9 @@ _SYSTEM_PROGRAM_FOLDERS = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"}
 )
 _DECLARING_BUILTINS = word_set("export declare typeset local readonly")
-_FOLDER_READING_PROGRAMS = word_set("tar bsdtar zip 7z 7za rsync scp restic borg cpio pax")
+_FOLDER_READING_PROGRAMS = word_set(
+    "tar bsdtar zip 7z 7za rsync scp restic borg cpio pax rclone aws gcloud gsutil s3cmd"
+)
 """Programs that read all of a folder that they are given."""
 _PROGRAMS_WITH_OWN_SECRET_JUDGE = word_set("git rg fd")
 """Programs whose own judges deal with secret files, or that only list names."""
@@ -211,7 +213,7 @@ def _judge_named_files(call: ProgramCall) -> list[Finding]:
         is_list = call.name == "zip" and (before == "-x" or (is_list and before[:1] != "-"))
         if before in _OPENSSL_OUTPUT_OPTIONS:
             found.append(call.ground.judge_unsandboxed_write(word))
-        elif not is_list and before != "--exclude":
+        elif not is_list and before != "--exclude" and (call.name, before) != ("scp", "-i"):
             found += _judge_named_autorun_files(call, before, word)
             if call.name in _PROGRAMS_WITH_OWN_SECRET_JUDGE:
                 continue

@@ -185,7 +185,7 @@ class SessionFiles:
             self._workspace.cwd, self._workspace.shell().passed_names
         )
         # Which files it may show does not matter here.
-        place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd), has_sandbox=True)
+        place = msgspec.structs.replace(place, working_folder=os.path.realpath(command.cwd), has_sandbox=True)
         return judge_command(command.argv[-1], place).risk == "safe"
 
     async def _record_command_changes(

@@ -76,6 +76,7 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     def root_containing(self, path: str) -> str | None:
         """Returns the folder of `roots` that contains a path."""
-        return next(
-            (root for root in self.writable_roots if f"{path}/".startswith(f"{root.rstrip('/')}/")), None
-        )
+        for root in (self.workspace, *self.added_folders):
+            if path == root or path.startswith(root if root == "/" else f"{root}/"):
+                return root
+        return None

@@ -5,6 +5,7 @@ something names a file of the workspace without secrets. So it does not matter h
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from app.permits.path_effects import PathEffects
@@ -133,6 +134,11 @@ _PLAIN_PROGRAMS: Final = {
 }
 
 
+@cache
+def _whole_word_pattern(form: str) -> re.Pattern[str]:
+    return re.compile(form, re.ASCII | re.DOTALL)
+
+
 def unplain_line_reason(text: str) -> str | None:
     """Why not every character of a line means itself to the shell, in simple commands that only follow each other; None
     if it does."""
@@ -161,11 +167,12 @@ def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | 
     row = _PLAIN_PROGRAMS.get(name)
     if row is None:
         return f"{shown} runs unasked only in a sandbox"
-    options = re.compile(rf"(?:{row.harmless_options})|--?", re.ASCII | re.DOTALL)
+    options = _whole_word_pattern(rf"(?:{row.harmless_options})|--?")
     strange = [one for one in rest if one.startswith("-") and not options.fullmatch(one)]
-    first = next((one for one in rest if not one.startswith("-")), "")
-    if row.first_operand_pattern is not None and not re.fullmatch(row.first_operand_pattern, first, re.ASCII):
-        strange.append(first)
+    if row.first_operand_pattern is not None:
+        first = next((one for one in rest if not one.startswith("-")), "")
+        if not _whole_word_pattern(row.first_operand_pattern).fullmatch(first):
+            strange.append(first)
     if strange:
         return f"{shown} {strange[0]}".rstrip() + " runs unasked only in a sandbox"
     if _shows_unnamed_files(name, rest, ground):

@@ -137,6 +137,11 @@ class ShellAnalysis:
         )
         return verdict_of(self.parts)
 
+    @property
+    def needs_plain_commands(self) -> bool:
+        """Whether only plain commands may stay `safe`, and the line is not contained in any case."""
+        return not self.place.has_sandbox and self._unplain is None
+
     def add_script_parts(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Adds the parts of a script."""
         if _CONFUSING_CHARACTERS.search(text):

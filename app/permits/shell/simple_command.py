@@ -141,8 +141,8 @@ def _judge_program(
     words = simple.words if short is None else [literal_text_of(short), *rest]
     if findings or not call.has_inner:
         findings = findings or [SAFE_FINDING]
-        if not place.has_sandbox and worst_finding(findings).risk == "safe":
-            findings += _judge_unplain_command(reading, simple)
+        if reading.needs_plain_commands and worst_finding(findings).risk == "safe":
+            findings += _judge_unplain_command(reading, call, simple)
         reading.add_part(
             simple.text,
             findings,
@@ -157,11 +157,13 @@ def _judge_program(
     return PipedInput(output.text, (*before, *output.words, *call.words)[:_MAX_WORDS])
 
 
-def _judge_unplain_command(reading: "ShellAnalysis", simple: SimpleCommand) -> list[Finding]:
+def _judge_unplain_command(
+    reading: "ShellAnalysis", call: ProgramCall, simple: SimpleCommand
+) -> list[Finding]:
     """Finds what makes a command that seems to read unsafe without a sandbox."""
     if reading.unwrapped:
         return [contained_finding("another command starts it, and there is no sandbox")]
-    why = unplain_command_reason(simple.words, reading.path_effects(simple.scope))
+    why = unplain_command_reason(simple.words, call.ground)
     return [] if why is None else [contained_finding(why)]
 
 
@@ -188,6 +190,7 @@ _OPENSSL_OUTPUT_OPTIONS = word_set("-out -keyout")
 _PATH_SEPARATORS_IN_WORD = re.compile(r"[@=,;{}<]|:(?!//)")
 """Characters that end what stands before a path in a word: `NAME=@FILE`, `{a,FILE}`, `FILE:FILE`."""
 _AT_SIGN = re.compile("@")
+_WHITE_SPACE = re.compile(r"\s")
 _SHORT_OPTIONS = re.compile(r"-[A-Za-z]+")
 
 
@@ -195,7 +198,9 @@ def _paths_in_word(word: Word, home: str) -> Iterator[Word]:
     """Yields the paths that a word may name: itself, its pieces, and what may be the value of a short option."""
     options = _SHORT_OPTIONS.match(word.text)
     values = (word.text[start:] for start in range(2, options.end() + 1)) if options else ()
-    before = _PATH_SEPARATORS_IN_WORD if not re.search(r"\s", word.text) else _AT_SIGN  # else it may be code
+    before = (
+        _PATH_SEPARATORS_IN_WORD if not _WHITE_SPACE.search(word.text) else _AT_SIGN
+    )  # else it may be code
     rests = (word.text[found.end() :] for found in before.finditer(word.text))
     for text in dict.fromkeys((word.text, *values, *rests, *before.split(word.text))):
         if text and not text.startswith(("-", UNKNOWN_MARK)):
@@ -214,30 +219,24 @@ def _judge_named_files(call: ProgramCall) -> list[Finding]:
         if before in _OPENSSL_OUTPUT_OPTIONS:
             found.append(call.ground.judge_unsandboxed_write(word))
         elif not is_list and before != "--exclude" and (call.name, before) != ("scp", "-i"):
-            found += _judge_named_autorun_files(call, before, word)
-            if call.name in _PROGRAMS_WITH_OWN_SECRET_JUDGE:
-                continue
-            deeply = call.name in _FOLDER_READING_PROGRAMS
-            found += [
-                call.ground.judge_secret(path, deeply=deeply)
-                for path in _paths_in_word(word, call.place.home_folder)
-            ]
+            paths = list(_paths_in_word(word, call.place.home_folder))
+            if not call.place.has_sandbox and _may_be_written(call, before, word):
+                # Of git's words HEAD is mostly a commit.
+                written = (path for path in paths if file_name(path.text) != "HEAD")
+                found += [call.ground.judge_write(path, deed="may write") for path in written]
+            if call.name not in _PROGRAMS_WITH_OWN_SECRET_JUDGE:
+                deeply = call.name in _FOLDER_READING_PROGRAMS
+                found += [call.ground.judge_secret(path, deeply=deeply) for path in paths]
     return [one for one in found if one.risk == "forbidden"]
 
 
-def _judge_named_autorun_files(call: ProgramCall, option: str, word: Word) -> Iterator[Finding]:
-    """Finds files that run later in a word of a contained command that may be a file of output; a sandbox would keep
-    the command from writing them."""
+def _may_be_written(call: ProgramCall, option: str, word: Word) -> bool:
+    """Whether a word of a contained command may be a file of output; a sandbox would keep the command from writing
+    files that run later."""
     name, is_assigned, _ = word.text.partition("=")
-    is_option = word.text.startswith("-")
-    if is_option:
-        may_be_written = not name.startswith("--") or (is_assigned and _OUTPUT_FILE_OPTION.fullmatch(name))
-    else:
-        may_be_written = _OUTPUT_FILE_OPTION.fullmatch(option) or _does_write_operands(call)
-    if may_be_written and not call.place.has_sandbox:
-        for path in _paths_in_word(word, call.place.home_folder):
-            if file_name(path.text) != "HEAD":  # in most words of git a commit
-                yield call.ground.judge_write(path, deed="may write")
+    if word.text.startswith("-"):
+        return not name.startswith("--") or bool(is_assigned and _OUTPUT_FILE_OPTION.fullmatch(name))
+    return _OUTPUT_FILE_OPTION.fullmatch(option) is not None or _does_write_operands(call)
 
 
 def _does_write_operands(call: ProgramCall) -> bool:

@@ -38,6 +38,38 @@ async def test_no_other_session_speaks_to_a_lasting_shell_outside(
     assert not folder.exists()
 
 
+async def test_temporary_files_and_caches_of_a_session_are_hidden_from_other_sessions(
+    home: Path, boxed: Callable[[ConfinementMethod], BoxedCommands]
+) -> None:
+    boxed("namespaces")
+    first = BoxedCommands(home, home, "namespaces")
+    before, after = (BoxedCommands(home, home, "namespaces") for _ in range(2))
+    try:
+        waiting = await before.started(
+            "mkfifo gate; read -r place <gate; ls -a ${place%/*}; echo evil > $place/evil"
+        )
+        text = await first.text(
+            "mkdir $TMPDIR/a; echo $TMPDIR $XDG_CACHE_HOME; echo mine > $XDG_CACHE_HOME/b; ls $TMPDIR"
+        )
+        temporary, caches = text.split()[:2]
+        assert "a" in text.split() and caches.startswith(temporary)
+        await before.text(f"echo {temporary} > gate", "later")
+        early = (await waiting.finish(60)).output.text
+        late = await after.text(
+            f"ls -a {temporary} {caches}; cat {caches}/b; echo evil > {temporary}/evil; echo $TMPDIR"
+        )
+        for text in (early, late):
+            assert (
+                "mine" not in text
+                and Path(temporary).name not in text.replace(f"{temporary}/evil", "").split()
+            )
+        assert not Path(temporary, "evil").exists() and Path(caches, "b").read_text() == "mine\n"
+        assert Path(late.split()[-1]).name not in temporary
+    finally:
+        for hands in (first, before, after):
+            hands.close()
+
+
 @pytest.mark.parametrize("step", STEPS)
 async def test_outputs_without_a_session_file_are_hidden_from_other_sessions(
     project: Path, boxed: Callable[[ConfinementMethod], BoxedCommands], step: ConfinementMethod

@@ -1,6 +1,7 @@
 """A fault of bayou's own ends the program with a report file, not with a traceback over the screen."""
 
 import asyncio
+import os
 import stat
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from app.assembly.session_builder import assemble_session
 from app.resources.paths import Paths
 from app.tui.app import BayouApp
 from app.tui.run import FaultReporter
-from tools.files.private_folders import last_resort_path
+from tools.files.private_folders import temporary_folders_of_bayou
 
 
 def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReporter]:
@@ -74,16 +75,31 @@ def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
     ]
 
 
-def test_no_report_is_written_into_another_users_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("taken", ["link to one's own", "link", "open to all", "another user's", "file"])
+def test_no_report_is_written_into_a_folder_that_somebody_else_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    open_to_all = tmp_path / "open"
-    open_to_all.mkdir(mode=0o777)
-    last_resort_path().symlink_to(open_to_all)
+    usual, other = tmp_path / f"bayou-kept-{os.getuid()}", tmp_path / "other"
+    other.mkdir(mode=0o700)
+    if "link" in taken:
+        other.chmod(0o777 if taken == "link" else 0o700)
+        usual.symlink_to(other)
+    elif taken == "file":
+        usual.touch(mode=0o600)
+    else:
+        usual.mkdir()
+        usual.chmod(0o777 if taken == "open to all" else 0o700)
+    if taken == "another user's":
+        if os.getuid() != 0:
+            pytest.skip("only the superuser gives a folder away")
+        os.chown(usual, 54321, 54321)
     crash = report_crash(Path("/dev/null"), ValueError("x"))
     assert crash.report is not None and crash.report.parent.parent == tmp_path
-    assert not list(open_to_all.iterdir())
+    folder = crash.report.parent
+    assert stat.S_IMODE(folder.lstat().st_mode) == 0o700 and folder.lstat().st_uid == os.getuid()
+    assert not list(other.iterdir()) and (not usual.is_dir() or not list(usual.iterdir()))
+    assert temporary_folders_of_bayou() == (str(folder),), "it is hidden from commands"
 
 
 def test_an_unwritable_crash_report_is_not_a_second_crash(

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 _STALE_SECONDS: Final = 86_400
+_MAX_TAKEN: Final = 10
+"""Number of names that are tried where others are taken."""
 
 
 def private_folder(above: Path | None, kind: str) -> Path:
@@ -25,24 +27,46 @@ def private_folder(above: Path | None, kind: str) -> Path:
 
 
 def last_resort_folder() -> Path:
-    """Returns a folder among temporary files, for data that cannot be written anywhere else. Only this user may
-    access it, and every sandbox hides it."""
-    folder = last_resort_path()
+    """Returns a folder among temporary files, for data that cannot be written anywhere else."""
+    return _temporary_folder("bayou-kept")
+
+
+def sessions_folder() -> Path:
+    """Returns the folder among temporary files in which each session has its own."""
+    return _temporary_folder("bayou")
+
+
+def temporary_folders_of_bayou() -> tuple[str, ...]:
+    """Returns the existing ones of these folders, which sandboxes hide from commands."""
+    paths = (path for kind in ("bayou-kept", "bayou") for path in _temporary_paths(kind))
+    return tuple(str(path) for path in paths if _is_private_folder(path))
+
+
+def _temporary_folder(kind: str) -> Path:
+    """Returns a folder among temporary files that only this user may access, and that is no link: anybody can take a
+    name there before. Creates it if it is missing."""
+    for path in _temporary_paths(kind):
+        with suppress(OSError):
+            path.mkdir(mode=0o700)
+        if _is_private_folder(path):
+            return path
+    return Path(tempfile.mkdtemp(prefix=f"{kind}-{os.getuid()}-")).resolve()
+
+
+def _temporary_paths(kind: str) -> tuple[Path, ...]:
+    above = Path(tempfile.gettempdir()).resolve()
+    return tuple(
+        above / f"{kind}-{os.getuid()}{end}" for end in ("", *(f".{n}" for n in range(1, _MAX_TAKEN)))
+    )
+
+
+def _is_private_folder(path: Path) -> bool:
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
-            folder.chmod(0o700)
-            return folder
+        found = path.lstat()
     except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix=f"{folder.name}-")).resolve()
-
-
-def last_resort_path() -> Path:
-    """Returns the usual path of the folder among temporary files; the folder may be missing, or taken by another
-    user."""
-    return Path(tempfile.gettempdir()).resolve() / f"bayou-kept-{os.getuid()}"
+        return False
+    mode = stat.S_IMODE(found.st_mode)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not mode & 0o077
 
 
 def _remove_stale_folders(above: Path) -> None:

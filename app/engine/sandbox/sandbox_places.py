@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +32,7 @@ from tools.box.requests import BoxRequest
 from tools.box.reserved import ReservedNames
 from tools.files.existence import is_dir
 from tools.files.paths import absolute_path
-from tools.files.private_folders import last_resort_path
+from tools.files.private_folders import last_resort_folder, sessions_folder, temporary_folders_of_bayou
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
 from tools.protected.later import HOME_AUTORUN_FILES
@@ -109,9 +110,9 @@ class SandboxBuilder:
 
     def build_box(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         roots = self._workspace_folders()
+        private = self._temporary_folder(kind)
         self._make_folders()
         folders, files, shown = self._hidden_places(roots, leave)
-        private = self._temporary_folder(kind)
         sockets = (private, *ALLOWED_SOCKETS, *shown)
         linked = self._link_finder.find_in(roots)
         if kind == "read":
@@ -133,7 +134,6 @@ class SandboxBuilder:
         usable = (*own, *granted, *(root for root in roots if not _contains_workspace(root, self._home)))
         user_caches = self._user_caches(roots, (*usable, *stores))
         protected = real_paths((*git.guarded, *packs, *present, *self._autorun_files, self._own_folder))
-        protected += () if leave.server else tuple(filter(None, [self._temporary.get("server")]))
         protected += other_names_of(linked.files, protected)
         secrets = self._secrets_to_hide(roots, folders, leave)
         files += (*secrets, *other_names_of(linked.files, (*folders, *files, *secrets)))
@@ -170,7 +170,7 @@ class SandboxBuilder:
             allowed=self._allowed_paths_below(roots, leave),
             hidden_folders=folders,
             hidden_files=tuple(dict.fromkeys(files)),
-            shown=self._readable_places(folders, roots),
+            shown=self._readable_places(folders, roots, private, caches),
             private=self._private_places,
             sockets=sockets if is_shared else (*roots, *sockets),
             watched=(
@@ -206,7 +206,7 @@ class SandboxBuilder:
             writable=(private,),
             hidden_folders=folders,
             hidden_files=files,
-            shown=self._readable_places(folders, roots),
+            shown=self._readable_places(folders, roots, private),
             private=self._private_places,
             sockets=sockets,
             network="off",
@@ -313,11 +313,11 @@ class SandboxBuilder:
         return found(place, danger=why or "")
 
     def _make_folders(self) -> None:
-        """Creates bayou's folder, since only existing folders can be hidden."""
-        try:
+        """Creates bayou's folders, since only existing folders can be hidden."""
+        with suppress(OSError):  # The home folder is missing or read-only.
             Path(self._own_folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            pass  # The home folder is missing or read-only.
+        with suppress(OSError):  # There is no room for temporary files.
+            last_resort_folder()
 
     def _user_caches(self, roots: tuple[str, ...], excluded: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the user's caches in the folders of work, as where that is the home."""
@@ -365,7 +365,7 @@ class SandboxBuilder:
         ]
         workspace = roots[0]
         places = (*(f"{self._home}/{name}" for name in named), *self._bayou_folders(workspace))
-        wanted = real_paths((*places, *more, str(last_resort_path())))
+        wanted = real_paths((*places, *more, *(temporary_folders_of_bayou() if self.has_mounts else ())))
         folders, files = sockets(self._home, os.environ, workspace)
         found = (*folders, *files)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
@@ -406,9 +406,11 @@ class SandboxBuilder:
     def _is_shown_bayou_file(self, path: str) -> bool:
         return path[len(self._own_folder) + 1 :].split("/", 1)[0] in SHOWN_OWN_FILES
 
-    def _readable_places(self, hidden: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the parts of bayou's own folder that commands may read: files for reading, this session's
-        outputs, and the shell snapshot."""
+    def _readable_places(
+        self, hidden: tuple[str, ...], roots: tuple[str, ...], *more: str
+    ) -> tuple[str, ...]:
+        """Returns the parts of bayou's own folders that commands may read: files for reading, this session's
+        outputs, the shell snapshot, and `more`."""
         found = [f"{self._own_folder}/{name}" for name in SHOWN_OWN_FILES]
         found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
         own_shell = self._workspace.shell().own
@@ -417,7 +419,9 @@ class SandboxBuilder:
         workspace = roots[0]
         if self._own_folder in hidden and _contains_workspace(self._own_folder, workspace):
             found = [path for path in found if not _contains_workspace(path, workspace)] + [workspace]
-        return tuple(path for path in found if os.path.lexists(path) and covering_place(path, hidden))
+        return tuple(
+            path for path in (*found, *more) if os.path.lexists(path) and covering_place(path, hidden)
+        )
 
     def _has_no_key(self, path: str) -> bool:
         """Whether a file of npm settings contains no key; such files say where packages come from."""
@@ -442,7 +446,9 @@ class SandboxBuilder:
         """Returns the session's temporary folder, in which only its own commands listen on sockets."""
         folder = self._temporary.get(kind)
         if folder is None or not is_dir(Path(folder)):
-            folder = self._temporary[kind] = os.path.realpath(tempfile.mkdtemp(prefix="bayou-"))
+            folder = self._temporary[kind] = os.path.realpath(
+                tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=sessions_folder())
+            )
         return folder
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from app.sessions.errors import SessionLocked, SessionWriteError, system_error_text
 from app.sessions.file.lock import lock_holder, path_of_descriptor, try_lock
 from tools.files.atomic_replacement import sync_folder
-from tools.files.private_folders import last_resort_folder, last_resort_path
+from tools.files.private_folders import last_resort_folder
 
 SyncTiming = Literal["off", "turn", "entry"]
 SyncPolicy = Callable[[], SyncTiming]
@@ -204,14 +204,13 @@ class SessionFile:
 def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
     """Copies a session to another disk when its disk is full, and returns the error that reports the copy."""
     assert problem.path is not None
+    folder = Path(tempfile.gettempdir())
     try:
-        copy = Path(tempfile.mkdtemp(prefix="session-", dir=last_resort_folder())) / problem.path.name
+        folder = last_resort_folder()
+        copy = Path(tempfile.mkdtemp(prefix="session-", dir=folder)) / problem.path.name
         SessionFile.create(copy, lines, lambda: "entry").close()
     except (OSError, SessionWriteError):
-        lost = (
-            f"{problem.what}. The last messages are lost, because {last_resort_path()} could not be "
-            "written either"
-        )
+        lost = f"{problem.what}. The last messages are lost, because {folder} could not be written either"
         return SessionWriteError(problem.path, lost)
     remedy = f"The whole session was saved to {copy}: bayou --session {copy}"
     return SessionWriteError(problem.path, problem.what, remedy)

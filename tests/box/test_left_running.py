@@ -3,7 +3,10 @@
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from app.providers.scripted import say
 from app.values.events import Notice
@@ -11,6 +14,8 @@ from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
 from tests.box.test_set_aside import boxed_session
 from tests.permits.test_gate import questions_asked, results
+from tests.tools.conftest import until
+from tools.box.plan import ConfinementMethod
 
 BEATS = "setsid -f sh -c 'while :; do date +%N > beat; sleep 0.05; done' >/dev/null 2>&1; sleep 0.2"
 
@@ -26,6 +31,32 @@ async def test_a_process_left_running_ends_with_its_command_and_the_result_says_
     assert await questions_asked(harness) == []
     assert not still_beats(harness.session.cwd)
     assert "were ended with it" in results(harness)[0] and "background: true" in results(harness)[0]
+
+
+SIGNALS = {
+    "kills its watcher": "kill -9 $watcher",
+    "stops its watcher": "kill -STOP $watcher",
+    "kills the keeper": "kill -9 $keeper",
+    "stops the keeper": "kill -STOP $keeper",
+    "kills both": "kill -9 $keeper $watcher",
+    "stops both": "kill -STOP $watcher $keeper",
+    "stops the keeper and kills its watcher": "kill -STOP $keeper; kill -9 $watcher",
+}
+
+
+@pytest.mark.parametrize("attack", SIGNALS.values(), ids=SIGNALS)
+async def test_a_command_that_ends_what_watches_it_ends_with_its_processes(
+    project: Path, boxed: Callable[[ConfinementMethod], BoxedCommands], attack: str
+) -> None:
+    hands = boxed("namespaces")
+    if not hands.workspace.abilities().has_scopes:
+        pytest.skip("without Landlock's scopes the guard of the keeper can be reached, too")
+    outcome = await hands.outcome(
+        f"{BEATS}; export watcher=$PPID; export keeper=$(ps -o ppid= -p $watcher); {attack}; sleep 600"
+    )
+    assert outcome.exit_code == -9
+    await until(lambda: not still_beats(project))
+    assert await hands.text("echo still here", "d") == "still here\n"
 
 
 HEADLESS = """

@@ -4,14 +4,15 @@ standard library.
 bayou starts one keeper with its first command, and hands it the descriptors of each command. The keeper forks a
 watcher, which starts the command and adopts its orphans (as the nearest "subreaper"): no child escapes by a new
 session or an empty environment. A watcher ends all of them on request, and also when bayou is gone, because its
-link is closed then.
+link is closed then. If a command stops or kills its watcher by a signal, the keeper ends what the watcher kept.
 
 Reports of a watcher: `started PID` or `failed ERRNO`, `exit CODE`, `alone` once no process of the command is
 left, `ended` after a request to end. Where orphans cannot be adopted (macOS), group and session identify them.
 
 Sandboxed commands (`tools.box`) have a separate keeper, started with the word `box` and with instructions for
-itself, so that its processes can signal only each other. Each request carries the instructions for the command.
-The keeper also creates networks: it answers `network` with descriptors, or `failed`."""
+itself, so that its processes can signal only each other. A guard, which they cannot reach, does for that keeper
+what it does for its watchers. Each request carries the instructions for the command. The keeper also creates networks:
+it answers `network` with descriptors, or `failed`."""
 
 import ctypes
 import fcntl
@@ -27,6 +28,7 @@ from collections.abc import Callable, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing `typing` takes longer than the rest of the start
     from types import ModuleType
+    from typing import NoReturn
 
     from tools.box.confine import Confinement, MountRestorer
     from tools.box.connections import ConnectionBroker
@@ -41,6 +43,8 @@ _MAX_CHILD_ROUNDS = 200
 _CHECK_INTERVAL = 1.0
 _LOOK_INTERVAL = 0.1
 """How often to look for lost mounts where the system does not report changes."""
+_KEEPER_GRACE = 3.0
+"""Seconds that the keeper of sandboxed commands gets to end behind bayou."""
 _MAX_PLACES = 1 << 16
 _THREADS = 17
 """The field of `/proc/PID/stat`, behind the name, that counts threads."""
@@ -51,24 +55,32 @@ def main() -> None:
     os.set_inheritable(0, False)
     for number in _IGNORED_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command must not end the keeper.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The system reaps ended watchers.
     _prctl(_SET_NAME, b"bayou-keeper")
-    _prctl(_SET_SUBREAPER, 1)
+    children = _KeptChildren()
     if sys.argv[1:2] == ["box"]:
+        if keeper := os.fork():
+            _guard(keeper, link, children)
+        children = _KeptChildren()
         _confine([word.encode() for word in sys.argv[2:]], [])
         _load_box_module("connections")
     while True:
+        ready, _, _ = select.select([link, children.waking], [], [])
+        if children.waking in ready:
+            children.end_orphans()
+        if link not in ready:
+            continue
         kind, descriptors, _, _ = socket.recv_fds(link, 1, 6)
         if not kind:
             break
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
         try:
-            is_watcher = os.fork() == 0
+            watcher = os.fork()
+            children.started.add(watcher)
         except OSError as problem:
             os.write(descriptors[0], b"failed %d\n" % (problem.errno or 0))
-            is_watcher = False
-        if is_watcher:
+            watcher = -1
+        if watcher == 0:
             link.close()
             try:
                 own = socket.socket(fileno=descriptors[0])
@@ -80,7 +92,59 @@ def main() -> None:
                 os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
-    _kill_all(os.getpid(), 0)
+    _kill_all(os.getpid(), 0, children.end_orphans)
+
+
+def _guard(keeper: int, link: socket.socket, children: "_KeptChildren") -> "NoReturn":
+    """Waits until the keeper has ended, or bayou is gone, and ends what is left of its commands then."""
+    children.started.add(keeper)
+    waiting = select.poll()
+    waiting.register(children.waking, select.POLLIN)
+    waiting.register(link, 0)
+    timeout = None
+    while children.started:
+        ready = waiting.poll(timeout)
+        if not ready:
+            break
+        children.end_orphans()
+        if any(descriptor == link.fileno() for descriptor, _ in ready):
+            waiting.unregister(link)
+            timeout = _KEEPER_GRACE * 1000
+    _kill_all(os.getpid(), 0, children.end_orphans)
+    os._exit(0)
+
+
+class _KeptChildren:
+    """The children that this process started, with the orphans that it adopts as the nearest "subreaper"."""
+
+    def __init__(self) -> None:
+        self.started: set[int] = set()
+        self.adopts = _prctl(_SET_SUBREAPER, 1)
+        self.waking, waker = os.pipe()
+        """The descriptor that is readable when a child has ended or stopped."""
+        os.set_blocking(self.waking, False)
+        os.set_blocking(waker, False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+
+    def end_orphans(self) -> bool:
+        """Reaps ended children, and kills those that a command has stopped, and what those kept that are gone. Returns
+        whether no child is left."""
+        try:
+            os.read(self.waking, 4096)
+        except BlockingIOError:
+            pass  # Called without a signal.
+        while True:
+            try:
+                child, _ = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            except ChildProcessError:
+                self.started.clear()
+                return True
+            if not child:
+                break
+            self.started.discard(child)
+        _kill_children(self.started)
+        return False
 
 
 def _prctl(option: int, value: "int | bytes") -> bool:
@@ -128,12 +192,8 @@ class _CommandWatcher:
         self._has_exited = False
         self._connections: ConnectionBroker | None = None
         self._mounts: MountRestorer | None = None
-        self._adopts = _prctl(_SET_SUBREAPER, 1)
-        self._waking, waker = os.pipe()
-        os.set_blocking(self._waking, False)
-        os.set_blocking(waker, False)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        children = _KeptChildren()
+        self._adopts, self._waking = children.adopts, children.waking
 
     def run(self, descriptors: list[int], *, has_terminal: bool) -> None:
         request = _receive_request(self._link)
@@ -316,11 +376,12 @@ def _kill_all(parent: int, command: int, is_alone: Callable[[], bool] = lambda: 
         time.sleep(_POLL_SECONDS)
 
 
-def _kill_children() -> bool:
-    """Kills this process's children; returns False if it has none, or if the system does not list them."""
+def _kill_children(kept: "set[int] | tuple[()]" = ()) -> bool:
+    """Kills this process's children except `kept`; returns False if it has none, or if the system does not list
+    them."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:  # noqa: PTH123  (quick to import)
-            children = [int(child) for child in file.read().split()]
+            children = {int(child) for child in file.read().split()}.difference(kept)
     except OSError:
         return False
     for child in children:

@@ -189,7 +189,9 @@ class NestedPathFinder:
             entries = self._started_entries(folder, names)
             is_of_git = bool(entries) and covering_place(folder.path, git_folders) is not None
             for name, is_sure in entries:
-                path, real = f"{shown.rstrip('/')}/{name}", os.path.realpath(f"{folder.path}/{name}")
+                path, real = f"{shown.rstrip('/')}/{name}", f"{folder.path.rstrip('/')}/{name}"
+                if os.path.islink(real):  # noqa: PTH114  (a text)
+                    real = os.path.realpath(real)
                 if not os.path.isdir(real):  # noqa: PTH112  (a text)
                     if (is_sure and not is_of_git) or os.access(real, os.X_OK):
                         yield path

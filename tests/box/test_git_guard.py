@@ -1,5 +1,7 @@
 """Files that git runs later stay unchanged, even if a command replaces git's folder."""
 
+import asyncio
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +11,9 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.users import USERS, BoxedUser, boxed_user
+from tools.box.plan import ConfinementMethod
+
+STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")
 
 EVIL = "[core]\\n\\tfsmonitor = ./evil.sh\\n"
 """As `printf` writes it."""
@@ -196,6 +201,8 @@ SPELLINGS = {
     "a/unsaid.sh": ("alias.unsaid", '!for f in "$PWD"/$where/unsaid.*; do $f; done'),
     "node_modules/.bin/lint": ("merge.n.driver", "node_modules/.bin/lint %A"),
     "link/linked.sh": ("merge.l.driver", "link/linked.sh"),
+    ".git/watch.sh": ("core.askPass", "sh .git/watch.sh"),
+    "a/plain": ("alias.plain", "!cd a && sh plain"),
 }
 
 
@@ -254,14 +261,17 @@ def test_words_of_git_itself_are_no_programs(user: BoxedUser) -> None:
     for name, value in (
         ("last", "log -1 HEAD"),
         ("send", "push origin HEAD:refs/heads/master"),
-        ("all", "!git fetch && git log"),
+        ("new", "log origin/HEAD.."),
+        ("all", "!git fetch && git log origin/main && make test"),
+        ("odd", "!npx merge-driver merge --to=main"),
     ):
         user.git("config", f"alias.{name}", value)
     user.run("touch", "fetch")
     identity = "git -c user.name=x -c user.email=x@y"
     text = user.tries(
         f"{identity} commit --allow-empty -qm two; git checkout -qb more; {identity} commit --allow-empty -qm three; "
-        "git log --oneline | wc -l; echo 1 > log; echo 2 > fetch; mkdir push; echo 3 > push/HEAD"
+        "git log --oneline | wc -l; echo 1 > log; echo 2 > fetch; mkdir push; echo 3 > push/HEAD; "
+        "for f in main test make rebase.sh merge.js; do cp evil.sh $f; done"
     )
     assert "4" in text.split(), text
     assert "moved to" not in text
@@ -315,6 +325,28 @@ async def test_a_new_repository_that_starts_programs_is_named(
     (project / "evil.sh").chmod(0o755)
     outcome = await boxed().outcome(attack)
     assert [path for path in outcome.planted if f"{project}/{named}" in path] != []
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_what_git_would_start_later_is_moved_away_also_without_mounts(
+    boxed: Callable[..., BoxedCommands], project: Path, step: ConfinementMethod
+) -> None:
+    identity = "git -c user.name=x -c user.email=x@y"
+    await asyncio.to_thread(
+        subprocess.run,
+        f"{identity} commit --allow-empty -qm first; git config core.hooksPath hooks; mkdir hooks; touch hooks/old; "
+        "git config core.pager 'less -R | ./page.sh'",
+        shell=True,
+        cwd=project,
+        check=True,
+    )
+    outcome = await boxed(step).outcome(
+        "echo evil > page.sh; echo evil > hooks/pre-commit; git worktree add -q wt; mkdir wt/hooks; "
+        "echo > wt/hooks/new; git init -q lib; ln -s ~/x lib/.git/COMMIT_EDITMSG; echo > other.sh"
+    )
+    moved = {str(Path(one.path).relative_to(project)) for one in outcome.set_aside}
+    hook = {"hooks/pre-commit"} if step == "landlock" else set()
+    assert moved == {"page.sh", "wt/hooks", "lib/.git/COMMIT_EDITMSG", *hook}, outcome.planted
 
 
 async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedCommands]) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -44,19 +44,22 @@ for _row in PROJECT_AUTORUN_FILES:
         _AUTORUN_ROWS.setdefault(_name, []).append(tuple(_folders))
 
 _QUOTES: Final = str.maketrans("", "", "\"'\\")
-_ADDS_ENDINGS: Final = late(
-    r"\b(?:python|pypy|uv|poetry|node|npx|deno|bun|tsx?\b|perl|ruby|php|lua|java|julia|Rscript)"
+_READERS: Final = (
+    r"(?:(?<![\w.-])(?:(?:ba|da|a|k|mk|z|fi|c|tc)?sh|(?:python|pypy|perl|ruby|php|lua|java|julia)[\d.]*|uv|poetry|node|"
+    r"npx|deno|bun|tsx?|Rscript)|(?:^|[;&|(!{])\s*(?:\.|source))(?:\s+run)?"
 )
-"""Programs that find a script without its ending, or a module by its dotted name."""
-_READS_SCRIPTS: Final = late(
-    r"(?:(?:^|[;&|(!{])\s*(?:\.|source)|(?<![\w.-])(?:ba|da|a|k|mk|z|fi|c|tc)?sh)\s", re.MULTILINE
-)
-"""A shell that reads a script, which needs no right to be executed."""
+"""Shells and interpreters: they read a script that is not executable, and find one without its ending, or a module."""
+_READ_SCRIPTS: Final = late(rf"{_READERS}(?:\s+-\S+)*\s+([^\s;&|]+)", re.MULTILINE)
+_AFTER_OPTIONS: Final = late(r"\s-\S+\s+([^\s;&|]+)")
+_SEPARATORS: Final = late(r"[/.:,=]+")
 _PACKAGE_STEMS: Final = frozenset({"__init__", "__main__", "index"})
 """Files that are found by the name of their folder."""
 _COMPUTED: Final = late(r"\$\w+|\$\{[^}]*\}|\{[^}]*\}")
 _PATTERN: Final = late(r"[^\s;&|()<>=]*[*?\[][^\s;&|()<>=]*")
 _WORD_CHARACTER: Final = late(r"\w")
+
+
+_Use = Literal["program", "program if executable", "folder"]
 
 
 class NestedPaths(msgspec.Struct, frozen=True):
@@ -87,27 +90,33 @@ class StartedNames:
     def __init__(self, commands: Iterable[str]) -> None:
         texts = [command.translate(_QUOTES) for command in commands]
         self.text = "\n".join(texts)
-        self._modules = "\n".join(text for text in texts if _ADDS_ENDINGS.search(text))
-        self._scripts = "\n".join((self._modules, *(text for text in texts if _READS_SCRIPTS.search(text))))
+        read = [word for text in texts for word in _READ_SCRIPTS.findall(text)]
+        read += [
+            word for text in texts if _READ_SCRIPTS.search(text) for word in _AFTER_OPTIONS.findall(text)
+        ]
+        self._scripts = {part for word in read for part in (word, *_SEPARATORS.split(word)) if part}
         tails = ["/".join(one.split("/")[-2:]) for one in _PATTERN.findall(_COMPUTED.sub("*", self.text))]
         forms = [fnmatch.translate(tail) for tail in dict.fromkeys(tails) if _WORD_CHARACTER.search(tail)]
         self._pattern = re.compile("|".join(forms)) if forms else None
 
-    def has(self, name: str, folder: str) -> bool:
-        """Whether a command has the name of a file in the folder of this name, with its ending or as a module. A word
-        without ending and folder may be one of git's own words (`log HEAD`), unless something there reads scripts."""
-        name = name.translate(_QUOTES)
-        stem = name.rpartition(".")[0]
-        is_plain = "." not in name and f"/{name}" not in self.text
-        return _occurs(name, self._scripts if is_plain else self.text) or _occurs(
-            folder if stem in _PACKAGE_STEMS else stem, self._modules
-        )
-
-    def may_have(self, name: str, folder: str) -> bool:
-        """Whether a command has the name in any meaning, or a pattern or a computed name that fits it."""
+    def use_of(self, name: str, folder: str) -> _Use | None:
+        """Returns what the commands may use an entry as, in the folder of this name. A word without ending and path is
+        no program: it is one of git's own (`log HEAD`), or looked for in `PATH`."""
+        plain = name.translate(_QUOTES)
+        stem = plain.rpartition(".")[0]
+        script = folder if stem in _PACKAGE_STEMS else stem or plain
+        is_named = _occurs(plain, self.text)
+        if (is_named and ("." in plain or self._has_path(plain, folder))) or script in self._scripts:
+            return "program"
         fits = self._pattern.match if self._pattern is not None else None
-        is_computed = fits is not None and bool(fits(name) or fits(f"{folder}/{name}"))
-        return is_computed or _occurs(name.translate(_QUOTES), self.text)
+        if fits is not None and (fits(name) or fits(f"{folder}/{name}")):
+            return "program if executable"
+        return "folder" if is_named else None
+
+    def _has_path(self, name: str, folder: str) -> bool:
+        """Whether a command has a path that ends with the name in the folder, or in one that is not named."""
+        above = rf"(?:^|[^\w.-]|(?<![\w.-])\.\.?|{re.escape(folder)})"
+        return re.search(rf"{above}/{re.escape(name)}(?!\w)", self.text, re.MULTILINE) is not None
 
 
 class NestedPathFinder:
@@ -117,8 +126,8 @@ class NestedPathFinder:
         self._folders: dict[str, _Folder] = {}
         self._searched: dict[str, list[_Folder]] = {}
         """The folders of the last search of each workspace."""
-        self._started: dict[str, tuple[_Folder, tuple[tuple[str, bool], ...]]] = {}
-        """The entries of folders that `_started_text` names."""
+        self._started: dict[str, tuple[_Folder, tuple[tuple[str, _Use], ...]]] = {}
+        """The entries of folders, by the path that leads there, that `_started_text` names."""
         self._started_text = ""
         self._links = GitLinks()
         self._reported_limits: frozenset[str] = frozenset()
@@ -173,8 +182,8 @@ class NestedPathFinder:
         self, names: StartedNames, roots: Iterable[str], places: Iterable[str], git_folders: Sequence[str]
     ) -> Iterable[str]:
         """Yields the files that commands with these names may start: in the folders of the last search, at these
-        places, in git's folders, and in each folder that the commands name, wherever it is. What git itself writes is
-        not executable."""
+        places, in git's folders, and in each folder that the commands name, wherever it is. What git itself writes
+        (`HEAD`, references) is not executable."""
         if names.text != self._started_text:
             self._started_text, self._started = names.text, {}
         first = [folder for root in roots for folder in self._searched.get(root, ())]
@@ -186,14 +195,17 @@ class NestedPathFinder:
             if not waiting:
                 break
             shown, folder = waiting.popleft()
-            entries = self._started_entries(folder, names)
-            is_of_git = bool(entries) and covering_place(folder.path, git_folders) is not None
-            for name, is_sure in entries:
+            entries = self._started_entries(shown, folder, names)
+            git = covering_place(folder.path, git_folders) if entries else None
+            is_data = git is not None and folder.path.startswith((f"{git}/refs", f"{git}/logs"))
+            for name, use in entries:
                 path, real = f"{shown.rstrip('/')}/{name}", f"{folder.path.rstrip('/')}/{name}"
                 if os.path.islink(real):  # noqa: PTH114  (a text)
                     real = os.path.realpath(real)
                 if not os.path.isdir(real):  # noqa: PTH112  (a text)
-                    if (is_sure and not is_of_git) or os.access(real, os.X_OK):
+                    is_written_by_git = is_data or (git is not None and "." not in name)
+                    is_sure = use == "program" and not is_written_by_git
+                    if is_sure or (use != "folder" and os.access(real, os.X_OK)):
                         yield path
                 elif real not in seen or path != real:
                     inner = self._scan_folder(real)
@@ -201,16 +213,19 @@ class NestedPathFinder:
                         seen[real] = inner
                         waiting.append((path, inner))
 
-    def _started_entries(self, folder: _Folder, names: StartedNames) -> tuple[tuple[str, bool], ...]:
-        """Returns the entries that the commands may name, each with whether they do so surely."""
-        known, entries = self._started.get(folder.path, (None, ()))
+    def _started_entries(
+        self, shown: str, folder: _Folder, names: StartedNames
+    ) -> tuple[tuple[str, _Use], ...]:
+        """Returns the entries of a folder, at the path by which commands reach it, that they may use."""
+        known, entries = self._started.get(shown, (None, ()))
         if known is not folder:
-            above = folder.path.rpartition("/")[2]
-            named = ((name, names.has(name, above)) for name in folder.names)
-            entries = tuple(
-                (name, is_sure) for name, is_sure in named if is_sure or names.may_have(name, above)
-            )
-            self._started[folder.path] = (folder, entries)
+            above = shown.rpartition("/")[2]
+            found: list[tuple[str, _Use]] = []
+            for name in folder.names:
+                if (use := names.use_of(name, above)) is not None:
+                    found.append((name, use))
+            entries = tuple(found)
+            self._started[shown] = (folder, entries)
         return entries
 
     def _scan_folder(self, path: str) -> _Folder | None:

@@ -351,7 +351,13 @@ async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
 def _answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
     from app.mcp.result_conversion import AnswerConverter  # noqa: PLC0415  (with the first answer)
 
-    return AnswerConverter(server, workspace_of(context).artifacts, reads_images=context.model_reads_images)
+    workspace = workspace_of(context)
+    return AnswerConverter(
+        server,
+        workspace.artifacts,
+        reads_images=context.model_reads_images,
+        resizes_images=workspace.read().resizes_images,
+    )
 
 
 async def _wait_or_background(

@@ -14,6 +14,7 @@ import msgspec
 from app.mcp.server_manifest import sanitize_text
 from app.values.json_texts import with_texts
 from tools.files.artifacts import Artifacts
+from tools.files.images import identify_image, prepare_image
 from tools.limits import format_size, truncate_head
 from tools.patterns import late
 from tools.results import ImagePart, TextPart, ToolResult
@@ -40,8 +41,12 @@ class AnswerConverter:
     """Converts the answers of one call; long texts and content that cannot be shown are kept in files beside
     the session."""
 
-    def __init__(self, server: str, artifacts: Artifacts, *, reads_images: bool) -> None:
+    def __init__(
+        self, server: str, artifacts: Artifacts, *, reads_images: bool, resizes_images: bool = True
+    ) -> None:
+        """`resizes_images`: whether images that are too large for a model are scaled down."""
         self._server = server
+        self._resizes_images = resizes_images
         self._artifacts = artifacts
         self._reads_images = reads_images
 
@@ -137,13 +142,19 @@ class AnswerConverter:
         return f"{head}: {self._decode_bytes(resource.get('blob'), 'data', _displayed_mime_type(resource))}"
 
     def _convert_image(self, block: Mapping[str, Any]) -> str | ImagePart:
+        """Returns an image that providers accept: another one would make every later request of the session fail."""
         mime, data = _displayed_mime_type(block), block.get("data")
-        if not isinstance(data, str) or _decode_base64(data) is None:
+        raw = _decode_base64(data)
+        if raw is None:
             return f"[an image ({mime}) that is no valid base64]"
-        if mime not in _IMAGE_TYPES or not self._reads_images:
+        info = identify_image(raw)
+        if info is None or info.mime_type not in _IMAGE_TYPES or not self._reads_images:
             why = "" if self._reads_images else "; the model that reads this cannot see images"
             return self._decode_bytes(data, "an image", mime) + why
-        return ImagePart(data=data, mime_type=mime)
+        ready = prepare_image(raw, info, resizes=self._resizes_images)
+        if ready.problem:
+            return f"{self._decode_bytes(data, 'an image', mime)}; {ready.problem}"
+        return ImagePart(data=ready.data, mime_type=ready.info.mime_type)
 
     def _decode_bytes(self, data: Any, what: str, mime: str) -> str:
         raw = _decode_base64(data)

@@ -1,9 +1,11 @@
 """Makes outside text harmless: control characters and escape sequences never reach a model or a terminal.
 
 `escape_controls` keeps every character of a file countable (a control character becomes its Unicode picture, so
-that an edit can name it); `plain_output` interprets text as a terminal would and keeps what stays on the screen.
+that an edit can name it); `plain_output` interprets text as a terminal would and keeps what stays on the screen;
+`without_markdown_marks` is for text that is shown in one row.
 `tools.files.encoding` detects encodings."""
 
+import re
 import unicodedata
 
 from tools.overwritten_text import render_overwritten_line, render_overwritten_text
@@ -30,6 +32,13 @@ _STRING_SEQUENCES_PATTERN = late(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*m"
 )
+_MARKDOWN_MARKS_PATTERN = late(
+    r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.{1,300}?)(?<!`)(?P=ticks)(?!`)"
+    r"|(?<![\w*_~\\])(?P<marks>\*{1,3}|_{1,3}|~~)(?=\S)(?P<words>.{1,300}?)(?<=\S)(?P=marks)(?![\w*_~]|\.\w)"
+    r"|!?\[(?P<label>[^\]\n]{1,300})\]\([^()\s]{1,300}\)"
+    r"|^ {0,3}(?:#{1,6} +|> ?|```.*$)",
+    re.MULTILINE,
+)
 _LINE_ENDS_PATTERN = late(r"(?<!\r)\r+\n")
 _DROPPED_CONTROLS_PATTERN = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATES_PATTERN = late(r"[\ud800-\udfff]")
@@ -46,6 +55,20 @@ def escape_controls(text: str) -> str:
 def one_line(text: str) -> str:
     """Returns a name or title as one line, with control characters, line feeds and tabs replaced by pictures."""
     return escape_controls(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
+def without_markdown_marks(text: str) -> str:
+    """Returns a text without the marks of emphasis, code, links, headings and quotes, for one row in which they would
+    be noise; code keeps its characters."""
+    return _MARKDOWN_MARKS_PATTERN.sub(_words_between_marks, text)
+
+
+def _words_between_marks(found: re.Match[str]) -> str:
+    if (code := found["code"]) is not None:
+        return code.strip()
+    if (words := found["words"]) is not None:
+        return without_markdown_marks(words)
+    return found["label"] or ""
 
 
 def for_terminal(text: str) -> str:

@@ -23,6 +23,7 @@ SCREEN_ITSELF = "app/tui/features/screen/"
 """Nothing of it is without the screen."""
 PARTS_OF_PAGES = {
     "context_groups.py",
+    "side_sections.py",
     "desk.py",
     "__init__.py",
     "feature.py",

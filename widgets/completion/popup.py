@@ -9,7 +9,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.line import cells
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import ListRow, Tone
 
 _MAX_TITLE_CELLS = 24
 """The maximum width of the first column, in cells."""
@@ -209,4 +209,6 @@ def _is_still_valid(
 
 
 def _suggestion_row(number: int, item: Suggestion) -> ListRow:
-    return ListRow(id=str(number), title=item.label or item.text, detail=item.detail, right=item.right)
+    title = item.label or item.text
+    tone: Tone = "accent" if title.startswith("/") else "text"
+    return ListRow(id=str(number), title=title, detail=item.detail, right=item.right, tone=tone)

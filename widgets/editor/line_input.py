@@ -17,6 +17,7 @@ from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.model import EditorModel
 from widgets.editor.paste import clean_pasted_text
 from widgets.line import RowBuilder, cells
+from widgets.readable_styles import readable_style
 from widgets.terminal import caret
 
 _KEY_BY_ID = {key.id: key for key in TEXT_KEYS}
@@ -106,7 +107,9 @@ class LineInput(Widget, can_focus=True):
         if self.model.text:
             line.add(text)
         else:
-            line.add(self.placeholder, self.get_component_rich_style("line-input--placeholder"))
+            line.add(
+                self.placeholder, readable_style(self.get_component_rich_style("line-input--placeholder"))
+            )
         strip = line.strip()
         if self.has_focus and caret.must_draw_caret(self):
             place = min(cells(self.mark) + at, self.size.width - 1)

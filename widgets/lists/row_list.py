@@ -3,7 +3,7 @@
 Filtering is in `filtering`, the input line in `editor.line_input`; screens combine them."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, get_args
 
 from rich.style import Style
 from textual import events
@@ -17,12 +17,13 @@ from textual.strip import Strip
 from widgets import textual_internals as textual_inside
 from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
 from widgets.lists.filtering import VisibleRow, matched_positions
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import ListRow, Tone
 from widgets.readable_styles import readable_style, selected_row_style
 
-TONES = ("text", "strong", "muted", "dim", "accent", "success", "warning", "error")
+TONES: tuple[str, ...] = get_args(Tone)
 _STYLE_NAMES = (*TONES, "match", "prefix", "heading", "mark")
 _MAX_CACHED_ROWS = 500
+_BOLD = Style(bold=True)
 MIN_CUT_CELLS = 4
 """The minimum number of cells for a cut word; with less space it is omitted."""
 ROOMY_MIN_ROWS = 16
@@ -226,6 +227,7 @@ class RowList(ScrollView, can_focus=False):
         if self.has_marks:
             line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
         line.add(row.prefix, self._style("prefix", is_current))
+        line.add(row.lead, self._style(row.lead_tone, is_current) + _BOLD)
         right = plain_line(row.right)
         if cells(right) + 1 > line.remaining_cells // 2:
             right = ""
@@ -356,7 +358,7 @@ class RowList(ScrollView, can_focus=False):
 def cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
     """Returns the texts of a row that do not fit into the width."""
     right = plain_line(row.right)
-    room = width - 2 - 2 * rows.has_marks - cells(row.prefix)
+    room = width - 2 - 2 * rows.has_marks - cells(row.before)
     has_right = cells(right) + 1 <= room // 2
     inner = room - (cells(right) + 2 if right and has_right else 0)
     out = [] if has_right or not right else [right]

@@ -5,7 +5,19 @@ from typing import Literal
 
 import msgspec
 
-Tone = Literal["text", "strong", "muted", "dim", "accent", "success", "warning", "error"]
+Tone = Literal[
+    "text",
+    "strong",
+    "muted",
+    "dim",
+    "accent",
+    "primary",
+    "secondary",
+    "number",
+    "success",
+    "warning",
+    "error",
+]
 
 
 class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -22,6 +34,9 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     title: str
     prefix: str = ""
     """Shown before the title, never searched: tree connectors, a mark."""
+    lead: str = ""
+    """A word before the title in its own colour, never searched: a verb, the speaker."""
+    lead_tone: Tone = "muted"
     detail: str = ""
     """Dimmed text after the title."""
     right: str = ""
@@ -38,6 +53,11 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Additional search text that is not shown."""
     is_secondary: bool = False
     """Whether the row is ranked after other rows that match equally well."""
+
+    @property
+    def before(self) -> str:
+        """What stands before the title."""
+        return self.prefix + self.lead
 
     @property
     def searched(self) -> str:

@@ -33,7 +33,7 @@ _KINDS_SHOWN: dict[TreeFilter, tuple[EntryKind, ...]] = {
     "all": get_args(EntryKind),
 }
 _MAX_DEPTH = 36
-_SPEAKER_PREFIXES = {"user": "you: "}
+_SPEAKERS: dict[str, str] = {"user": "you: "}
 """Names of speakers, since colours alone are not visible on every terminal."""
 _KIND_TONES: dict[str, Tone] = {
     "user": "strong",
@@ -49,6 +49,9 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     parent: str | None = None
     kind: EntryKind = "assistant"
+    lead: str = ""
+    """The verb of a call, drawn in the colour of its kind."""
+    lead_tone: Tone = "strong"
     text: str = ""
     label: str = ""
     time: str = ""
@@ -138,7 +141,9 @@ class EntryTree:
         return ListRow(
             id=entry.id,
             title=entry.text[:500],
-            prefix=prefix + mark + fold + _SPEAKER_PREFIXES.get(entry.kind, ""),
+            prefix=prefix + mark + fold,
+            lead=_SPEAKERS.get(entry.kind, entry.lead),
+            lead_tone="accent" if entry.kind in _SPEAKERS else entry.lead_tone,
             badges=(*here, *label, *entry.badges),
             right=time_of_day(entry.time) if shows_time else "",
             tone=_KIND_TONES.get(entry.kind, "muted") if not entry.is_minor else "dim",
@@ -168,7 +173,7 @@ class EntryTree:
 
     def _matches(self, entry: TreeEntry, asked: Query) -> bool:
         entry = self._describe_entry(entry)
-        return asked.is_match(f"{entry.text} {entry.label}", 0)
+        return asked.is_match(f"{entry.lead}{entry.text} {entry.label}", 0)
 
     def _visible_children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
         """Groups the visible entries by their visible parent; parents precede their children in a

@@ -21,7 +21,7 @@ from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import Preview, PreviewText, make_preview
-from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.screen_parts import KeyHint, KeyHints, QuestionEdge, RuleTitle
 from widgets.status.input_guard import MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
 from widgets.textual_internals import SheetScreen
 
@@ -29,11 +29,19 @@ GRACE_SECONDS = 0.35
 """Seconds without a key before a dialog accepts keys."""
 ROOMY_MIN_ROWS = 16
 """Rows of a terminal from which a blank row separates the text from the question."""
+SPACIOUS_MIN_ROWS = 30
+"""Rows of a terminal from which there are blank rows below the title and above the keys too."""
+_MAX_ANSWER_ROWS = 12
+_ROWS_AROUND_ANSWERS = 3
+"""The title, the keys, and a row of the conversation."""
 T = TypeVar("T")
 
 
 class DialogScreen(SheetScreen[T]):
     """A sheet with a title, a possibly long text, the question, and key hints."""
+
+    HAS_EDGE: ClassVar[bool] = False
+    """Whether a coloured edge shows that somebody is asked."""
 
     def __init__(self, title: str, text: str | PreviewText = "") -> None:
         super().__init__()
@@ -43,10 +51,13 @@ class DialogScreen(SheetScreen[T]):
         )
         self._is_scrolled = False
         self.add_class("dialog")
+        self.set_class(self.HAS_EDGE, "question")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield RuleTitle(self._heading, id="title")
+            if self.HAS_EDGE:
+                yield QuestionEdge()
+            yield RuleTitle(self._heading, indent=0 if self.HAS_EDGE else 2, id="title")
             yield Preview(id="text")
             yield from self.compose_question()
             yield KeyHints(self.hints(), id="keys")
@@ -72,9 +83,14 @@ class DialogScreen(SheetScreen[T]):
         text.display = bool(self._text.parts or self._text.title)
         height = max(1, min(text.row_count, self.max_rows()))
         text.styles.height = height
-        text.styles.margin = (0, 0, int(self.app.size.height >= ROOMY_MIN_ROWS), 0)
+        text.styles.margin = (self.outer_gap, 0, int(self.app.size.height >= ROOMY_MIN_ROWS), 0)
         self._is_scrolled = text.display and text.row_count > height
         self.query_one("#keys", KeyHints).show(self.hints())
+
+    @property
+    def outer_gap(self) -> int:
+        """The blank rows below the title and above the keys."""
+        return int(self.app.size.height >= SPACIOUS_MIN_ROWS)
 
     def max_rows(self) -> int:
         """The maximum number of text rows; longer text is scrolled."""
@@ -87,6 +103,7 @@ class DialogScreen(SheetScreen[T]):
 class QuestionScreen(DialogScreen[ListRow | None]):
     """Offers several answers, chosen by arrows and Enter or by number."""
 
+    HAS_EDGE = True
     IMMEDIATE_KEYS: ClassVar[frozenset[str]] = frozenset()
     """Keys accepted during the grace period, because they decide nothing or ask again."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -124,8 +141,19 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         titles = [cells(row.row.title) for row in rows if row.row.detail]
         answers = RowList(title_cells=max(titles, default=0), id="rows")
         answers.shown = rows
-        answers.styles.height = max(1, min(len(rows), 12))
+        answers.styles.height = max(1, min(len(rows), _MAX_ANSWER_ROWS))
         yield answers
+
+    def max_rows(self) -> int:
+        """Leaves room for the answers, and for some rows of the conversation on a high terminal."""
+        height = self.app.size.height
+        answers = min(len(self.answers), _MAX_ANSWER_ROWS)
+        around = _ROWS_AROUND_ANSWERS + int(height >= ROOMY_MIN_ROWS) + 2 * self.outer_gap
+        return min(height * 2 // 3, height - answers - around)
+
+    def _fit(self) -> None:
+        super()._fit()
+        self.query_one("#rows", RowList).styles.margin = (0, 0, self.outer_gap, 0)
 
     def hints(self) -> Sequence[KeyHint]:
         numbers = f"1-{len(self.answers)}" if 1 < len(self.answers) < 10 else ""
@@ -183,6 +211,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 class ConfirmScreen(DialogScreen[bool | None]):
     """Yes or no. Enter means the safe answer when something would be lost."""
 
+    HAS_EDGE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", show=False, id="app.confirm.yes"),
         Binding("n", "answer(False)", "No", show=False, id="app.confirm.no"),
@@ -199,6 +228,7 @@ class ConfirmScreen(DialogScreen[bool | None]):
         is_dangerous: bool = False,
     ) -> None:
         super().__init__(title, text)
+        self.set_class(is_dangerous, "dangerous")
         self._yes, self._no = yes, no
         self._default = not is_dangerous
 

@@ -20,7 +20,7 @@ from widgets.lists.rows import ListRow, with_blank_rows
 from widgets.screens.full_row_text import FullRowText
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, Sheet, SheetBody
+from widgets.screens.screen_parts import KeyHint, KeyHints, QuestionEdge, RuleTitle, Sheet, SheetBody
 from widgets.screens.text_pages import ALL_KEYS, show_all_keys
 from widgets.textual_internals import SheetScreen, keymap_of
 
@@ -79,6 +79,10 @@ class PickerScreen(SheetScreen[Picked | None]):
     """Whether the number of rows is shown."""
     IS_SEARCHED: ClassVar[bool] = True
     """Whether typing filters the list."""
+    BELOW_MIN_ROWS: ClassVar[int] = 0
+    """Rows of the terminal from which the preview is below the list where it has no room beside it; 0: never."""
+    HAS_EDGE: ClassVar[bool] = False
+    """Whether a coloured edge shows that somebody is asked."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -195,7 +199,9 @@ class PickerScreen(SheetScreen[Picked | None]):
     def compose(self) -> ComposeResult:
         self._arrange_panes()
         with Sheet(id="sheet"):
-            yield RuleTitle(self._title, id="title")
+            if self.HAS_EDGE:
+                yield QuestionEdge()
+            yield RuleTitle(self._title, indent=0 if self.HAS_EDGE else 2, id="title")
             yield from self.compose_above()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
             with SheetBody(id="body"):
@@ -217,7 +223,7 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _title_cells(self) -> int:
         rows = (*self._rows, self._heads) if self._heads is not None else self._rows
-        widths = (cells(row.title) + len(row.prefix) for row in rows if not row.is_heading)
+        widths = (cells(row.title) + len(row.before) for row in rows if not row.is_heading)
         number = 2 if self._row_numbers.is_allowed else 0
         return min(MAX_TITLE_CELLS, number + max(widths, default=0)) if self.IS_ALIGNED else 0
 
@@ -268,7 +274,11 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _arrange_panes(self) -> None:
         """Sets the layout before panes exist, because a later change would style all of them again."""
-        self.set_class(self._preview is not None and self.app.size.width >= PREVIEW_MIN_WIDTH, "beside")
+        width, height = self.app.size
+        is_beside = self._preview is not None and width >= PREVIEW_MIN_WIDTH
+        self.set_class(is_beside, "beside")
+        if self.BELOW_MIN_ROWS:
+            self.set_class(not is_beside and height >= self.BELOW_MIN_ROWS, "below")
 
     def _fit(self) -> None:
         self._arrange_panes()

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from widgets import textual_internals as textual_inside
 from widgets.key_labels import NO_KEY, key_name
 from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
+from widgets.readable_styles import has_background, readable_style
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
 
@@ -133,18 +134,21 @@ MIN_TITLE_CELLS = 24
 
 
 class RuleTitle(Widget):
-    """A rule across the width with a title at its left and a note at its right."""
+    """A bar across the width with a title at its left and a note at its right; a rule where grounds are invisible, or
+    without a title."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"rule-title--{part}" for part in ("rule", "title", "note", "added", "removed")
     }
     DEFAULT_CSS = "RuleTitle { height: 1; }"
 
-    def __init__(self, title: str = "", note: str = "", *, id: str | None = None) -> None:
+    def __init__(self, title: str = "", note: str = "", *, indent: int = 2, id: str | None = None) -> None:
+        """`indent`: the blank columns before the title of a bar."""
         super().__init__(id=id)
         textual_inside.paint_without_frame(self)
         self.title = title
         self.note = note
+        self._indent = " " * indent
 
     def show(self, *, title: str | None = None, note: str | None = None) -> None:
         before = (self.title, self.note)
@@ -158,22 +162,43 @@ class RuleTitle(Widget):
         width = self.size.width
         note = f" {plain_line(self.note)} " if self.note else ""
         line = RowBuilder(width, self.rich_style)
+        edge, filler = (self._indent, " ") if self.title and has_background(self.rich_style) else ("─ ", "─")
         if self.title:
             first = cells(self.note.split(" · ")[0]) + 4 if self.note else 0
             title = cut_end_to_fit(
                 plain_line(self.title),
                 max(1, min(line.remaining_cells - 5, max(MIN_TITLE_CELLS, line.remaining_cells - 5 - first))),
             )
-            line.add("─ ", rule).add_with_diffstat(title, *self._word_styles("title")).add(" ")
+            line.add(edge, rule).add_with_diffstat(title, *self._word_styles("title")).add(" ")
         note = _fitting_note(note, max(0, line.remaining_cells - 2))
         if cells(note) > 2:
-            line.fill_to(width - cells(note) - 1, "─", rule)
+            line.fill_to(width - cells(note) - 1, filler, rule)
             line.add_with_diffstat(note, *self._word_styles("note"))
-        return line.fill_to(width, "─", rule).strip()
+        return line.fill_to(width, filler, rule).strip()
 
     def _word_styles(self, words: str) -> list[Style]:
         """Returns styles for words and for added and removed lines."""
-        return [self.get_component_rich_style(f"rule-title--{part}") for part in (words, "added", "removed")]
+        return [
+            readable_style(self.get_component_rich_style(f"rule-title--{part}"))
+            for part in (words, "added", "removed")
+        ]
+
+
+EDGE_CELLS = 2
+"""The columns of the edge of a question."""
+
+
+class QuestionEdge(Widget):
+    """The coloured edge at the left of a question."""
+
+    DEFAULT_CSS = "QuestionEdge { dock: left; width: 2; height: 100%; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        textual_inside.paint_without_frame(self)
+
+    def render_line(self, y: int) -> Strip:
+        return RowBuilder(self.size.width, self.rich_style).add("▌ ").strip()
 
 
 def _fitting_note(note: str, width: int) -> str:

@@ -20,20 +20,27 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from widgets.line import RIGHT_MARGIN, RowBuilder
-from widgets.readable_styles import selected_row_style
+from widgets.readable_styles import readable_style, selected_row_style
 from widgets.status.approval_request import (
     AnswerOption,
     ApprovalKeys,
     ApprovalRequest,
-    ChangeRow,
+    ChangedFile,
     RuleScope,
     call_answers,
     index_of_typed_answer,
     rule_answers,
 )
-from widgets.status.approval_rows import ApprovalCardState, StyledRow, approval_card_rows
+from widgets.status.approval_rows import (
+    DIFF_PREFIX,
+    ApprovalCardState,
+    ProposedChange,
+    StyledRow,
+    approval_card_rows,
+)
 from widgets.status.input_guard import MIN_QUIET_SECONDS, InputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
+from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 
 REPEAT_SECONDS = 2.5
 """Seconds in which an ambiguous Alt key must be pressed again to answer; afterwards it counts as Escape."""
@@ -59,6 +66,8 @@ class ApprovalBar(Widget, can_focus=False):
     """The card above the editor that shows approval questions."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "approval--head",
+        "approval--head-floor",
         "approval--mark",
         "approval--mark-floor",
         "approval--title",
@@ -70,6 +79,7 @@ class ApprovalBar(Widget, can_focus=False):
         "approval--removed",
         "approval--danger",
         "approval--warning",
+        *COMPONENT_NAMES,
     }
     DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
 
@@ -111,7 +121,8 @@ class ApprovalBar(Widget, can_focus=False):
         self.arming = InputGuard()
         self._clock = clock
         self._return_focus = give_back
-        self._change_rows: Sequence[ChangeRow] = ()
+        self._change: ProposedChange | None = None
+        self._diff_styles = CurrentStyles(self)
         self._confirmation_text: str | None = None
         self._lists_rules = False
         self._opened_by = ""
@@ -165,7 +176,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.return_to_editor()
         self.asked = asked
         self._shown_size = Size()
-        self._change_rows, self._was_armed, self._is_in_use, self._is_left = (), False, False, False
+        self._change, self._was_armed, self._is_in_use, self._is_left = None, False, False, False
         self._too_early_until = -math.inf
         self._close_rule_list()
         self._resolve_ambiguity()
@@ -176,11 +187,11 @@ class ApprovalBar(Widget, can_focus=False):
         if asked is not None:
             self.call_after_refresh(self._note_painted)
 
-    def show_change(self, id: str, change: Sequence[ChangeRow], *, question: str = "") -> None:
+    def show_change(self, id: str, change: Sequence[ChangedFile], *, question: str = "") -> None:
         """Shows the file change that the approval question is about, if it is still the current
         question. `question` replaces its text."""
         if self.asked is not None and self.asked.id == id:
-            self._change_rows = change
+            self._change = ProposedChange(change) if change else None
             if question:
                 self.asked = msgspec.structs.replace(self.asked, question=question)
             self._update_rows()
@@ -540,7 +551,7 @@ class ApprovalBar(Widget, can_focus=False):
             keys=self.keys,
             answers=self.answers,
             chosen_index=self._chosen_index,
-            change=self._change_rows,
+            change=self._change,
             typed=self._confirmation_text,
             lists_rules=self._lists_rules,
             has_focus=self.has_focus,
@@ -555,15 +566,30 @@ class ApprovalBar(Widget, can_focus=False):
         line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
         if self.asked is None or y >= len(self._rows):
             return line.strip()
-        mark = "approval--mark-floor" if self.asked.is_dangerous else "approval--mark"
-        line.add("▌ ", self._style(mark))
+        danger = "-floor" if self.asked.is_dangerous else ""
+        if y == 0:
+            line.base = self._style(f"approval--head{danger}")
+        line.add("▌ ", self._ink(f"approval--mark{danger}", line.base))
         current = self._style("approval--current") if self._rows[y][0][0] == "current" else None
         for name, text in self._rows[y]:
-            style = self._style(f"approval--{name}")
+            key = name.removeprefix(DIFF_PREFIX)
+            style = (
+                self._ink(f"approval--{name}", line.base)
+                if key == name
+                else self._diff_styles.current.style(key)
+            )
             line.add(text, style if current is None else selected_row_style(style, current))
         if current is not None:  # to the edge, as in every list
             line.base = selected_row_style(line.base, current)
         return line.strip()
+
+    def _ink(self, name: str, base: Style) -> Style:
+        """Returns a style on the ground of its row."""
+        return readable_style(self._style(name) + Style(bgcolor=base.bgcolor))
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._diff_styles.forget()
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(name)

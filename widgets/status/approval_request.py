@@ -36,11 +36,14 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     """The hosts of its group, shown as far as there is room."""
 
 
-class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the change that is asked about."""
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the change that is asked about."""
 
-    kind: Literal["added", "removed", "context", "file"]
-    text: str
+    path: str
+    diff: str
+    """The unified diff."""
+    heading: str = ""
+    """Its path and the counts of its lines, unless the question names it."""
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):

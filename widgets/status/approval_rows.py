@@ -1,6 +1,6 @@
 """Builds the rows of an approval question: the question, what would happen, the numbered answers and the keys."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -12,12 +12,16 @@ from widgets.status.approval_request import (
     AnswerOption,
     ApprovalKeys,
     ApprovalRequest,
-    ChangeRow,
+    ChangedFile,
 )
+from widgets.transcript.leaves.diff_leaf import DiffLeaf
+from widgets.transcript.leaves.highlight import language_of
 from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, expand_tabs, wrap
 
 StyledRow = tuple[tuple[str, str], ...]
 """The pieces of a row: the name of a style, and text."""
+DIFF_PREFIX = "diff:"
+"""The beginning of a style's name that is one of a diff in the transcript."""
 MAX_TEXT_ROWS = 4
 MAX_PARTS = 3
 ROOMY_MIN_ROWS = 30
@@ -29,7 +33,34 @@ _RESERVED_ROWS = 6
 """Rows that the question leaves for the editor, the lines around it and a part of the transcript."""
 _LABEL_CELLS = 20
 _PART_INDENT = 4
+_DIFF_INDENT = 2
+_CHANGED_ENDS = ("|add", "|remove")
+"""The ends of the style names of changed lines."""
 _MAX_SCOPE_CELLS = max(map(len, SCOPE_LABELS.values()))
+
+
+class ProposedChange:
+    """The change that is asked about, drawn as in the transcript: line numbers, syntax colours, changed words."""
+
+    def __init__(self, files: Sequence[ChangedFile]) -> None:
+        self._files = [
+            (plain_line(file.heading), DiffLeaf(clean(file.diff), language_of(file.path))) for file in files
+        ]
+
+    def rows(self, width: int) -> "list[StyledRow]":
+        return [row for heading, leaf in self._files for row in self._file_rows(heading, leaf, width)]
+
+    @staticmethod
+    def _file_rows(heading: str, leaf: DiffLeaf, width: int) -> "Iterator[StyledRow]":
+        if heading:
+            kinds = ((piece.kind or "text", piece.text) for piece in split_diffstat(f"  {heading}"))
+            yield tuple(kinds)
+        for row in range(len(leaf.layout(max(1, width - _DIFF_INDENT)))):
+            pieces = leaf.pieces(row)
+            used = sum(cells(piece.text) for piece in pieces)
+            rest = " " * (width - _DIFF_INDENT - used)
+            drawn = ((f"{DIFF_PREFIX}{piece.key}", piece.text) for piece in pieces)
+            yield (("muted", " " * _DIFF_INDENT), *drawn, (f"{DIFF_PREFIX}{leaf.fill_key(row)}", rest))
 
 
 class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +71,7 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
     keys: ApprovalKeys
     answers: Sequence[AnswerOption]
     chosen_index: int
-    change: Sequence[ChangeRow] = ()
+    change: "ProposedChange | None" = None
     typed: str | None = None
     """The confirmation word as far as it is typed; None while no word is asked for."""
     lists_rules: bool = False
@@ -100,8 +131,8 @@ def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) 
     telling = _part_rows(asked, state.width)[: max(0, room - 1)]
     room -= len(telling)
     if state.change:
-        change = [_change_row(one, state.width) for one in state.change]
-        return [*_cut_rows(change, min(room, _MAX_CHANGE_ROWS), state.keys), *telling]
+        most = min(room, _MAX_CHANGE_ROWS)
+        return [*_cut_rows(_without_lead(state.change.rows(state.width), most), most, state.keys), *telling]
     lines = _wrap_text(asked.text, state.width - 2)
     text: list[StyledRow] = [
         (("text", "  "), *((piece.kind or "text", piece.text) for piece in split_diffstat(line)))
@@ -124,14 +155,11 @@ def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[Styl
     return [*rows[: most - 1], (("muted", more),)]
 
 
-def _change_row(row: ChangeRow, width: int) -> StyledRow:
-    sign = {"added": "+ ", "removed": "- ", "context": "  ", "file": ""}[row.kind]
-    name = {"added": "added", "removed": "removed", "context": "muted", "file": "text"}[row.kind]
-    text = expand_tabs(clean(row.text).replace("\n", " "), 0)
-    shown = cut_end_to_fit(f"  {sign}{text}", width)
-    return (
-        (name, shown + " " * (width - cells(shown))),
-    )  # the ground of a changed line is as wide as the card
+def _without_lead(rows: list[StyledRow], most: int) -> list[StyledRow]:
+    """Leaves out rows above the first changed line where not all rows fit: what changes is shown first."""
+    changed = (at for at, row in enumerate(rows) if any(name.endswith(_CHANGED_ENDS) for name, _ in row))
+    first = next(changed, 0)
+    return rows[max(0, min(first, len(rows) - most)) :] if first >= most - 1 else rows
 
 
 def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
@@ -248,10 +276,14 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState, is_low: bool) -> 
         return hint_row(((keys.details, "details"), (keys.focus, "focus")), name, state.width)
     details = ("/".join(filter(None, ("d", keys.details))), "details")
     if is_low and asked.kind != "select":
-        letters = [(one.letter, plain_line(one.label).split(",")[0].lower()) for one in state.answers]
+        letters = [(one.letter, _short_label(one)) for one in state.answers]
         return hint_row((*letters, ("d", "details")), name, state.width)
     hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.focus, "focus"))
     return hint_row(hints, name, state.width)
+
+
+def _short_label(answer: AnswerOption) -> str:
+    return "always" if answer.action == "rules" else plain_line(answer.label).split(",")[0].lower()
 
 
 def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int) -> StyledRow:

@@ -12,7 +12,7 @@ from app.values.forms import AskedForm, FormChoice, FormField
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
-from tools.text import escape_controls, one_line
+from tools.text import escape_controls, one_line, without_markdown_marks
 
 MAX_QUESTIONS, MIN_CHOICES, MAX_CHOICES = 4, 2, 12
 _MAX_QUESTION_CHARS, _MAX_HEADER_CHARS, _MAX_LABEL_CHARS, _MAX_DETAIL_CHARS = 2_000, 40, 100, 300
@@ -241,7 +241,9 @@ def _ask_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     else:
         subject = " · ".join(names)
     blocks = (TextBlock(text=result.text),) if result and result.text else ()
-    return Card(title="ask", subject=one_line(subject)[:_MAX_QUESTION_CHARS], blocks=blocks)
+    return Card(
+        title="ask", subject=one_line(without_markdown_marks(subject))[:_MAX_QUESTION_CHARS], blocks=blocks
+    )
 
 
 def _question_title(question: Mapping[str, Any]) -> str:

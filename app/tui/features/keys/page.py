@@ -60,7 +60,11 @@ class KeysPage(msgspec.Struct, frozen=True):
         """Lists all slash commands; Enter writes the chosen one into the editor."""
         rows = [
             ListRow(
-                id=f"/{name} ", title=f"/{name}", detail=text, right=self.action_table.hints.get(name, "")
+                id=f"/{name} ",
+                title=f"/{name}",
+                detail=text,
+                right=self.action_table.hints.get(name, ""),
+                tone="accent",
             )
             for name, text in self.action_table.command_names()
         ]

@@ -10,14 +10,19 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import Badge, ListRow
 from widgets.screens.full_row_text import ROOMY_MIN_ROWS
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import Preview, PreviewPart, PreviewText, count_rows, make_preview
+from widgets.screens.screen_parts import EDGE_CELLS, KeyHint
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
 OTHER_ANSWER = "Other answer…"
 """The row of an answer in the user's own words."""
+
+
+_ROWS_AROUND = 3
+"""The title, the keys, and a row of the conversation."""
 
 
 class FilledField(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +38,47 @@ class FilledField(msgspec.Struct, frozen=True, kw_only=True):
     is_required: bool = False
 
 
-class FormScreen(PickerScreen):
+class _AskedScreen(PickerScreen):
+    """A list below a message, which is scrolled if it does not fit."""
+
+    IS_SEARCHED: ClassVar[bool] = False  # single letters and the space bar are keys here
+    IS_COUNTED: ClassVar[bool] = False
+    HAS_EDGE: ClassVar[bool] = True
+    asked_text: PreviewText
+    _is_scrolled = False
+
+    def compose_above(self) -> ComposeResult:
+        yield Preview(id="message")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#message", Preview).show(self.asked_text)
+
+    def hints(self) -> list[KeyHint]:
+        *own, close = super().hints()
+        scroll = KeyHint("pageup/pagedown", "scroll", 4, "tui.select.pageUp/tui.select.pageDown")
+        return [*own, *([scroll] if self._is_scrolled else []), close]
+
+    def fit_message(self, max_rows: int) -> int:
+        """Sizes the message, at most to so many rows, and returns its height with the blank row below it."""
+        blank = int(self.app.size.height >= ROOMY_MIN_ROWS)
+        pane = self.query_one("#message", Preview)
+        rows = count_rows(self.asked_text, self.app.size.width - EDGE_CELLS)
+        height = max(1, min(rows, max_rows - blank))
+        pane.styles.height = height
+        pane.styles.margin = (0, 0, blank, 0)
+        self._is_scrolled = rows > height
+        return height + blank
+
+    def action_page(self, direction: int) -> None:
+        if self._is_scrolled:
+            pane = self.query_one("#message", Preview)
+            pane.scroll_relative(y=direction * max(1, pane.size.height - 1), animate=False)
+        else:
+            super().action_page(direction)
+
+
+class FormScreen(_AskedScreen):
     """Shows the form; returns the field to edit, or `app.form.send` or `app.form.decline`."""
 
     ACTIONS = (
@@ -42,8 +87,6 @@ class FormScreen(PickerScreen):
         PickerAction(id="app.form.decline", keys="d", label="decline", importance=7),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
-    IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
-    IS_COUNTED: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -61,7 +104,7 @@ class FormScreen(PickerScreen):
         self._clock = clock
         self._armed_at = 0.0
         self._fields = {field.id: field for field in fields}
-        self._message = message if isinstance(message, PreviewText) else make_preview("", message)
+        self.asked_text = message if isinstance(message, PreviewText) else make_preview("", message)
         self._description_pane = Preview(id="about")
         super().__init__(
             title,
@@ -74,12 +117,8 @@ class FormScreen(PickerScreen):
         )
         self.add_class("below")
 
-    def compose_above(self) -> ComposeResult:
-        yield Preview(id="message")
-
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one("#message", Preview).show(self._message)
         self._armed_at = self._clock() + self._grace
 
     def action_act(self, action_id: str) -> None:
@@ -105,18 +144,16 @@ class FormScreen(PickerScreen):
     def _fit(self) -> None:
         """Sizes the description for the longest field description, so that the list does not move."""
         super()._fit()
-        width, height = self.app.size
+        width, height = self.app.size.width - EDGE_CELLS, self.app.size.height
         blank = int(height >= ROOMY_MIN_ROWS)
-        message = self.query_one("#message", Preview)
-        asked = max(1, min(count_rows(self._message, width), height // 2))
-        message.styles.height = asked
-        message.styles.margin = (0, 0, blank, 0)
         told = max((count_rows(_field_preview(field), width) for field in self._fields.values()), default=0)
         self._description_pane.display = told > 0
         self._description_pane.styles.height = max(1, min(told, height // 4))
         self._description_pane.styles.margin = (blank, 0, 0, 0)
         below = min(told, height // 4) + blank if told else 0
-        most = max(2, height - 3 - asked - below)
+        fields = min(max(1, len(self._fields)), max(2, height // 4))
+        asked = self.fit_message(max(height // 2, height - fields - below - _ROWS_AROUND))
+        most = max(2, height - 2 - asked - below)
         self.query_one("#body").styles.height = min(most, max(1, len(self._fields))) + below
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
@@ -124,7 +161,7 @@ class FormScreen(PickerScreen):
         self._description_pane.show(_field_preview(field) if field is not None else PreviewText())
 
 
-class ChoicesScreen(PickerScreen):
+class ChoicesScreen(_AskedScreen):
     """Shows choices of which several may be marked; returns the row of another answer, or `app.form.keep`."""
 
     ACTIONS = (
@@ -132,30 +169,21 @@ class ChoicesScreen(PickerScreen):
         PickerAction(id="app.form.keep", keys="ctrl+s", label="save", importance=8),
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
-    IS_SEARCHED: ClassVar[bool] = False  # the space bar is a key here
-    IS_COUNTED: ClassVar[bool] = False
 
     def __init__(
         self, title: str, question: PreviewText, rows: Sequence[ListRow], marked: Sequence[str]
     ) -> None:
         self.marked = list(marked)
         self._choices = list(rows)
-        self._question = question
+        self.asked_text = question
         super().__init__(title, self._choices, order="given", choose="")
-
-    def compose_above(self) -> ComposeResult:
-        yield Preview(id="message")
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.query_one("#message", Preview).show(self._question)
 
     def _fit(self) -> None:
         super()._fit()
-        width, height = self.app.size
-        message = self.query_one("#message", Preview)
-        message.styles.height = max(1, min(count_rows(self._question, width), height // 2))
-        message.styles.margin = (0, 0, int(height >= ROOMY_MIN_ROWS), 0)
+        height = self.app.size.height
+        rows = max(1, min(len(self._choices), height // 3))
+        self.query_one("#body").styles.height = rows
+        self.fit_message(min(height * 2 // 3, height - rows - _ROWS_AROUND))
 
     def action_choose(self) -> None:
         self._toggle_mark()
@@ -193,12 +221,18 @@ def _field_preview(field: FilledField) -> PreviewText:
     return PreviewText(parts=tuple(parts))
 
 
+def _value_badge(field: FilledField) -> Badge:
+    if field.value:
+        return Badge(text=field.value, tone="accent")
+    return Badge(text="required", tone="warning") if field.is_required else Badge(text="empty", tone="dim")
+
+
 def _field_rows(fields: Sequence[FilledField]) -> list[ListRow]:
     return [
         ListRow(
             id=field.id,
             title=field.title,
-            detail=field.value or ("required" if field.is_required else "empty"),
+            badges=(_value_badge(field),),
             right=field.error and "invalid",
             right_tone="error",
         )

@@ -18,11 +18,15 @@ from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolVi
 from app.values.user_errors import UserError
 from tools.amounts import tokens
 from tools.text import escape_controls, one_line
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.rows import Badge, ListRow, Tone, column_heads
 from widgets.screens.dialogs import ConfirmScreen
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
 from widgets.transcript.blocks import NoteKind
+
+_ALL_COLUMNS_MIN_WIDTH = 60
+"""Columns of the terminal from which there is room for all columns of the list."""
 
 
 class ServersScreen(PickerScreen):
@@ -61,6 +65,24 @@ class ServersScreen(PickerScreen):
         if tuple(rows) != self._rows or note is not None:
             self.show_rows(rows, note=note, heads=_column_heads())
         self.refresh_preview()
+
+    def on_resize(self) -> None:
+        self.show_rows(self._rows)
+        super().on_resize()
+
+    def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
+        """Leaves the number of tools where there is no room for all columns."""
+        if self.app.size.width >= _ALL_COLUMNS_MIN_WIDTH:
+            return shown
+        rows = [
+            msgspec.structs.replace(
+                item.row,
+                detail=f"{count} tools" if (count := item.row.detail.split()[0]) != "–" else "",
+                right="",
+            )
+            for item in shown
+        ]
+        return [item._replace(row=row) for item, row in zip(shown, rows, strict=True)]
 
     def _fit(self) -> None:
         super()._fit()

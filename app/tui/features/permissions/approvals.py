@@ -18,7 +18,6 @@ from app.tui.page_protocols import AskOnScreen, KeyLabel, NotifyWaiting, ShowMes
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
 from tools.amounts import MINUS
-from tools.diff_lines import parse_diff
 from tools.edits.card import file_diffs
 from tools.edits.pending import StagedAction
 from tools.results import Block, Card, DiffBlock, TextBlock, ToolResult
@@ -29,7 +28,7 @@ from widgets.status.approval_request import (
     ApprovalPart,
     ApprovalRequest,
     ApprovalRule,
-    ChangeRow,
+    ChangedFile,
 )
 from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import NoteKind
@@ -156,7 +155,7 @@ class Approvals(msgspec.Struct):
             diffs = [
                 one for one in self._staged_by_question[first.id][1].blocks if isinstance(one, DiffBlock)
             ]
-            self.bar.show_change(first.id, _change_rows(diffs, names_files=True))
+            self.bar.show_change(first.id, _changed_files(diffs, names_files=True))
         elif first.approval is not None and self.has_preview(first.approval.tool_name):
             self.spawn(self._show_preview(first.id, first.approval))
 
@@ -179,14 +178,20 @@ class Approvals(msgspec.Struct):
         changes = await self.preview_call(approval.tool_name, approval.arguments, is_for_person=True)
         content = approval.arguments.get("content")
         if changes is not None:
-            diffs = file_diffs(changes.details)
-            self.bar.show_change(question_id, _change_rows(diffs, names_files=len(diffs) > 1))
+            diffs = file_diffs(changes.details, str(approval.arguments.get("path", "")))
+            self.bar.show_change(question_id, _changed_files(diffs, names_files=len(diffs) > 1))
         elif isinstance(content, str):
-            rows = [ChangeRow(kind="added", text=line) for line in content.splitlines()]
+            path = str(approval.arguments.get("path", ""))
+            added = content.splitlines()
+            new = [
+                ChangedFile(
+                    path=path, diff="\n".join([f"@@ -0,0 +1,{len(added)} @@", *map("+{}".format, added)])
+                )
+            ]
             review = self.review_page().review_of_approval(approval)
             is_new = await review.load() and review.creates_all_files
             self.bar.show_change(
-                question_id, rows, question=self._question_text(approval, creates_file=is_new)
+                question_id, new, question=self._question_text(approval, creates_file=is_new)
             )
 
     def _key_labels(self) -> ApprovalKeys:
@@ -333,7 +338,7 @@ class Approvals(msgspec.Struct):
         await self.review_page().open_proposed(review, question)
         if review.is_changed and event in self._open_questions:
             diffs = await asyncio.to_thread(review.diffs)
-            self.bar.show_change(event.id, _change_rows(diffs, names_files=len(diffs) > 1))
+            self.bar.show_change(event.id, _changed_files(diffs, names_files=len(diffs) > 1))
         return True
 
     def _desk_question(
@@ -462,18 +467,16 @@ def _make_extension_request(event: QuestionAsked) -> ApprovalRequest:
     )
 
 
-def _change_rows(diffs: Sequence[DiffBlock], *, names_files: bool) -> list[ChangeRow]:
-    """Returns the rows of a change; each file begins with its name, unless the question names it."""
-    kinds: dict[str, Literal["added", "removed", "context"]] = {"+": "added", "-": "removed"}
-    rows: list[ChangeRow] = []
-    for diff in diffs:
-        if names_files:
-            rows.append(ChangeRow(kind="file", text=f"{diff.path}  +{diff.added} {MINUS}{diff.removed}"))
-        code, lines = parse_diff(diff.diff)
-        rows += [
-            ChangeRow(kind=kinds.get(one.kind, "context"), text=code[one.start : one.end]) for one in lines
-        ]
-    return rows
+def _changed_files(diffs: Sequence[DiffBlock], *, names_files: bool) -> list[ChangedFile]:
+    """Returns the files of a change; each has a heading, unless the question names it."""
+    return [
+        ChangedFile(
+            path=diff.path,
+            diff=diff.diff,
+            heading=f"{diff.path}  +{diff.added} {MINUS}{diff.removed}" if names_files else "",
+        )
+        for diff in diffs
+    ]
 
 
 def _full_text(event: QuestionAsked) -> str:

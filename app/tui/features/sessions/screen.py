@@ -84,6 +84,7 @@ class SessionsScreen(PickerScreen):
         ),
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
+    BELOW_MIN_ROWS = 20
 
     class QueryChanged(ScreenRequest["SessionsScreen"]):
         """The query changed; the application answers with `show_found`."""

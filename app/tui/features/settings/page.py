@@ -17,7 +17,7 @@ from app.resources.settings.settings import (
     value_at,
 )
 from app.resources.settings.value_checks import check_value
-from app.tui.features.settings.screen import SettingRow, SettingsScreen
+from app.tui.features.settings.screen import NOTHING, SettingRow, SettingsScreen
 from app.tui.page_protocols import AskOnScreen, SaveDefault
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
@@ -63,7 +63,7 @@ def setting_rows(
             choices=tuple(
                 display_value(choice) for choice in setting_choices(key) or (names or {}).get(key.name, ())
             ),
-            help=key.description,
+            help=key.description.replace("null:", f"{NOTHING}:"),
             origin=_ORIGIN_LABELS.get(effective_settings.origin(key.name), ""),
             problems=tuple(problems.get(key.name, ())),
             effects=(told[key.name].one_line_summary(),) if key.name in told else (),

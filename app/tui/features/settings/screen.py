@@ -8,15 +8,18 @@ from textual.binding import Binding, BindingType
 
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow, column_heads
+from widgets.lists.rows import Badge, ListRow, Tone, column_heads
 from widgets.screens.dialogs import InputScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
 from widgets.screens.screen_parts import KeyHint, KeyHints
 
-_VALUE_TEXTS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
+NOTHING = "none"
+"""The word for no value, whatever the file writes for it."""
+_VALUE_TEXTS = {"": NOTHING, "true": "on", "false": "off", "{}": NOTHING, "[]": NOTHING}
 """Display texts for JSON values."""
+_VALUE_TONES: dict[str, Tone] = {NOTHING: "dim", "off": "dim", "on": "success"}
 _VALUE_CELLS = 11
 """The width of the value column: most values fit, so the descriptions line up."""
 _CHANGED_MARK = "• "
@@ -69,6 +72,7 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 class SettingsScreen(PickerScreen):
     """The settings list, in which values are edited in place."""
 
+    BELOW_MIN_ROWS = 16
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
         Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),
@@ -182,11 +186,6 @@ class SettingsScreen(PickerScreen):
         if self.setting is not None and not self.setting.is_fixed:
             self.post_message(self.Changed(self, self.setting.id, None))
 
-    def _fit(self) -> None:
-        """Shows the setting's description in a pane beside the list, or in a few lines below it."""
-        super()._fit()
-        self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
-
     def adjust_rows(self, shown: list[VisibleRow]) -> list[VisibleRow]:
         """Removes descriptions from the rows where the pane shows them in full."""
         if not (self.has_class("beside") or self.has_class("below")):
@@ -228,6 +227,10 @@ def _source_text(setting: SettingRow) -> str:
     return setting.origin if setting.origin != "default" else ""
 
 
+def _value_tone(shown: str) -> Tone:
+    return "number" if shown[:1].isdecimal() or shown[:1] == "$" else _VALUE_TONES.get(shown, "text")
+
+
 def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
     rows: list[ListRow] = []
     group = ""
@@ -239,7 +242,7 @@ def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
         is_changed = setting.is_changed
         value = Badge(
             text=f"{_CHANGED_MARK if is_changed else '  '}{setting.shown_value.ljust(_VALUE_CELLS)}",
-            tone="accent" if is_changed else "text",
+            tone="accent" if is_changed else _value_tone(setting.shown_value),
         )
         rows.append(
             ListRow(

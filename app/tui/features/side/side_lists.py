@@ -1,27 +1,31 @@
 """The side panel of a wide page: changed files, todos, jobs, and what the session used. It appears with the first
 prompt; switched off it computes nothing."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from app.engine.files.session_files import SessionDiff
-from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
-from app.tui.features.context.context_groups import CONTEXT_GROUPS
-from app.tui.features.todos.todo_list import GLYPHS, TONES, TodoListUpdater, todo_state
+from app.tui.features.side.side_sections import (
+    PromptOutline,
+    context_sections,
+    file_section,
+    helper_section,
+    job_section,
+    todo_section,
+    usage_sections,
+)
+from app.tui.features.todos.todo_list import TodoListUpdater
 from app.tui.page_protocols import ShowMessage, SpawnTask
 from app.tui.prompt.project_history import ProjectHistory
 from app.undo.file_history import has_changes
 from app.values.events import AgentSettled, CompactionEnd, EntryAppended, Event, SessionReplaced
-from app.values.todos import count_closed
-from app.values.usage import format_dollars
 from app.values.user_errors import UserError
-from tools.amounts import MINUS, changed_files, elapsed, percentage, tokens
-from widgets.status.side_panel import SidePanel, SideRow, SideSection, SideTone
+from widgets.status.side_panel import SidePanel, SideSection, SideTone
 
 if TYPE_CHECKING:
     from app.engine.context_breakdown import ContextBreakdown
-    from app.undo.change_lists import Differences, FileDifference
+    from app.undo.change_lists import Differences
 
 AUTO_PANEL_WIDTH = 120
 """Columns from which the side panel is shown by itself."""
@@ -63,6 +67,8 @@ class SidePanelUpdater:
         """What was chosen in this folder; None: the setting applies."""
         self._width = 0
         self._files: SideSection | None = None
+        self._prompts = PromptOutline()
+        self._is_outline_outdated = True
         self._breakdown: ContextBreakdown | None = None
         self._is_comparing = self._is_outdated = False
 
@@ -109,9 +115,12 @@ class SidePanelUpdater:
 
     def handle_event(self, event: Event) -> None:
         if not self.is_enabled:
+            self._is_outline_outdated = True
             return
         if isinstance(event, SessionReplaced):
-            self._breakdown = None
+            self._breakdown, self._is_outline_outdated = None, True
+        elif isinstance(event, EntryAppended) and not self._is_outline_outdated:
+            self._prompts.add(event.entry)
         if isinstance(event, SessionReplaced | AgentSettled | CompactionEnd):
             self._count_context()
         if isinstance(event, SessionReplaced) or (
@@ -162,7 +171,7 @@ class SidePanelUpdater:
                     found: Differences | None = await self._session.files.differences(SessionDiff())
                 except UserError:
                     found = None
-                self._files = _file_sections(found) if found is not None and found.files else None
+                self._files = file_section(found) if found is not None and found.files else None
                 self._show_sections()
         finally:
             self._is_comparing = False
@@ -175,94 +184,21 @@ class SidePanelUpdater:
         self._set_displayed(bool(sections))
 
     def _sections(self) -> list[SideSection]:
-        sections = (self._files, _todo_sections(self._session), _job_sections(self._session.jobs.all()))
+        if self._is_outline_outdated:
+            self._is_outline_outdated = False
+            self._prompts.replace(self._session.log.path_to())
+        helpers = self._session.helpers.known_helpers()
+        sections = (
+            self._files,
+            todo_section(self._session),
+            helper_section(helpers),
+            job_section(self._session.jobs.all(), helpers),
+            self._prompts.section(),
+        )
         shown = [section for section in sections if section is not None]
         has_begun = shown or self._session.messages
         return (
-            [*shown, *_context_sections(self._session, self._breakdown), *_usage_sections(self._session)]
+            [*shown, *context_sections(self._session, self._breakdown), *usage_sections(self._session)]
             if has_begun
             else []
         )
-
-
-def _file_sections(found: "Differences") -> SideSection:
-    total = changed_files(len(found.files), found.added, found.removed)
-    return SideSection(title="Changed", note=total, rows=tuple(map(_file_row, found.files)))
-
-
-def _file_row(file: "FileDifference") -> SideRow:
-    figures: list[tuple[str, SideTone]] = []
-    if file.added:
-        figures.append((f"+{file.added:,}", "success"))
-    if file.removed:
-        figures.append((f"{MINUS}{file.removed:,}", "error"))
-    tone: SideTone = "muted" if file.deed == "removed" else "text"
-    return SideRow(text=file.path, is_path=True, tone=tone, figures=tuple(figures))
-
-
-def _context_sections(session: Session, breakdown: "ContextBreakdown | None") -> list[SideSection]:
-    context = session.context_usage()
-    if context is None or not context.tokens:
-        return []
-    percent = context.percent or 0
-    note = f"{tokens(context.tokens)} of {tokens(context.context_window)} · {percentage(percent)}"
-    tone: SideTone = "error" if percent > 90 else "warning" if percent > 70 else "accent"
-    groups: list[tuple[str, SideTone, int]] = [
-        (name, group_tone, count)
-        for group, (name, group_tone) in CONTEXT_GROUPS.items()
-        if breakdown is not None and (count := breakdown.item_count(group))
-    ]
-    bar: list[tuple[float, SideTone]] = [
-        (count / max(1, context.context_window), group_tone) for _, group_tone, count in groups
-    ]
-    rows = [SideRow(text="", bar=tuple(bar) or ((percent / 100, tone),))]
-    rows += [
-        SideRow(text=name, mark="■", mark_tone=group_tone, tone="muted", figures=((tokens(count), "text"),))
-        for name, group_tone, count in groups
-    ]
-    return [SideSection(title="Context", note=note, rows=tuple(rows), is_below=True)]
-
-
-def _usage_sections(session: Session) -> list[SideSection]:
-    """Returns what the session used: the agent's time, the cost, and the tokens."""
-    stats = session.stats
-    usage = stats.usage
-    prompt_tokens = usage.input + usage.cache_read + usage.cache_write
-    facts = (
-        ("time", elapsed(stats.worked_ms / 1000) if stats.worked_ms >= 1000 else ""),
-        ("cost", format_dollars(usage.cost.total) if usage.cost.total else ""),
-        ("input tokens", tokens(prompt_tokens) if prompt_tokens else ""),
-        ("from the cache", percentage(100 * usage.cache_read / prompt_tokens) if usage.cache_read else ""),
-        ("output tokens", tokens(usage.output) if usage.output else ""),
-    )
-    rows = tuple(
-        SideRow(text=label, tone="muted", figures=((figure, "text"),)) for label, figure in facts if figure
-    )
-    return [SideSection(title="Session", rows=rows, is_below=True)] if rows else []
-
-
-def _todo_sections(session: Session) -> SideSection | None:
-    phases = session.todos.phases
-    closed, total = count_closed(phases)
-    if not total:
-        return None
-    rows: list[SideRow] = []
-    at = 0
-    for phase in phases:
-        if len(phases) > 1 and phase.tasks:
-            rows.append(SideRow(text=phase.name, tone="muted"))
-        for item in phase.tasks:
-            state = todo_state(item)
-            at = len(rows) if state == "current" else at
-            rows.append(SideRow(text=item.content, mark=GLYPHS[state], tone=TONES[state]))
-    return SideSection(title="Todos", note=f"{closed}/{total}", rows=tuple(rows), important_row=at)
-
-
-def _job_sections(jobs: Iterable[BackgroundJob]) -> SideSection | None:
-    rows = []
-    for job in jobs:
-        mark, tone = _JOB_MARKS.get(job.state, ("✗", "error"))
-        rows.append(SideRow(text=job.title, mark=mark, tone=tone, figures=((job.id, "dim"),)))
-    running = sum(row.mark == "●" for row in rows)
-    note = f"{running} running" if running else ""
-    return SideSection(title="Jobs", note=note, rows=tuple(reversed(rows))) if rows else None

@@ -1,7 +1,7 @@
 """Converts a session's entries for the session tree: kind, text, and what a branch did."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from app.sessions.session_log import SessionLog
 from app.tui.entry_texts import entry_text, one_line
@@ -34,7 +34,9 @@ from app.values.messages import (
 from app.values.usage import format_dollars
 from tools.amounts import changed_files, changed_lines, tokens
 from tools.effects import CallFiles
-from widgets.lists.rows import Badge
+from tools.results import ToolKind
+from tools.text import without_markdown_marks
+from widgets.lists.rows import Badge, Tone
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
 
 _KIND_BY_MESSAGE_TYPE: dict[type, EntryKind] = {
@@ -52,6 +54,8 @@ _KIND_BY_ENTRY_TYPE: dict[type, EntryKind] = {
 }
 
 
+_MAX_MARKED_CHARS = 4_000
+"""The characters of a message from which a row is made."""
 _HEADINGS: dict[EntryKind, str] = {
     "user": "You",
     "assistant": "Answer",
@@ -65,13 +69,28 @@ _HEADINGS: dict[EntryKind, str] = {
 }
 
 
+_TONE_BY_TOOL_KIND: dict[ToolKind, Tone] = {
+    **dict.fromkeys(("read", "search", "fetch"), "primary"),
+    "execute": "secondary",
+    **dict.fromkeys(("edit", "delete", "move"), "success"),
+}
+"""The colour of a call's verb, as in the transcript."""
+
+
+class ToolFacts(Protocol):
+    """What the tree asks about calls: the toolbox of the session."""
+
+    def files_of_call(self, call: ToolCall) -> CallFiles: ...
+    def kind_of_tool(self, name: str) -> ToolKind: ...
+
+
 class TreeEntries:
     """Provides the tree's entries of one session. A large tree opens with its structure; texts are
     created for visible entries."""
 
-    def __init__(self, log: SessionLog, files_of_call: Callable[[ToolCall], CallFiles]) -> None:
+    def __init__(self, log: SessionLog, tools: ToolFacts) -> None:
         self._log = log
-        self._files_of_call = files_of_call
+        self._tools = tools
         self._current_branch_ids: frozenset[str] | None = None
         """The entries of the current branch, computed on first use."""
 
@@ -95,10 +114,14 @@ class TreeEntries:
     def describe_entry(self, bare: TreeEntry) -> TreeEntry:
         """Returns the entry with its text, time, and what the branch did there."""
         entry = self._log.entry(bare.id)
+        message = entry.message if isinstance(entry, MessageEntry) else None
+        tool = message.tool_name if isinstance(message, ToolResultMessage) else ""
         return TreeEntry(
             id=bare.id,
             parent=bare.parent,
             kind=bare.kind,
+            lead=f"{tool} " if tool else "",
+            lead_tone=_TONE_BY_TOOL_KIND.get(self._tools.kind_of_tool(tool), "muted"),
             text=self._call_text(entry) or full_entry_text(entry),
             label=bare.label,
             time=entry.timestamp,
@@ -154,19 +177,19 @@ class TreeEntries:
             name = files.changes[0].path.rpartition("/")[2]
             return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
         call = None if message.is_error else self._find_call(entry, message)
-        return _file_names_text(self._files_of_call(call).writes) if call is not None else ""
+        return _file_names_text(self._tools.files_of_call(call).writes) if call is not None else ""
 
     def _call_text(self, entry: Entry) -> str:
-        """Returns the call of a tool result, because the result's text rarely says what it belongs
-        to."""
+        """Returns the argument of a tool result's call, because the result's text rarely says what it
+        belongs to."""
         message = entry.message if isinstance(entry, MessageEntry) else None
         if isinstance(message, ToolResultMessage):
-            called, call = message.tool_name, self._find_call(entry, message)
+            call, called = self._find_call(entry, message), ""
             if call is not None:
                 words = (value for value in call.arguments.values() if isinstance(value, str))
-                called = f"{call.name} {one_line(next(words, ''), 60)}".rstrip()
+                called = one_line(next(words, ""), 60)
             outcome = "failed: " if message.is_error else ""
-            return f"{called} → {outcome}{one_line(entry_text(entry))}"
+            return f"{called} → {outcome}{one_line(entry_text(entry))}".lstrip()
         if isinstance(message, BashExecutionMessage):
             return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
         return ""
@@ -230,7 +253,9 @@ def full_entry_text(entry: Entry) -> str:
             return f"omits {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
         case MessageEntry(message=AssistantMessage() as message) if not message.text:
             return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
-        case CompactionEntry() | BranchSummaryEntry() | CustomMessageEntry() | MessageEntry():
+        case MessageEntry(message=AssistantMessage()) | CompactionEntry() | BranchSummaryEntry():
+            return one_line(without_markdown_marks(entry_text(entry)[:_MAX_MARKED_CHARS]))
+        case CustomMessageEntry() | MessageEntry():
             return one_line(entry_text(entry))
         case UsageEntry() | UnknownEntry():
             return ""

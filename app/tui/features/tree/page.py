@@ -76,7 +76,7 @@ class TreePage(msgspec.Struct, frozen=True):
             self.show_message("This session is empty.")
             return
         chosen = self.settings().interaction.tree_filter_mode
-        told = TreeEntries(log, self.session.tools.files_of_call)
+        told = TreeEntries(log, self.session.tools)
         screen = TreeScreen(
             told.entries_without_texts(),
             leaf=log.leaf_id,
@@ -96,18 +96,14 @@ class TreePage(msgspec.Struct, frozen=True):
                 label = await ask_text(self.ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
                     self.session.log.set_label(entry_id, label.strip() or None)
-                    screen.show_entries(
-                        TreeEntries(log, self.session.tools.files_of_call).entries_without_texts()
-                    )
+                    screen.show_entries(TreeEntries(log, self.session.tools).entries_without_texts())
             case "copy":
                 self.copy(entry_text(log.entry(entry_id)), "entry")
             case "compare":
                 await self._compare_branches(entry_id, message.other_id)
             case "files":
                 await self.files.restore_to_entry(entry_id)
-                screen.show_entries(
-                    TreeEntries(log, self.session.tools.files_of_call).entries_without_texts(), log.leaf_id
-                )
+                screen.show_entries(TreeEntries(log, self.session.tools).entries_without_texts(), log.leaf_id)
             case "review":
                 await self.review(entry_id)
             case "go":

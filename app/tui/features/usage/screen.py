@@ -200,7 +200,7 @@ def _column_heads(view: UsageView, width: int) -> ListRow:
 def _usage_rows(view: UsageView, width: int) -> list[ListRow]:
     is_wide, is_narrow = width >= 100, width < NARROW_MAX_COLUMNS
     size = 24 if is_wide else 0 if is_narrow else 10
-    longest = 40 if is_wide else max(8, min(width - size - 37, width * 2 // 5 - 1))
+    longest = 40 if is_wide else max(8, min(width - size - 40, width * 2 // 5 - 1))
     columns = _visible_columns(width)
     longest = width - 16 if is_narrow else longest
     most = max((row.amount for row in view.rows), default=0.0)

@@ -1,0 +1,195 @@
+"""The sections of the side panel: what a session has changed, planned, started, been asked and used, as frozen rows."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from app.engine.jobs.background_jobs import BackgroundJob
+from app.engine.session import Session
+from app.tui.features.context.context_groups import CONTEXT_GROUPS
+from app.tui.features.todos.todo_list import GLYPHS, TONES, todo_state
+from app.undo.file_history import count_changes, has_changes, title_of
+from app.values.entries import Entry, MessageEntry
+from app.values.messages import UserMessage
+from app.values.todos import count_closed
+from app.values.usage import format_dollars
+from tools.amounts import MINUS, changed_files, elapsed, percentage, tokens
+from widgets.status.side_panel import SideRow, SideSection, SideTone
+
+if TYPE_CHECKING:
+    from app.engine.context_breakdown import ContextBreakdown
+    from app.engine.helpers.helper_run import HelperRun
+    from app.undo.change_lists import Differences, FileDifference
+
+_STATE_MARKS: dict[str, tuple[str, SideTone]] = {
+    "waiting": ("○", "muted"),
+    "running": ("●", "accent"),
+    "done": ("✓", "success"),
+    "stopped": ("⊘", "warning"),
+}
+_MAX_LARGE_RESULTS = 4
+
+
+class PromptOutline:
+    """The prompts of the conversation with what each changed in files, kept up to date entry by entry."""
+
+    def __init__(self) -> None:
+        self._titles: list[str] = []
+        self._figures: list[tuple[tuple[str, SideTone], ...]] = []
+        self._entries_since: list[Entry] = []
+
+    def replace(self, path: Iterable[Entry]) -> None:
+        """Starts again with the entries of another branch or session."""
+        self._titles, self._figures, self._entries_since = [], [], []
+        for entry in path:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            self._titles.append(title_of(entry.message))
+            self._figures.append(())
+            self._entries_since = []
+        elif self._titles:
+            self._entries_since.append(entry)
+            if has_changes(entry):
+                counts = count_changes(self._entries_since)
+                self._figures[-1] = line_figures(counts.added, counts.removed)
+
+    def section(self) -> SideSection | None:
+        if not self._titles:
+            return None
+        last = len(self._titles) - 1
+        rows = tuple(
+            SideRow(
+                text=title,
+                mark="›",
+                mark_tone="accent" if at == last else "muted",
+                tone="text" if at == last else "muted",
+                figures=figures,
+            )
+            for at, (title, figures) in enumerate(zip(self._titles, self._figures, strict=True))
+        )
+        return SideSection(
+            title="Prompts", note=f"{len(rows):,}" if last else "", rows=rows, important_row=last
+        )
+
+
+def line_figures(added: int, removed: int) -> tuple[tuple[str, SideTone], ...]:
+    """Returns the counts of added and removed lines in their colours."""
+    figures: list[tuple[str, SideTone]] = []
+    if added:
+        figures.append((f"+{added:,}", "success"))
+    if removed:
+        figures.append((f"{MINUS}{removed:,}", "error"))
+    return tuple(figures)
+
+
+def file_section(found: "Differences") -> SideSection:
+    total = changed_files(len(found.files), found.added, found.removed)
+    return SideSection(title="Changed", note=total, rows=tuple(map(_file_row, found.files)))
+
+
+def _file_row(file: "FileDifference") -> SideRow:
+    tone: SideTone = "muted" if file.deed == "removed" else "text"
+    return SideRow(text=file.path, is_path=True, tone=tone, figures=line_figures(file.added, file.removed))
+
+
+def context_sections(session: Session, breakdown: "ContextBreakdown | None") -> list[SideSection]:
+    context = session.context_usage()
+    if context is None or not context.tokens:
+        return []
+    percent = context.percent or 0
+    note = f"{tokens(context.tokens)} of {tokens(context.context_window)} · {percentage(percent)}"
+    tone: SideTone = "error" if percent > 90 else "warning" if percent > 70 else "accent"
+    groups: list[tuple[str, SideTone, int]] = [
+        (name, group_tone, count)
+        for group, (name, group_tone) in CONTEXT_GROUPS.items()
+        if breakdown is not None and (count := breakdown.item_count(group))
+    ]
+    bar: list[tuple[float, SideTone]] = [
+        (count / max(1, context.context_window), group_tone) for _, group_tone, count in groups
+    ]
+    rows = [SideRow(text="", bar=tuple(bar) or ((percent / 100, tone),))]
+    rows += [
+        SideRow(text=name, mark="■", mark_tone=group_tone, tone="muted", figures=((tokens(count), "text"),))
+        for name, group_tone, count in groups
+    ]
+    return [
+        SideSection(title="Context", note=note, rows=tuple(rows), is_below=True),
+        *_large_results(breakdown),
+    ]
+
+
+def _large_results(breakdown: "ContextBreakdown | None") -> list[SideSection]:
+    """Returns the largest results in the context, which can be dropped from it."""
+    found = breakdown.large_results if breakdown is not None else ()
+    rows = tuple(
+        SideRow(text=one.title, tone="muted", figures=((tokens(one.tokens), "text"),))
+        for one in found
+        if not one.is_dropped
+    )[:_MAX_LARGE_RESULTS]
+    return [SideSection(title="Large results", rows=rows, is_below=True)] if rows else []
+
+
+def usage_sections(session: Session) -> list[SideSection]:
+    """Returns what the session used: the agent's time, the cost, and the tokens."""
+    stats = session.stats
+    usage = stats.usage
+    prompt_tokens = usage.input + usage.cache_read + usage.cache_write
+    facts = (
+        ("time", elapsed(stats.worked_ms / 1000) if stats.worked_ms >= 1000 else ""),
+        ("cost", format_dollars(usage.cost.total) if usage.cost.total else ""),
+        ("input tokens", tokens(prompt_tokens) if prompt_tokens else ""),
+        ("from the cache", percentage(100 * usage.cache_read / prompt_tokens) if usage.cache_read else ""),
+        ("output tokens", tokens(usage.output) if usage.output else ""),
+    )
+    rows = tuple(
+        SideRow(text=label, tone="muted", figures=((figure, "text"),)) for label, figure in facts if figure
+    )
+    return [SideSection(title="Session", rows=rows, is_below=True)] if rows else []
+
+
+def todo_section(session: Session) -> SideSection | None:
+    phases = session.todos.phases
+    closed, total = count_closed(phases)
+    if not total:
+        return None
+    rows: list[SideRow] = []
+    at = 0
+    for phase in phases:
+        if len(phases) > 1 and phase.tasks:
+            rows.append(SideRow(text=phase.name, tone="muted"))
+        for item in phase.tasks:
+            state = todo_state(item)
+            at = len(rows) if state == "current" else at
+            rows.append(SideRow(text=item.content, mark=GLYPHS[state], tone=TONES[state]))
+    return SideSection(title="Todos", note=f"{closed}/{total}", rows=tuple(rows), important_row=at)
+
+
+def job_section(jobs: Iterable[BackgroundJob], helpers: "Sequence[HelperRun]") -> SideSection | None:
+    """Returns the jobs that are no helpers."""
+    of_helpers = {helper.job_id for helper in helpers}
+    return _work_section("Jobs", [(job.title, job.state, job.id) for job in jobs if job.id not in of_helpers])
+
+
+def helper_section(helpers: "Iterable[HelperRun]") -> SideSection | None:
+    return _work_section("Helpers", [(helper.label, helper.state, "") for helper in helpers])
+
+
+def _work_section(title: str, work: Sequence[tuple[str, str, str]]) -> SideSection | None:
+    """Returns what works beside the agent, the newest first: its name, its state and its id."""
+    rows: list[SideRow] = []
+    for name, state, id in work:
+        mark, tone = _STATE_MARKS.get(state, ("✗", "error"))
+        figures: tuple[tuple[str, SideTone], ...] = ((id, "dim"),) if id else ()
+        rows.append(
+            SideRow(
+                text=name,
+                mark=mark,
+                mark_tone=tone,
+                tone="text" if state == "running" else "muted",
+                figures=figures,
+            )
+        )
+    running = sum(state == "running" for _, state, _ in work)
+    note = f"{running} running" if running else ""
+    return SideSection(title=title, note=note, rows=tuple(reversed(rows))) if rows else None

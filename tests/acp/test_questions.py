@@ -146,8 +146,19 @@ async def test_a_change_is_shown_as_its_diff(tmp_path: Path) -> None:
     async with bayou("--permissions", "ask", answer=choosing("Allow once")) as client:
         await client.initialize()
         await client.prompt(await client.new(tmp_path), "change one to two in a.txt")
-        shown = str((await asked_in(client))["toolCall"]["content"])
-        assert "-one" in shown and "+two" in shown
+        content = (await asked_in(client))["toolCall"]["content"]
+        diff = {"type": "diff", "path": str(tmp_path / "a.txt"), "oldText": "one\n", "newText": "two\n"}
+        assert diff in content
+
+
+async def test_a_new_file_is_shown_with_its_whole_text(tmp_path: Path) -> None:
+    calls = json.dumps([("write", {"path": "new.txt", "content": "one\ntwo\n"})])
+    async with bayou("-e", CALLS, "--permissions", "ask", answer=choosing("Allow once")) as client:
+        await client.initialize()
+        await client.prompt(await client.new(tmp_path), calls)
+        content = (await asked_in(client))["toolCall"]["content"]
+        assert {"type": "diff", "path": str(tmp_path / "new.txt"), "newText": "one\ntwo\n"} in content
+        assert (tmp_path / "new.txt").read_text() == "one\ntwo\n"
 
 
 async def test_cancelling_takes_the_question_back_and_ends_the_turn(tmp_path: Path) -> None:

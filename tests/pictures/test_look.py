@@ -181,8 +181,10 @@ A_STRETCH = 8
 def grounds(picture: Picture) -> Iterator[Found]:
     """What lies on another ground than the page can be seen to."""
     counted = Counter(cell.ground for row in picture.rows for cell in row if cell.ground.startswith("#"))
-    pages = {ground: count for ground, count in counted.items() if ground in page_grounds()} or counted
+    pages = {ground: count for ground, count in counted.items() if ground in page_grounds()}
     page = max(pages, key=pages.__getitem__, default="")
+    if not page:  # a low terminal, all of which a sheet covers
+        return
     for number, row in enumerate(picture.rows):
         for ground, cells in itertools.groupby(row, key=lambda cell: cell.ground):
             stretch = [cell.text for cell in cells]

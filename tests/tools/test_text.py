@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.text import escape_controls, final_output, one_line, plain_output, unescape_controls
+from tools.text import (
+    escape_controls,
+    final_output,
+    one_line,
+    plain_output,
+    unescape_controls,
+    without_markdown_marks,
+)
 
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -94,3 +101,23 @@ def test_lines_that_are_written_over_look_as_they_do_in_the_end(written: str, se
 
 def test_a_step_as_far_as_one_likes_costs_little() -> None:
     assert len(final_output("\x1b[999999999Bx\x1b[999999999Cy")) < 50_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "found **three** things, see `a_b*c*` and [the design](x.md)",
+            "found three things, see a_b*c* and the design",
+        ),
+        (
+            "__init__.py and 2*3*4 stay, *yes* and _no_ do not",
+            "__init__.py and 2*3*4 stay, yes and no do not",
+        ),
+        ("# Head\n> quote `**x**`", "Head\nquote **x**"),
+        ("***both***, ``a`b`` and ~~gone~~", "both, a`b and gone"),
+        ("`open and **open", "`open and **open"),
+    ],
+)
+def test_a_row_has_the_words_of_markdown_without_its_marks(text: str, words: str) -> None:
+    assert without_markdown_marks(text) == words

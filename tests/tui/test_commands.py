@@ -59,7 +59,7 @@ async def test_a_page_of_another_program_opens_the_one_that_has_it(
         await app.is_ready.wait()
         app.editor.set_text(f"/{typed}")
         await pilot.press("enter")
-        await app.settling_until(pilot, lambda: f"─ {shown} " in app.screen_text)
+        await app.settling_until(pilot, lambda: shown in app.screen_text.split("\n")[0])
         await pilot.press("escape")
         await app.settling_until(pilot, lambda: f"In bayou this is /{page}." in app.screen_text)
 

@@ -30,9 +30,9 @@ def shown(tmp_path: Path) -> Iterator[Terminal]:
 def choose_a_model(shown: Terminal) -> None:
     """With F9, and away again."""
     shown.press("\x1b[20~")
-    shown.until("─ Model")
+    shown.until("$ per 1M, in/out")
     shown.press("\x1b")
-    shown.until(lambda: "FULL" in shown.screen and "─ Model" not in shown.screen)
+    shown.until(lambda: "FULL" in shown.screen and "$ per 1M, in/out" not in shown.screen)
 
 
 def test_keys_are_others_with_the_next_key_behind_the_change(shown: Terminal) -> None:
@@ -70,7 +70,7 @@ def test_a_leader_key_says_how_it_goes_on(shown: Terminal) -> None:
     shown.press("\x18")
     shown.until("ctrl+x … · m Choose a model · t The session tree")
     shown.press("m")
-    shown.until("─ Model")
+    shown.until("$ per 1M, in/out")
 
 
 def wear(shown: Terminal, name: str, color: str) -> None:

@@ -73,7 +73,7 @@ def test_a_picture_is_covered_and_moved_with_its_cells(tmp_path: Path, speaks: S
         shown.until(lambda: [seen[:4] for seen in screen.pictures] == [(2, 11, 48, 12)])
         before = screen.pictures
         shown.press(MENU)
-        shown.until("─ Actions ─")
+        shown.until("search actions and commands")
         shown.until(lambda: screen.pictures == [])
         shown.press(ESCAPE)
         shown.until(lambda: screen.pictures == before)

@@ -23,7 +23,7 @@ def test_what_takes_long_goes_to_the_background_by_itself(tmp_path: Path) -> Non
         shown.until("It goes on there because it has run for")
         shown.until("tide high")
         shown.press("/jobs\r")
-        shown.until("─ Jobs")
+        shown.until("open output")
         shown.press("\x18")
         shown.until("killed")
 
@@ -34,7 +34,7 @@ def test_what_a_job_says_is_copied_from_its_panel(tmp_path: Path) -> None:
         shown.press("\x02")  # Ctrl+B: into the background
         shown.until("1 job")
         shown.press("/jobs\r")
-        shown.until("─ Jobs")
+        shown.until("open output")
         shown.until("tide high")
         shown.press("\x19")  # Ctrl+Y
         shown.until(lambda: copied(shown) == ["tide high"])

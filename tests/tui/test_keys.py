@@ -110,7 +110,7 @@ async def test_a_chord_is_two_keys_and_says_how_it_goes_on(home: Path) -> None:
         assert "Session tree" in app.screen_text
         await pilot.press("escape", "ctrl+x", "m")
         await pilot.pause()
-        assert "─ Model" in app.screen_text
+        assert "$ per 1M, in/out" in app.screen_text
         await pilot.press("escape", "ctrl+x", "escape")
         await pilot.pause()
         assert "ctrl+x …" not in app.screen_text
@@ -157,7 +157,7 @@ async def test_the_table_of_keys_is_live_and_changes_them(home: Path) -> None:
         assert written == {"app.model.select": "f9"}
         await pilot.press("escape", "f9")
         await pilot.pause()
-        assert "─ Model" in app.screen_text
+        assert "$ per 1M, in/out" in app.screen_text
 
 
 async def test_the_palette_does_what_is_chosen(home: Path) -> None:

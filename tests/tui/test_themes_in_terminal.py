@@ -87,7 +87,7 @@ def test_without_colours_it_sends_none_and_can_be_used(tmp_path: Path) -> None:
         shown.press("\x15/theme nord\r")
         shown.until("NO_COLOR is set: unset it to see the theme 'nord'")
         shown.press("/tree\r")
-        shown.until("─ Session tree")
+        shown.until("enter go to")
         assert "← here" in shown.screen
         shown.press("\x1b")
         shown.until("Ask anything")

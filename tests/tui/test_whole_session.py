@@ -155,7 +155,7 @@ def test_a_whole_working_session(tmux: Tmux) -> None:
     tmux.press("Enter")
     tmux.until("Fork from")
     tmux.press("Enter")
-    tmux.until("› list", gone="─ Fork from")
+    tmux.until("› list", gone="enter choose")
     tmux.press("C-u")
     tmux.type("read fleet.py")
     tmux.press("Enter")

@@ -35,7 +35,7 @@ from tools.text import one_line
 
 MAX_OUTPUT_CHARS = 50_000
 """The maximum characters of a result shown by the client; of a command, its last ones."""
-_MAX_DIFF_BYTES = 1 << 20
+MAX_DIFF_BYTES = 1 << 20
 _MAX_RAW_BYTES = 16 * 1024
 _MAX_TITLE_CHARS = 200
 _UPDATE_SECONDS = 0.1
@@ -313,7 +313,7 @@ def code_block(text: str, language: str = "") -> str:
 
 
 def _stored_text(session: Session, image: FileImage) -> str | None:
-    if image.kind != "file" or image.size > _MAX_DIFF_BYTES:
+    if image.kind != "file" or image.size > MAX_DIFF_BYTES:
         return None
     data = session.files.content_by_hash(image.hash)
     return decode_text(data) if data is not None else None

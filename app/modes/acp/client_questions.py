@@ -9,7 +9,7 @@ import msgspec
 from app.engine.permissions.gate_question import DENY, ONCE
 from app.engine.questions.form_questions import NOT_SHOWN
 from app.engine.session import Session
-from app.modes.acp.calls import call_locations, call_title, code_block, tool_content
+from app.modes.acp.calls import MAX_DIFF_BYTES, call_locations, call_title, code_block, tool_content
 from app.modes.acp.client import Client
 from app.modes.acp.forms import form_answers, form_request
 from app.modes.acp.request_errors import RequestError
@@ -17,6 +17,7 @@ from app.modes.acp.requests import value_at
 from app.modes.acp.update_values import (
     CallContent,
     CallProgress,
+    DiffPart,
     PermissionKind,
     PermissionOption,
     PermissionRequestParams,
@@ -137,8 +138,12 @@ class ClientQuestions:
 
     async def _approval_content(self, call: ToolCall, approval: Approval) -> list[CallContent]:
         """Returns the complete command or change, with bayou's verdict on its parts."""
-        shown: list[CallContent] = []
-        preview = await self._session.previews.preview_call(call.name, call.arguments, is_for_person=True)
+        shown: list[CallContent] = list(await self._proposed_diffs(call))
+        preview = (
+            await self._session.previews.preview_call(call.name, call.arguments, is_for_person=True)
+            if not shown
+            else None
+        )
         if preview is not None:
             card = self._session.tools.draw_card(call, preview)
             shown += [
@@ -155,6 +160,20 @@ class ClientQuestions:
         if lines:
             shown.append(tool_content(TextContent(text="\n".join(lines))))
         return shown
+
+    async def _proposed_diffs(self, call: ToolCall) -> list[DiffPart]:
+        """Returns the files as the call would leave them; none if one is unknown or too large to be sent."""
+        files = await self._session.previews.proposed_files(call.name, call.arguments)
+        if any(len(text) > MAX_DIFF_BYTES for one in files for text in (one.before or "", one.after or "")):
+            return []
+        return [
+            DiffPart(
+                path=one.real or str(self._session.cwd / one.path),
+                old_text=one.before,
+                new_text=one.after or "",
+            )
+            for one in files
+        ]
 
     async def _ask_choice(
         self,

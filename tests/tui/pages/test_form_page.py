@@ -56,6 +56,18 @@ async def test_fields_are_filled_in_checked_and_sent() -> None:
     assert asked.answer.result() == {"name": "Ada", "oars": "6"}
 
 
+async def test_a_message_that_does_not_fit_is_scrolled() -> None:
+    message = "\n".join(f"line {number}" for number in range(60))
+    asked = question(message=message, requestedSchema=SCHEMA)
+    async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):
+        await person.sees_soon("line 0", "Your name", "pgup/pgdn scroll")
+        await person.press(*["pagedown"] * 9)
+        await person.sees_soon("line 59", "Your name")
+        await armed(person)
+        await person.press("d")
+    assert asked.answer.result() == "decline"
+
+
 async def test_keys_that_were_meant_for_the_editor_answer_nothing() -> None:
     asked = question(requestedSchema={"properties": {"name": {}}})
     async with at_the_keyboard() as person, person.asked(page_of(person).show_form(asked)):

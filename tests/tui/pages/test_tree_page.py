@@ -126,7 +126,7 @@ async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
         headings = person.sees.splitlines()[1]
         assert "third" in headings and "second" in headings
         assert "± notes.md" in person.sees
-        assert "branches split at: a " in person.sees
+        assert "branches split at: a" in person.sees
         await person.press("escape", "escape")
 
 
@@ -134,7 +134,7 @@ async def test_badges_summarise_a_branch(tmp_path: Path) -> None:
     writes = call("write", path="notes.md", content="x") + say("writing")
     harness = ScriptedSession(tmp_path, writes, say("done"), tools=builtin_tools())
     await harness.prompt("write it")
-    entries = TreeEntries(harness.session.log, harness.session.tools.files_of_call)
+    entries = TreeEntries(harness.session.log, harness.session.tools)
     badges = [
         badge.text
         for bare in entries.entries_without_texts()

@@ -58,7 +58,7 @@ async def test_a_file_is_named_once_with_all_that_is_to_be_said_of_it(folder: Fo
     async with at_the_keyboard() as person, person.asked(folder.ask(person)):
         rows = person.sees.split("\n")
         at = next(at for at, row in enumerate(rows) if "settings.json" in row)
-        assert [row.rstrip() for row in rows[at : at + 4]] == [
+        assert [row.removeprefix("▌ ").rstrip() for row in rows[at : at + 4]] == [
             "  settings  .bayou/settings.json",
             "            the project's settings",
             '            interruptMode = "immediate"',

@@ -497,7 +497,7 @@ async def test_a_reason_that_repeats_the_question_leaves_its_row_to_the_answers(
         card = [row[1:].strip() for row in app.screen_text.splitlines() if row.startswith("▌")]
         assert "writes a.txt" not in card
         assert card[0].startswith("Change a.txt?")
-        assert card[1 : 5 + outer] == [""] * outer + ["one", "- two", "+ three", ""]
+        assert card[1 : 5 + outer] == [""] * outer + ["1   one", "2 - two", "2 + three", ""]
         assert card[5 + outer].startswith("› 1  Yes, once")
         assert card[8 + outer :][0].startswith("enter choose") and card[9 + outer :] == [""] * outer
 

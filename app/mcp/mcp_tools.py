@@ -1,8 +1,7 @@
 """Defines the three tools through which the model reaches servers, and a tool for each tool of a server.
 
 `mcp_call` runs the real call within its own: hooks, approvals and records see `mcp__server__tool` with its
-arguments, just as for a direct call. A search is local: it contacts no server and starts none.
-"""
+arguments, just as for a direct call. A search is local: it contacts no server and starts none."""
 
 import asyncio
 import difflib

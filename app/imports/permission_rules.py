@@ -9,31 +9,11 @@ from typing import Any
 import msgspec
 
 from app.permits.rules import PermitRule, RuleAction, parse_rule
+from app.resources.claude_tool_names import bayou_tool_names
 from tools.patterns import late
 
 _CALL_PATTERN = late(r"([A-Za-z_][\w*-]*)(?:\((.*)\))?\Z", re.DOTALL)
 _SHELL_OPERATORS = late(r"[;&|<>`\n]|\$\(")
-_TOOL_NAMES = {
-    "Agent": ("task",),
-    "AskUserQuestion": ("ask",),
-    "Bash": ("bash",),
-    "BashOutput": ("jobs",),
-    "Edit": ("edit", "apply_patch"),
-    "Glob": ("find",),
-    "Grep": ("grep",),
-    "KillShell": ("jobs",),
-    "LS": ("ls",),
-    "MultiEdit": ("edit", "apply_patch"),
-    "NotebookEdit": ("edit", "apply_patch"),
-    "Read": ("read",),
-    "Task": ("task",),
-    "TodoRead": ("todo",),
-    "TodoWrite": ("todo",),
-    "WebFetch": ("web_fetch",),
-    "WebSearch": ("web_search",),
-    "Write": ("write",),
-}
-"""Claude Code's tools as bayou's."""
 _OPENCODE_KINDS = {
     "edit": "Edit",
     "write": "Edit",
@@ -154,14 +134,16 @@ def _rules_of_call(original: str, action: RuleAction, *, is_project: bool = True
     if tool.startswith("mcp__"):
         name = tool if tool.count("__") > 1 else f"{tool}__*"
         yield _checked_rule(action, original, f"tool: {name}")
-    elif tool not in _TOOL_NAMES:
+    elif not (names := bayou_tool_names(tool)):
         yield ForeignRule(action=action, original=original, refused=f"bayou has no tool like {tool}")
     elif tool == "Bash" and is_everything and action == "allow":
         yield ForeignRule(
             action=action, original=original, refused="to allow every command, use the mode full"
         )
+    elif tool == "NotebookEdit" and is_everything and action == "allow":
+        yield _checked_rule(action, original, "edit: **/*.ipynb")
     elif is_everything:
-        for name in _TOOL_NAMES[tool]:
+        for name in names:
             yield _checked_rule(action, original, f"tool: {name}")
     elif tool == "Bash":
         yield _rule_of_command(pattern, original, action)

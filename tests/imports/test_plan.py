@@ -159,6 +159,10 @@ CLAUDE = [
     ("ask", "mcp__gh", ["tool: mcp__gh__*"]),
     ("allow", "Task(scout)", []),
     ("deny", "Task", ["tool: task"]),
+    ("deny", "Write", ["tool: write", "tool: apply_patch"]),
+    ("deny", "Glob", ["tool: find", "tool: ls"]),
+    ("allow", "NotebookEdit", ["edit: **/*.ipynb"]),
+    ("allow", "NotebookEdit(a.ipynb)", []),
     ("allow", "Bash(\n)", []),
 ]
 

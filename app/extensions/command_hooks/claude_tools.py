@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from app.resources.claude_tool_names import CLAUDE_TOOL_NAMES
 from tools.effects import Effects
 
 _FILE_PATH_FIELD = "file_path"
@@ -18,42 +19,28 @@ class ClaudeTool(msgspec.Struct, frozen=True, kw_only=True):
     """The names that Claude Code has for one of bayou's tools; hook scripts get the first one."""
 
     names: tuple[str, ...] = ()
-    has_file_path: bool = False
-    """Whether its input has `file_path`, an absolute path."""
-    is_task: bool = False
-    """Whether its input has `subagent_type` and `description`."""
 
+    @property
+    def has_file_path(self) -> bool:
+        """Whether its input has `file_path`, an absolute path."""
+        return not {"Read", "Edit", "Write"}.isdisjoint(self.names)
 
-CLAUDE_TOOLS: Mapping[str, ClaudeTool] = {
-    "bash": ClaudeTool(names=("Bash",)),
-    "read": ClaudeTool(names=("Read",), has_file_path=True),
-    "write": ClaudeTool(names=("Write",), has_file_path=True),
-    "edit": ClaudeTool(names=("Edit", "MultiEdit", "NotebookEdit"), has_file_path=True),
-    "apply_patch": ClaudeTool(names=("Edit", "MultiEdit", "Write"), has_file_path=True),
-    "grep": ClaudeTool(names=("Grep",)),
-    "find": ClaudeTool(names=("Glob",)),
-    "ls": ClaudeTool(names=("LS", "Glob")),
-    "ask": ClaudeTool(names=("AskUserQuestion",)),
-    "jobs": ClaudeTool(names=("BashOutput", "KillShell")),
-    "task": ClaudeTool(names=("Task", "Agent"), is_task=True),
-    "todo": ClaudeTool(names=("TodoWrite",)),
-    "web_fetch": ClaudeTool(names=("WebFetch",)),
-    "web_search": ClaudeTool(names=("WebSearch",)),
-}
-_BASH_TOOL = ClaudeTool(names=("Bash",))
-_WRITE_TOOLS = ClaudeTool(names=("Edit", "Write", "MultiEdit"), has_file_path=True)
+    @property
+    def is_task(self) -> bool:
+        """Whether its input has `subagent_type` and `description`."""
+        return "Task" in self.names
 
 
 def claude_tool(name: str, effects: Effects | None) -> ClaudeTool:
     """Returns the names that Claude Code has for a tool, found by the tool's name or its effects."""
-    known = CLAUDE_TOOLS.get(name)
-    if known is None and effects is not None:
-        known = CLAUDE_TOOLS.get(effects.acts_as)
-        if known is None and effects.runs is not None and effects.runs.language == "shell":
-            known = _BASH_TOOL
-        elif known is None and (effects.writes or effects.stages):
-            known = _WRITE_TOOLS
-    return known or ClaudeTool()
+    names = CLAUDE_TOOL_NAMES.get(name, ())
+    if not names and effects is not None:
+        names = CLAUDE_TOOL_NAMES.get(effects.acts_as, ())
+        if not names and effects.runs is not None and effects.runs.language == "shell":
+            names = ("Bash",)
+        elif not names and (effects.writes or effects.stages):
+            names = ("Edit", "Write", "MultiEdit")
+    return ClaudeTool(names=names)
 
 
 def claude_input(tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effects | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from app.permits.command_findings import Finding, contained_finding, forbidden_f
 from app.permits.path_effects import file_name
 from app.permits.programs.calls import PipedInput, ProgramCall, ProgramTable, program_table
 from app.permits.programs.options import parse_option_row, parse_options
-from app.permits.shell_words import UNKNOWN_MARK, Word
+from app.permits.shell_words import UNKNOWN_MARK, Word, word_set
 
 _COPY_OPTIONS: Final = parse_option_row(
     "t= target-directory= S= suffix= m= mode= o= g= owner= group= r R a recursive archive T d directory s symbolic"
@@ -108,3 +108,10 @@ FILE_PROGRAMS: ProgramTable = program_table(
     ("mktemp", _judge_mktemp),
     ("dd", _judge_dd),
 )
+
+FOLDER_COPYING_PROGRAMS: Final = word_set(
+    "tar bsdtar zip 7z 7za rsync scp restic borg cpio pax rclone aws gcloud gsutil s3cmd"
+)
+"""Programs that no judge above knows, and that read all of a folder that they are given."""
+OPERAND_WRITING_PROGRAMS: Final = FOLDER_COPYING_PROGRAMS | word_set("unzip split csplit patch")
+"""Those, and others whose operands may be files that they write."""

@@ -197,6 +197,12 @@ def _judge_git_call(call: ProgramCall) -> list[Finding]:
     return found
 
 
+GIT_VERBS_KEEPING_FILES: Final = frozenset(GIT_READING_VERBS) | word_set(
+    "add commit reset stash push fetch pull tag branch update-index"
+)
+"""Verbs that change nothing, or only what is in git's folder, or the files of a commit."""
+
+
 def _judge_git_verb(git: GitCall) -> list[Finding]:
     known = GIT_READING_VERBS.get(git.verb)
     if known is not None:

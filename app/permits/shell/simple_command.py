@@ -11,9 +11,13 @@ from app.permits.path_effects import file_name
 from app.permits.plain_commands import unplain_command_reason
 from app.permits.programs.calls import VERSION_FINDING, PipedInput, ProgramCall, is_help_request
 from app.permits.programs.dangerous_programs import DANGEROUS_PROGRAMS
-from app.permits.programs.file_programs import FILE_PROGRAMS
+from app.permits.programs.file_programs import (
+    FILE_PROGRAMS,
+    FOLDER_COPYING_PROGRAMS,
+    OPERAND_WRITING_PROGRAMS,
+)
 from app.permits.programs.finders import FINDER_PROGRAMS
-from app.permits.programs.git import GIT_PROGRAM, GIT_READING_VERBS, GitCall
+from app.permits.programs.git import GIT_PROGRAM, GIT_VERBS_KEEPING_FILES, GitCall
 from app.permits.programs.network_programs import NETWORK_PROGRAMS
 from app.permits.programs.plain_requests import is_plain_request
 from app.permits.programs.safe_programs import PROGRAMS_SAFE_FOR_VERSION, SAFE_PROGRAMS
@@ -41,19 +45,12 @@ _SYSTEM_PROGRAM_FOLDERS = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"}
 )
 _DECLARING_BUILTINS = word_set("export declare typeset local readonly")
-_FOLDER_READING_PROGRAMS = word_set(
-    "tar bsdtar zip 7z 7za rsync scp restic borg cpio pax rclone aws gcloud gsutil s3cmd"
-)
-"""Programs that read all of a folder that they are given."""
 _PROGRAMS_WITH_OWN_SECRET_JUDGE = word_set("git rg fd")
 """Programs whose own judges deal with secret files, or that only list names."""
-_OPERAND_WRITING_PROGRAMS = word_set("unzip split csplit patch")
 _OUTPUT_FILE_OPTION = re.compile(
     r"-[A-Za-z]*[oOCd]|-f(?:print|ls).*|--(?:o|(?:ou|dir|dest|target|log|save|write).*)"
 )
 """Options whose value is, for most programs that have them, a file or folder of output."""
-_GIT_VERBS_KEEPING_FILES = word_set("add commit reset stash push fetch pull tag branch update-index")
-"""Verbs of git that change only what is in git's folder, or the files of a commit."""
 
 
 class SimpleCommand(NamedTuple):
@@ -225,7 +222,7 @@ def _judge_named_files(call: ProgramCall) -> list[Finding]:
                 written = (path for path in paths if file_name(path.text) != "HEAD")
                 found += [call.ground.judge_write(path, deed="may write") for path in written]
             if call.name not in _PROGRAMS_WITH_OWN_SECRET_JUDGE:
-                deeply = call.name in _FOLDER_READING_PROGRAMS
+                deeply = call.name in FOLDER_COPYING_PROGRAMS
                 found += [call.ground.judge_secret(path, deeply=deeply) for path in paths]
     return [one for one in found if one.risk == "forbidden"]
 
@@ -240,10 +237,9 @@ def _may_be_written(call: ProgramCall, option: str, word: Word) -> bool:
 
 
 def _does_write_operands(call: ProgramCall) -> bool:
-    if call.name != "git":
-        return call.name in _FOLDER_READING_PROGRAMS or call.name in _OPERAND_WRITING_PROGRAMS
-    verb = GitCall(call).verb
-    return verb not in GIT_READING_VERBS and verb not in _GIT_VERBS_KEEPING_FILES
+    if call.name == "git":
+        return GitCall(call).verb not in GIT_VERBS_KEEPING_FILES
+    return call.name in OPERAND_WRITING_PROGRAMS
 
 
 def _system_program_name(text: str) -> str | None:

@@ -18,6 +18,8 @@ from widgets.readable_styles import has_background, readable_style
 
 SideTone = Literal["text", "muted", "dim", "accent", "secondary", "success", "warning", "error"]
 _ROWS_FOR_MARGINS = 16
+_MIN_BLANK_ROWS = 4
+"""Rows that stay blank beside an optional section."""
 _STYLE_NAMES = (*get_args(SideTone), "title", "rule")
 
 
@@ -47,6 +49,8 @@ class SideSection(msgspec.Struct, frozen=True, kw_only=True):
     """The index of the row that stays visible if not all rows fit."""
     is_below: bool = False
     """Whether it stands at the lower end of the panel."""
+    is_optional: bool = False
+    """Whether it is shown only where much room is left."""
 
 
 class SidePanel(Widget):
@@ -84,7 +88,8 @@ class SidePanel(Widget):
         top, bottom = (2, 1) if height >= _ROWS_FOR_MARGINS else (0, 0)
         room = height - top - bottom
         above, below = list[SideSection | SideRow | None](), list[SideSection | SideRow | None]()
-        for section, rows in zip(self.sections, _section_heights(self.sections, room), strict=True):
+        sections = _fitting_sections(self.sections, room)
+        for section, rows in zip(sections, _section_heights(sections, room), strict=True):
             lines = below if section.is_below else above
             lines += [*[None] * bool(lines), section, *rows_in_room(section, rows)]
         gap = max(room - len(above) - len(below), int(bool(above and below)))
@@ -115,6 +120,14 @@ class SidePanel(Widget):
 
     def _style(self, part: str) -> Style:
         return readable_style(self.get_component_rich_style(f"side--{part}"))
+
+
+def _fitting_sections(sections: Sequence[SideSection], height: int) -> Sequence[SideSection]:
+    """Leaves out optional sections unless enough rows stay blank."""
+    needed = sum(len(section.rows) + 2 for section in sections)
+    if needed + _MIN_BLANK_ROWS <= height:
+        return sections
+    return [section for section in sections if not section.is_optional]
 
 
 def _section_heights(sections: Sequence[SideSection], height: int) -> list[int]:

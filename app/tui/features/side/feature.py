@@ -49,6 +49,7 @@ class SidePanelFeature(Feature[SidePanelUpdater]):
             say=screen.show_message,
             tell=screen.status.show_hint,
             spawn=screen.tasks.spawn,
+            key_label=screen.key_label,
             remembered=screen.project_history,
             stands_elsewhere=screen.status.set_context_elsewhere,
         )

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Literal
 from app.engine.files.session_files import SessionDiff
 from app.engine.session import Session
 from app.tui.features.side.side_sections import (
-    PromptOutline,
     context_sections,
     file_section,
     helper_section,
     job_section,
+    key_section,
+    prompt_section,
     todo_section,
     usage_sections,
 )
 from app.tui.features.todos.todo_list import TodoListUpdater
-from app.tui.page_protocols import ShowMessage, SpawnTask
+from app.tui.page_protocols import KeyLabel, ShowMessage, SpawnTask
 from app.tui.prompt.project_history import ProjectHistory
 from app.undo.file_history import has_changes
-from app.values.events import AgentSettled, CompactionEnd, EntryAppended, Event, SessionReplaced
+from app.values.events import AgentSettled, CompactionEnd, EntryAppended, Event, MessageEnd, SessionReplaced
+from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 from widgets.status.side_panel import SidePanel, SideSection, SideTone
 
@@ -49,6 +51,7 @@ class SidePanelUpdater:
         say: ShowMessage,
         tell: Callable[[str, float], None],
         spawn: SpawnTask,
+        key_label: KeyLabel,
         remembered: ProjectHistory,
         stands_elsewhere: Callable[[bool], None],
     ) -> None:
@@ -60,6 +63,7 @@ class SidePanelUpdater:
         self._show_message = say
         self._show_temporary_text = tell
         self._spawn = spawn
+        self._key_label = key_label
         self._project_history = remembered
         self._leave_context = stands_elsewhere
         self._setting: bool | Literal["auto"] | None = None
@@ -67,7 +71,7 @@ class SidePanelUpdater:
         """What was chosen in this folder; None: the setting applies."""
         self._width = 0
         self._files: SideSection | None = None
-        self._prompts = PromptOutline()
+        self._prompts: SideSection | None = None
         self._is_outline_outdated = True
         self._breakdown: ContextBreakdown | None = None
         self._is_comparing = self._is_outdated = False
@@ -119,8 +123,10 @@ class SidePanelUpdater:
             return
         if isinstance(event, SessionReplaced):
             self._breakdown, self._is_outline_outdated = None, True
-        elif isinstance(event, EntryAppended) and not self._is_outline_outdated:
-            self._prompts.add(event.entry)
+        elif isinstance(event, EntryAppended):
+            self._is_outline_outdated |= has_changes(event.entry)
+        elif isinstance(event, MessageEnd):
+            self._is_outline_outdated |= isinstance(event.message, UserMessage)
         if isinstance(event, SessionReplaced | AgentSettled | CompactionEnd):
             self._count_context()
         if isinstance(event, SessionReplaced) or (
@@ -186,19 +192,25 @@ class SidePanelUpdater:
     def _sections(self) -> list[SideSection]:
         if self._is_outline_outdated:
             self._is_outline_outdated = False
-            self._prompts.replace(self._session.log.path_to())
+            self._prompts = prompt_section(self._session.log.path_to())
         helpers = self._session.helpers.known_helpers()
         sections = (
             self._files,
             todo_section(self._session),
             helper_section(helpers),
             job_section(self._session.jobs.all(), helpers),
-            self._prompts.section(),
+            self._prompts,
         )
         shown = [section for section in sections if section is not None]
+        keys = key_section(self._key_label, has_changes=self._files is not None)
         has_begun = shown or self._session.messages
         return (
-            [*shown, *context_sections(self._session, self._breakdown), *usage_sections(self._session)]
+            [
+                *shown,
+                *([keys] if keys else []),
+                *context_sections(self._session, self._breakdown),
+                *usage_sections(self._session),
+            ]
             if has_begun
             else []
         )

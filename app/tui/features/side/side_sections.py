@@ -7,6 +7,7 @@ from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
 from app.tui.features.context.context_groups import CONTEXT_GROUPS
 from app.tui.features.todos.todo_list import GLYPHS, TONES, todo_state
+from app.tui.page_protocols import KeyLabel
 from app.undo.file_history import count_changes, has_changes, title_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
@@ -27,50 +28,40 @@ _STATE_MARKS: dict[str, tuple[str, SideTone]] = {
     "stopped": ("⊘", "warning"),
 }
 _MAX_LARGE_RESULTS = 4
+_KEYS = (
+    ("app.palette", "Ctrl+K", "all commands"),
+    ("app.context.show", "Alt+C", "what fills the context"),
+    ("app.side.toggle", "Alt+I", "hide this panel"),
+)
+_KEYS_OF_CHANGES = (
+    ("app.review.show", "Alt+G", "review the changes"),
+    ("app.files.undo", "Alt+Z", "undo the last changes"),
+)
 
 
-class PromptOutline:
-    """The prompts of the conversation with what each changed in files, kept up to date entry by entry."""
-
-    def __init__(self) -> None:
-        self._titles: list[str] = []
-        self._figures: list[tuple[tuple[str, SideTone], ...]] = []
-        self._entries_since: list[Entry] = []
-
-    def replace(self, path: Iterable[Entry]) -> None:
-        """Starts again with the entries of another branch or session."""
-        self._titles, self._figures, self._entries_since = [], [], []
-        for entry in path:
-            self.add(entry)
-
-    def add(self, entry: Entry) -> None:
+def prompt_section(path: Iterable[Entry]) -> SideSection | None:
+    """Returns the prompts of the conversation with what each changed in files."""
+    found: list[tuple[str, list[Entry]]] = []
+    for entry in path:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-            self._titles.append(title_of(entry.message))
-            self._figures.append(())
-            self._entries_since = []
-        elif self._titles:
-            self._entries_since.append(entry)
-            if has_changes(entry):
-                counts = count_changes(self._entries_since)
-                self._figures[-1] = line_figures(counts.added, counts.removed)
-
-    def section(self) -> SideSection | None:
-        if not self._titles:
-            return None
-        last = len(self._titles) - 1
-        rows = tuple(
+            found.append((title_of(entry.message), []))
+        elif found and has_changes(entry):
+            found[-1][1].append(entry)
+    last = len(found) - 1
+    rows: list[SideRow] = []
+    for at, (title, entries) in enumerate(found):
+        counts = count_changes(entries)
+        rows.append(
             SideRow(
                 text=title,
                 mark="›",
                 mark_tone="accent" if at == last else "muted",
                 tone="text" if at == last else "muted",
-                figures=figures,
+                figures=line_figures(counts.added, counts.removed),
             )
-            for at, (title, figures) in enumerate(zip(self._titles, self._figures, strict=True))
         )
-        return SideSection(
-            title="Prompts", note=f"{len(rows):,}" if last else "", rows=rows, important_row=last
-        )
+    note = f"{len(rows):,}" if last > 0 else ""
+    return SideSection(title="Prompts", note=note, rows=tuple(rows), important_row=last) if rows else None
 
 
 def line_figures(added: int, removed: int) -> tuple[tuple[str, SideTone], ...]:
@@ -81,6 +72,17 @@ def line_figures(added: int, removed: int) -> tuple[tuple[str, SideTone], ...]:
     if removed:
         figures.append((f"{MINUS}{removed:,}", "error"))
     return tuple(figures)
+
+
+def key_section(key_label: KeyLabel, *, has_changes: bool) -> SideSection | None:
+    """Returns the keys that help now, where there is room for them."""
+    known = (*(_KEYS_OF_CHANGES if has_changes else ()), *_KEYS)
+    found = [(key, words) for action, usual, words in known if (key := key_label(action, usual))]
+    width = max((len(key) for key, _ in found), default=0)
+    rows = tuple(
+        SideRow(text=words, tone="muted", mark=f"{key:<{width}} ", mark_tone="accent") for key, words in found
+    )
+    return SideSection(title="Keys", rows=rows, is_below=True, is_optional=True) if rows else None
 
 
 def file_section(found: "Differences") -> SideSection:

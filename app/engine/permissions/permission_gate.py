@@ -237,7 +237,9 @@ class PermissionGate:
             nonlocal now, since
             since = self._rule_changes.shared.next_change
             now = self._call_judge.judge_call(reading)
-            return not self.questions.refuses_questions and _asks_the_same(judged.decision, now.decision)
+            is_same = _asks_the_same(judged.decision, now.decision)
+            is_same_for_undo = decision.outcome == now.decision.outcome or judged.mode == now.mode
+            return not self.questions.refuses_questions and is_same and is_same_for_undo
 
         is_still_asked, reply = await self._rule_changes.wait_for_answer(asking, is_asked, since=since)
         if not is_still_asked:

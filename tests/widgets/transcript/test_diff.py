@@ -1,9 +1,11 @@
 """Diffs: numbers, changed words, two columns where there is room."""
 
+from pygments.lexers import find_lexer_class_for_filename, get_all_lexers
+
 from tests.widgets.transcript.drawn import rows, styled
 from tools.diff_lines import changed_words
 from widgets.transcript.leaves.diff_leaf import DiffLeaf
-from widgets.transcript.leaves.highlight import highlight
+from widgets.transcript.leaves.highlight import highlight, language_of
 
 DIFF = """--- a/f.py
 +++ b/f.py
@@ -75,3 +77,14 @@ def test_a_diff_without_hunks_draws_nothing() -> None:
 def test_the_last_line_of_a_fence_has_its_colour_too() -> None:
     code = "@@ -1 +1 @@\n-old\n+new"
     assert highlight(code, "diff")[-1] == (len(code) - 4, len(code), "syntax-inserted")
+
+
+def test_the_language_of_a_file_is_that_of_pygments() -> None:
+    names = {
+        pattern.replace("*", "a")
+        for _, _, patterns, _ in get_all_lexers(plugins=False)
+        for pattern in patterns
+    }
+    for name in (*sorted(names)[::7], "a.h", "a.ts", "a.sql", "Makefile", "noext", "A.PY"):
+        found = find_lexer_class_for_filename(name)
+        assert language_of(f"folder/{name}") == (found.aliases[0] if found and found.aliases else ""), name

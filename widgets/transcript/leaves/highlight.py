@@ -5,6 +5,7 @@ Pygments is imported on first use."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +49,9 @@ _STYLE_BY_TOKEN = (
 )
 
 
+_GLOB_CHARACTERS = frozenset("*?[")
+
+
 class LexerCheckpoint(NamedTuple):
     """A position where syntax highlighting can resume: a line start, and the lexer's state stack there."""
 
@@ -89,11 +93,32 @@ def load_pygments() -> None:
 @lru_cache(512)
 def language_of(path: str) -> str:
     """Returns the language of a file by its name."""
-    from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415 - costs 40 ms of start-up
+    from pygments.lexers import find_lexer_class_by_name, get_all_lexers  # noqa: PLC0415 - costs 40 ms of start-up
 
-    found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
-    aliases: tuple[str, ...] = tuple(getattr(found, "aliases", ())) if found else ()
-    return aliases[0] if aliases else ""
+    name = path.rsplit("/", 1)[-1]
+    found = [
+        (pattern, aliases[0])
+        for _, aliases, patterns, _ in get_all_lexers(plugins=False)
+        for pattern in patterns
+        if aliases and _fits_pattern(name, pattern)
+    ]
+    if len(found) < 2:
+        return found[0][1] if found else ""
+
+    def rank(match: tuple[str, str]) -> tuple[float, str]:
+        lexer = find_lexer_class_by_name(match[1])
+        return lexer.priority + 0.5 * ("*" not in match[0]), lexer.__name__
+
+    return max(found, key=rank)[1]
+
+
+def _fits_pattern(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern, as `find_lexer_class_for_filename` of Pygments says, which compiles each of its
+    900 patterns for that; nearly all of them are names and endings."""
+    rest = pattern.removeprefix("*")
+    if not _GLOB_CHARACTERS.isdisjoint(rest):
+        return fnmatchcase(name, pattern)
+    return name == rest if rest == pattern else name.endswith(rest)
 
 
 def highlight(code: str, language: str, base: int = 0) -> list[StyleRun]:

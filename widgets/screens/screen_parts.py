@@ -1,5 +1,6 @@
 """Widgets that screens share: the titled rule, the key hint line, panes."""
 
+import string
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -104,7 +105,12 @@ def _with_user_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
 
 
 def _key_names(keys: str) -> str:
-    return "/".join(key_name(key) for key in keys.split("/")) if keys != "/" else "/"
+    """Returns the names of keys, separated by slashes; signs by blanks, because `</>` reads as a tag."""
+    if keys == "/":
+        return "/"
+    names = [key_name(key) for key in keys.split("/")]
+    are_signs = all(name in string.punctuation for name in names)
+    return (" " if are_signs else "/").join(names)
 
 
 def _total_cells(hints: Sequence[KeyHint]) -> int:

@@ -15,6 +15,7 @@ from tests.box.conftest import skip_below
 from tests.box.test_set_aside import boxed_session
 from tests.permits.test_gate import questions_asked, results
 from tests.tools.conftest import until
+from tools.base import ToolError
 from tools.box.plan import ConfinementMethod
 
 BEATS = "setsid -f sh -c 'while :; do date +%N > beat; sleep 0.05; done' >/dev/null 2>&1; sleep 0.2"
@@ -57,6 +58,33 @@ async def test_a_command_that_ends_what_watches_it_ends_with_its_processes(
     assert outcome.exit_code == -9
     await until(lambda: not still_beats(project))
     assert await hands.text("echo still here", "d") == "still here\n"
+
+
+async def test_what_a_command_made_before_it_killed_its_watcher_at_once_is_moved_away(
+    project: Path, boxed: Callable[[ConfinementMethod], BoxedCommands]
+) -> None:
+    hands = boxed("namespaces")
+    for number in range(20):
+        outcome = await hands.outcome("echo evil > .envrc; kill -9 $PPID", f"c{number}")
+        assert [one.path for one in outcome.set_aside] == [str(project / ".envrc")]
+        assert not (project / ".envrc").exists()
+
+
+async def test_what_a_command_made_whose_start_failed_is_moved_away_and_named_later(
+    project: Path, boxed: Callable[[ConfinementMethod], BoxedCommands], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*given: object, **more: object) -> None:
+        (project / ".envrc").write_text("evil")
+        raise ToolError("The command could not be started.")
+
+    hands = boxed("namespaces")
+    monkeypatch.setattr("tools.running.commands.start_process", fail)
+    with pytest.raises(ToolError):
+        await hands.started("true")
+    assert not (project / ".envrc").exists()
+    (note,) = await hands.boxes.notes_between_calls()
+    assert ".envrc" in note and "a command that did not finish its start" in note
+    assert await hands.boxes.notes_between_calls() == []
 
 
 HEADLESS = """

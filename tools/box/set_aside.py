@@ -111,26 +111,33 @@ class AutorunGuard:
 
     @property
     def is_watching(self) -> bool:
-        return self._lasting_processes is not None
+        """Returns whether `changes_between` may find something."""
+        return self._lasting_processes is not None or self._unreported_changes != BoxChanges()
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
-        return tuple(self._lasting_names)
+        return tuple(self._lasting_names) or ("a command that did not finish its start",)
 
     def snapshot_before(self, box: Box | None) -> BoxSnapshot:
         """Takes a snapshot of the unprotected places before a process; `changes_after` follows each. `box` None: it
         runs outside."""
         if box is None or box.kind == "work":
             self._note_changes(self._compare_lasting())
+        seen = _take_snapshot(_current_box(box), self._nested)
         if box is not None and box.repositories:
             self._copies.copy_before(box.repositories)
-        return _take_snapshot(_current_box(box), self._nested)
+        return seen
 
     def changes_after(self, before: BoxSnapshot, box: Box | None) -> BoxChanges:
         """Returns the changes in unprotected places by a process that has ended."""
         restored = self._copies.put_back(box.repositories) if box is not None and box.repositories else ()
         changes, _ = self.changes_so_far(before, box)
         return msgspec.structs.replace(changes, put_back=restored)
+
+    def compare_unfinished(self, before: BoxSnapshot, box: Box | None) -> None:
+        """Compares the unprotected places after a process that has no result, because it failed or was cancelled at its
+        start. `changes_between` returns the changes."""
+        self._note_changes(self.changes_after(before, box))
 
     def changes_so_far(self, before: BoxSnapshot, box: Box | None) -> tuple[BoxChanges, BoxSnapshot]:
         """Returns the changes in unprotected places by a running process so far, and the present snapshot."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
+from tools.box.policy import Box
 from tools.kernel.cells import CodeCell, parse_cells
 from tools.kernel.eval_results import EvalReport, NestedCall, eval_result, progress_result
 from tools.kernel.output import CellOutputCollector
@@ -14,7 +15,7 @@ from tools.kernel.process import KernelGone
 from tools.kernel.session_kernel import CellEnd, SessionKernel
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
-from tools.running.commands import finish_despite_cancellation, watch_files
+from tools.running.commands import compared_start, finish_despite_cancellation, watch_files
 from tools.running.file_watching import CommandFiles
 from tools.running.poll_interval import PollInterval
 from tools.running.sandbox_notes import change_notes
@@ -102,14 +103,35 @@ class Evaluation:
         await kernel.ensure_running(box, resets=self._request.resets or cells[0].resets)
         box = kernel.compared_policy(box)
         guard = self._workspace.guard
-        seen = await asyncio.to_thread(guard.snapshot_before, box)
-        if box is not None:
-            await asyncio.to_thread(guard.watch_process, box, "the Python kernel")
-        notices = kernel.take_notices()
-        output = self.output = CellOutputCollector(
-            self._workspace.artifacts, kernel.take_late_output(), self._workspace.mask_output
+        async with compared_start(guard, box) as seen:
+            if box is not None:
+                await asyncio.to_thread(guard.watch_process, box, "the Python kernel")
+            notices = kernel.take_notices()
+            output = self.output = CellOutputCollector(
+                self._workspace.artifacts, kernel.take_late_output(), self._workspace.mask_output
+            )
+            end, number, notes = await self._run_cells(box, output)
+        changes = await asyncio.to_thread(guard.changes_after, seen, box)
+        notes += change_notes("cell", changes)
+        return EvalReport(
+            title=self._request.title,
+            count=len(cells),
+            last=number,
+            end=end,
+            limit=self._cell_timeout(cells[number - 1]),
+            output=await asyncio.to_thread(output.finish),
+            pieces=output.pieces(),
+            notices=tuple(notices),
+            notes=tuple(notes),
+            calls=tuple(self.calls),
+            seconds=self.seconds,
         )
-        notes: list[str] = []
+
+    async def _run_cells(
+        self, box: Box | None, output: CellOutputCollector
+    ) -> tuple[CellEnd, int, list[str]]:
+        """Runs the cells up to the first that fails. Returns its end, its number, and the notes of all."""
+        kernel, cells, notes = self.kernel, self._cells, list[str]()
         end = CellEnd()
         number = 0
         for number, cell in enumerate(cells, 1):
@@ -126,21 +148,7 @@ class Evaluation:
                     output.line(end.done.error.text)
             if end.has_failed:
                 break
-        changes = await asyncio.to_thread(guard.changes_after, seen, box)
-        notes += change_notes("cell", changes)
-        return EvalReport(
-            title=self._request.title,
-            count=len(cells),
-            last=number,
-            end=end,
-            limit=self._cell_timeout(cells[number - 1]),
-            output=await asyncio.to_thread(output.finish),
-            pieces=output.pieces(),
-            notices=tuple(notices),
-            notes=tuple(notes),
-            calls=tuple(self.calls),
-            seconds=self.seconds,
-        )
+        return end, number, notes
 
     def _cell_timeout(self, cell: CodeCell) -> float | None:
         asked = cell.timeout if cell.timeout is not None else self._request.timeout

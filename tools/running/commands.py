@@ -5,7 +5,8 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
 import msgspec
@@ -14,7 +15,7 @@ from tools.base import ToolError
 from tools.box.git_copies import RestoredFiles
 from tools.box.places import newly_hidden, with_shared_files
 from tools.box.policy import Box
-from tools.box.set_aside import BoxChanges, BoxSnapshot, SetAside, joined_changes
+from tools.box.set_aside import AutorunGuard, BoxChanges, BoxSnapshot, SetAside, joined_changes
 from tools.operations import CommandLine, RunningProcess
 from tools.running.file_watching import CommandFiles, FilesAfterCommand
 from tools.running.pipelines import PipelineReport, failed_part, with_pipeline_report
@@ -351,34 +352,56 @@ async def _start_watched(
             else:
                 compared = with_shared_files(command.box, session.box)
                 command = msgspec.structs.replace(command, box=compared)
-    seen = await asyncio.to_thread(workspace.guard.snapshot_before, command.box)
-    if workspace.shell().is_persistent and not has_own_shell:
-        if command.box is not None:
-            await asyncio.to_thread(workspace.guard.watch_process, command.box, "the shell")
-        if workspace.shell_session is None:
-            workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
-        process, reading = await workspace.shell_session.start(command, extra or {})
-        os.set_blocking(reading, True)
-        report = process.report
-    else:
-        report = None
-        if workspace.has_local_processes:
-            command, report = await asyncio.to_thread(with_pipeline_report, command, workspace.private_folder)
-        reading, writing = create_pipe()
-        try:
-            process = await start_process(workspace, command, writing)
-        except BaseException:
-            os.close(reading)
-            if report is not None:
-                report.discard()
-            raise
-        finally:
-            os.close(writing)
+    async with compared_start(workspace.guard, command.box) as seen:
+        command, process, reading, report = await _start_in_shell(
+            workspace, command, extra or {}, has_own_shell=has_own_shell
+        )
     running = RunningCommand(
         workspace, process, output, watched, command=command, seen=seen, call_id=call_id, report=report
     )
     running.read_output(reading)
     return running
+
+
+@asynccontextmanager
+async def compared_start(guard: AutorunGuard, box: Box | None) -> AsyncGenerator[BoxSnapshot]:
+    """Yields a snapshot of the unprotected places, in which a process is started; if that fails or is cancelled, they
+    are compared at once, because the process may have run before."""
+    taken = asyncio.ensure_future(asyncio.to_thread(guard.snapshot_before, box))
+    try:
+        yield await asyncio.shield(taken)
+    except BaseException:
+        seen = await finish_despite_cancellation(taken)
+        await finish_despite_cancellation(asyncio.to_thread(guard.compare_unfinished, seen, box))
+        raise
+
+
+async def _start_in_shell(
+    workspace: Workspace, command: CommandLine, extra: dict[str, str], *, has_own_shell: bool
+) -> tuple[CommandLine, RunningProcess, int, PipelineReport | None]:
+    """Starts a command in the session's persistent shell, or in one of its own; also returns the descriptor of its
+    output."""
+    if workspace.shell().is_persistent and not has_own_shell:
+        if command.box is not None:
+            await asyncio.to_thread(workspace.guard.watch_process, command.box, "the shell")
+        if workspace.shell_session is None:
+            workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
+        process, reading = await workspace.shell_session.start(command, extra)
+        os.set_blocking(reading, True)
+        return command, process, reading, process.report
+    report = None
+    if workspace.has_local_processes:
+        command, report = await asyncio.to_thread(with_pipeline_report, command, workspace.private_folder)
+    reading, writing = create_pipe()
+    try:
+        return command, await start_process(workspace, command, writing), reading, report
+    except BaseException:
+        os.close(reading)
+        if report is not None:
+            report.discard()
+        raise
+    finally:
+        os.close(writing)
 
 
 async def apply_shell_settings(workspace: Workspace, plan: SpawnPlan) -> CommandLine:

@@ -6,8 +6,9 @@ watcher, which starts the command and adopts its orphans (as the nearest "subrea
 session or an empty environment. A watcher ends all of them on request, and also when bayou is gone, because its
 link is closed then. If a command stops or kills its watcher by a signal, the keeper ends what the watcher kept.
 
-Reports of a watcher: `started PID` or `failed ERRNO`, `exit CODE`, `alone` once no process of the command is
-left, `ended` after a request to end. Where orphans cannot be adopted (macOS), group and session identify them.
+Reports of a watcher: `begins PID`, then `started PID` or `failed ERRNO`, `exit CODE`, `alone` once no process of the
+command is left, `ended` after a request to end. Where orphans cannot be adopted (macOS), group and session identify
+them.
 
 Sandboxed commands (`tools.box`) have a separate keeper, started with the word `box` and with instructions for
 itself, so that its processes can signal only each other. A guard, which they cannot reach, does for that keeper
@@ -46,6 +47,7 @@ _LOOK_INTERVAL = 0.1
 _KEEPER_GRACE = 3.0
 """Seconds that the keeper of sandboxed commands gets to end behind bayou."""
 _MAX_PLACES = 1 << 16
+_READY = b" "
 _THREADS = 17
 """The field of `/proc/PID/stat`, behind the name, that counts threads."""
 
@@ -201,7 +203,10 @@ class _CommandWatcher:
             return
         try:
             self._command, self._connections, self._mounts = _start_command(
-                request, descriptors, has_terminal=has_terminal
+                request,
+                descriptors,
+                lambda child: self._send(b"begins %d\n" % child),
+                has_terminal=has_terminal,
             )
         except OSError as problem:
             self._send(b"failed %d %s\n" % (problem.errno or 0, os.fsencode(problem.strerror or "")))
@@ -282,10 +287,10 @@ def _receive_request(link: socket.socket) -> "list[bytes] | None":
 
 
 def _start_command(
-    request: list[bytes], descriptors: list[int], *, has_terminal: bool
+    request: list[bytes], descriptors: list[int], report: "Callable[[int], None]", *, has_terminal: bool
 ) -> "tuple[int, ConnectionBroker | None, MountRestorer | None]":
-    """Starts the requested command; also returns the broker of its connections, if they are brokered, and what
-    restores its mounts, if it has some."""
+    """Starts the requested command, once `report` has told its process id: a command may end its watcher at once. Also
+    returns the broker of its connections, if they are brokered, and what restores its mounts, if it has some."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
     words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
@@ -295,11 +300,13 @@ def _start_command(
     if child == 0:
         is_boxed = not box
         try:
+            problem.close()
             _detach_child(descriptors[:3], has_terminal=has_terminal)
-            if box:
-                confinement = _confine(box, descriptors[3:])
-                is_boxed = True
-                _send_what_serves(told, confinement, has_mounts=mounts is not None)
+            confinement = _confine(box, descriptors[3:]) if box else None
+            is_boxed = True
+            _send_what_serves(told, confinement, has_mounts=mounts is not None)
+            if not told.recv(1):  # The watcher was killed.
+                os._exit(127)
             os.chdir(folder)
             os.execvpe(words[0], words, dict(entry.split(b"=", 1) for entry in environment if entry))
         except BaseException as failure:  # noqa: BLE001  (nothing but words comes out of here)
@@ -311,7 +318,7 @@ def _start_command(
     connections = None
     with problem:
         news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES, 3)
-        if received:
+        if news.startswith(_READY):
             for descriptor in received:
                 os.set_inheritable(descriptor, False)
             if mounts is not None:
@@ -319,6 +326,8 @@ def _start_command(
             if received:
                 places = news[1:].split(b"\0")
                 connections = _load_box_module("connections").ConnectionBroker(received[0], places)
+            report(child)
+            problem.send(_READY)
             news = problem.recv(512)
     if news:
         os.waitpid(child, 0)
@@ -327,14 +336,19 @@ def _start_command(
     return child, connections, mounts
 
 
-def _send_what_serves(told: socket.socket, confinement: "Confinement", *, has_mounts: bool) -> None:
-    """Sends the descriptors by which the watcher serves this process: the notifications of its connections, with the
-    places that it may connect to, and its namespaces of mounts and users."""
-    descriptors = [confinement.connections] if confinement.connections >= 0 else []
+def _send_what_serves(told: socket.socket, confinement: "Confinement | None", *, has_mounts: bool) -> None:
+    """Tells that this process is ready, with the descriptors by which the watcher serves it: the notifications of its
+    connections, with the places that it may connect to, and its namespaces of mounts and users."""
+    descriptors = (
+        [confinement.connections] if confinement is not None and confinement.connections >= 0 else []
+    )
+    places = confinement.allowed_sockets if confinement is not None else ()
     if has_mounts:
         descriptors += [os.open(f"/proc/self/ns/{name}", os.O_RDONLY) for name in ("mnt", "user")]
     if descriptors:
-        socket.send_fds(told, [b" " + b"\0".join(confinement.allowed_sockets)], descriptors)
+        socket.send_fds(told, [_READY + b"\0".join(places)], descriptors)
+    else:
+        told.send(_READY)
 
 
 def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:

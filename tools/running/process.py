@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,8 @@ class LocalProcess:
         self._loop = asyncio.get_running_loop()
         self._partial_report = b""
         self._started: asyncio.Future[int] = self._loop.create_future()
+        self._begun = 0
+        """The process id of a command that may have begun to run."""
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._ended = asyncio.Event()
         self._is_alone = asyncio.Event()
@@ -52,7 +55,11 @@ class LocalProcess:
             await self._loop.sock_sendall(self._link, request)
             await asyncio.shield(self._started)
         except BaseException:
-            self._close_link()  # The watcher ends what it may have started.
+            if self._link.fileno() >= 0:
+                self._link.shutdown(socket.SHUT_WR)  # The watcher ends what it may have started, and itself.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._is_alone.wait(), _CLOSE_TIMEOUT)
+            self._close_link()
             raise
 
     async def wait(self) -> int:
@@ -98,6 +105,8 @@ class LocalProcess:
 
     def _handle_report(self, words: list[bytes]) -> None:
         match words:
+            case [b"begins", number]:
+                self._begun = int(number)
             case [b"started", number]:
                 self._started.set_result(int(number))
             case [b"failed", number, *where]:
@@ -118,7 +127,9 @@ class LocalProcess:
         if self._link.fileno() >= 0:
             self._loop.remove_reader(self._link.fileno())
             self._link.close()
-        if not self._started.done():
+        if not self._started.done() and self._begun:
+            self._started.set_result(self._begun)  # The command itself killed its watcher.
+        elif not self._started.done():
             self._started.set_exception(OSError(errno.ECHILD, "The command's watcher was killed"))
         self._started.exception()
 

@@ -86,6 +86,8 @@ def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
             f"{runners} was running beside the calls. If you did not change it yourself, look at it, and undo or "
             "remove it."
         )
+    if changes.put_back:
+        lines.append(put_back_note(changes.put_back, home))
     if changes.written_through:
         lines.append(written_through_note("process", changes.written_through, home))
     return [*lines, *map(limits_note, filter(None, [changes.limits]))]

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from app.values.codec import encode_json
-from app.values.content import Image, Text, ToolCall, UserContent
+from app.values.content import Image, Text, ToolCall, UserContent, text_of
 from app.values.events import ToolOutcome
 from app.values.messages import ToolResultMessage
 from tools.results import ImagePart, Json, TextPart, ToolResult, text_result
@@ -25,6 +25,14 @@ def unknown_tool_result(name: str, known: tuple[str, ...], why: str = "") -> Too
         return failed_result(f"{name} was not run: {why}")
     hint = f". Available tools: {', '.join(known)}" if known else ""
     return failed_result(f"Tool {name} not found{hint}")
+
+
+def is_stopped(message: ToolResultMessage) -> bool:
+    """Returns whether a person stopped the call, before it ran or while it ran."""
+    details: Json = message.details
+    if isinstance(details, dict) and details.get("aborted") is True:
+        return True
+    return message.is_error and text_of(message.content) == ABORTED_TEXT
 
 
 def truncated_call_result(name: str) -> ToolResult:

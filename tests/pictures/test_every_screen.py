@@ -321,6 +321,7 @@ async def test_failures(screen: Screen, photographs: Photographs) -> None:
             fail("The key is not valid.", status=401),
             say("This goes on and", gate=gate),
             say("cut off here", stop="length"),
+            call("bash", command="echo building; sleep 600"),
         ]
     )
     app = screen.app(theme=photographs.theme, script=script)
@@ -339,6 +340,11 @@ async def test_failures(screen: Screen, photographs: Photographs) -> None:
         await tour.say("in full")
         await tour.idle()
         await tour.photograph("cut-off")
+        await tour.say("build it")
+        await tour.until("│ building")
+        await tour.press("escape")
+        await tour.idle()
+        await tour.photograph("stopped-in-a-call")
 
 
 async def test_tools_and_jobs(screen: Screen, photographs: Photographs) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.tool_results import ABORTED_TEXT
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.tui.transcript.turn_end import TurnEnds
 from app.undo.change_records import (
@@ -15,11 +16,11 @@ from app.undo.change_records import (
     UnstoredFile,
     to_entry_data,
 )
-from app.values.content import ToolCall
+from app.values.content import Text, ToolCall
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
-from widgets.transcript.blocks import TurnBlock
+from widgets.transcript.blocks import CardBlock, CardState, TurnBlock
 from widgets.transcript.leaves.block_leaves import raw_text
 
 
@@ -86,6 +87,57 @@ async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> No
         assert [line.split("   ")[0] for line in lines(app)] == ["1 file +1"]
         app.presenter.rebuild_transcript()
         assert [line.split("   ")[0] for line in lines(app)] == ["1 file +1"]
+
+
+async def test_a_run_that_is_stopped_in_a_call_is_stopped_and_not_done(home: Path) -> None:
+    app = make_app(home, call("bash", command="echo begun; sleep 600"), say("gone on"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "wait")
+        await app.settling_until(pilot, lambda: "│ begun" in app.screen_text)
+        await pilot.press("escape")
+        await wait_for_runs(app, pilot)
+        ended = app.transcript.last_block
+        assert isinstance(ended, TurnBlock) and ended.words.startswith("Stopped")
+        card = app.transcript.column.items[-2].block
+        assert isinstance(card, CardBlock) and card.state is CardState.ABORTED
+        app.presenter.rebuild_transcript()
+        assert app.transcript.last_block == ended
+        await submit(app, pilot, "go on")
+        await wait_for_runs(app, pilot, 2)
+        assert [
+            block for item in app.transcript.column.items if isinstance(block := item.block, TurnBlock)
+        ] == [ended]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ToolResultMessage(
+            tool_call_id="c", tool_name="bash", duration_ms=6_000, is_error=True, details={"aborted": True}
+        ),
+        ToolResultMessage(
+            tool_call_id="c",
+            tool_name="read",
+            duration_ms=6_000,
+            is_error=True,
+            content=(Text(text=ABORTED_TEXT),),
+        ),
+    ],
+)
+def test_a_turn_that_ends_with_a_stopped_call_says_so_and_an_answer_after_it_ends_it(
+    result: ToolResultMessage,
+) -> None:
+    ends = TurnEnds(lambda action, usual: usual)
+    asking = AssistantMessage(content=(ToolCall(id="c", name="bash", arguments={}),), model="m")
+    assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
+    stopped = ends.unfinished_turn_end()
+    assert stopped is not None and (stopped.words, stopped.state) == (
+        "Stopped after 6 s",
+        CardState.ABORTED,
+    )
+    assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
+    done = ends.turn_end_after(AssistantMessage(content=(), model="m"))
+    assert done is not None and (done.words, done.state) == ("Done in 6 s", CardState.DONE)
 
 
 def test_unbound_keys_are_not_named() -> None:

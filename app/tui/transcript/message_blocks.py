@@ -5,7 +5,7 @@ from typing import assert_never, cast
 
 import msgspec
 
-from app.agent.tool_results import ABORTED_TEXT, SKIPPED_TEXT, result_from_message
+from app.agent.tool_results import SKIPPED_TEXT, is_stopped, result_from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
@@ -120,6 +120,7 @@ def branch_blocks(
             if known is not None:
                 block_id, call = known
                 blocks[places[block_id]] = result_block(block_id, call, entry.message, renderers)
+            changed.turn_end_after(entry)
             continue
         for block in _blocks_of_entry(entry, renderers):
             if entry.id in followed and isinstance(block, ReplyBlock):
@@ -316,12 +317,11 @@ def result_block(
 
 
 def result_state(message: ToolResultMessage) -> CardState:
+    if is_stopped(message):
+        return CardState.ABORTED
     if not message.is_error:
         return CardState.DONE
-    text = text_of(message.content)
-    if text == SKIPPED_TEXT:
-        return CardState.SKIPPED
-    return CardState.ABORTED if text == ABORTED_TEXT else CardState.FAILED
+    return CardState.SKIPPED if text_of(message.content) == SKIPPED_TEXT else CardState.FAILED
 
 
 def format_duration(milliseconds: float | None) -> str:

@@ -2,6 +2,7 @@
 
 It follows the answer that ends a run; after a stopped run, it precedes the next prompt."""
 
+from app.agent.tool_results import is_stopped
 from app.tui.page_protocols import KeyLabel
 from app.undo.change_records import files_of
 from app.undo.file_history import count_changes
@@ -24,6 +25,7 @@ class TurnEnds:
         self._elapsed_ms = 0.0
         self._last_id = ""
         self._state = CardState.DONE
+        self._is_told_by_answer = False
 
     def add_entry(self, entry: Entry) -> None:
         """Adds an entry to the current turn; only entries about file changes count."""
@@ -41,20 +43,26 @@ class TurnEnds:
             return None
         self._elapsed_ms += message.duration_ms or 0
         if isinstance(message, ToolResultMessage):
+            if is_stopped(message):
+                self._state, self._is_told_by_answer = CardState.ABORTED, False
             return None
         self._last_id = said.id
         stopped = {"aborted": CardState.ABORTED, "error": CardState.FAILED}
         self._state = stopped.get(message.stop_reason, CardState.DONE)
+        self._is_told_by_answer = self._state is not CardState.DONE
         return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
 
     def unfinished_turn_end(self) -> TurnBlock | None:
-        """Returns the end of what has happened since the last one; None if nothing is worth telling."""
+        """Returns the end of what has happened since the last one; None if nothing is worth telling: a short turn
+        that was not stopped, or one without changes whose answer says itself that it was stopped or failed."""
         entries, self._entries_since_end = self._entries_since_end, []
         seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
         state, self._state = self._state, CardState.DONE
+        is_told, self._is_told_by_answer = self._is_told_by_answer, False
         counted = count_changes(entries)
         has_changes = bool(counted.files or counted.unstored_files)
-        if not has_changes and (seconds < _MIN_SHOWN_SECONDS or state is not CardState.DONE):
+        is_short = seconds < _MIN_SHOWN_SECONDS and state is CardState.DONE
+        if not has_changes and (is_short or is_told):
             return None
         warning = ""
         if counted.unstored_files:

@@ -26,6 +26,7 @@ _OUTCOME_BY_MODE_AND_RISK: dict[PermissionMode, dict[Risk, CallOutcome]] = {
     "auto-edit": {"safe": "run", "contained": "run", "forbidden": "ask"},
     "full": {"safe": "run", "contained": "run", "forbidden": "ask"},
 }
+_REFUSING_WORDS = frozenset({"deny", "no", "cancel", "stop", "never"})
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _OUTCOME_SEVERITY: dict[CallOutcome, int] = {"run": 0, "ask": 1, "refuse": 2}
 _DECIDED_BY_PLAN_MODE = "plan mode"
@@ -234,10 +235,14 @@ def count_questions_answered_by_rule(
 
 
 def confirmation_word(part: CallPart) -> str:
-    """The word that the person must type to allow a dangerous command: its last argument, else the program."""
+    """The word that the person must type to allow a dangerous command: its last argument, else the program; never one
+    by which people refuse."""
     words = [
         word for word in (part.command_words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")
     ]
     named = [word for word in words[1:] if not word.startswith("-")]
-    word = (named or words or ["yes"])[-1].rstrip("/").rpartition("/")[2].strip("'\"$(){}|;&<>*")
-    return word[:40] or "yes"
+    found = (
+        word.rstrip("/").rpartition("/")[2].strip("'\"$(){}|;&<>*")[:40]
+        for word in (*reversed(named), *words[:1])
+    )
+    return next((word for word in found if word and word.casefold() not in _REFUSING_WORDS), "yes")

@@ -455,3 +455,13 @@ async def test_without_a_sandbox_a_shell_that_is_not_bash_makes_no_command_safe(
         harness.session.tools.workspace.abilities = lambda: Abilities()
     asked = await questions_asked(harness, ApprovalReply(allows=False))
     assert len(asked) == count
+
+
+@pytest.mark.parametrize("name", ["Deny", "no", "cancel"])
+async def test_the_word_that_allows_a_dangerous_call_is_none_that_refuses(tmp_path: Path, name: str) -> None:
+    harness = gated_session(tmp_path, call("bash", command=f"rm -rf ~/{name}"), say("ok"), mode="full")
+    folder = tmp_path / "home" / name
+    folder.mkdir(parents=True)
+    (asked,) = await questions_asked(harness, "Deny")
+    assert asked.approval is not None and asked.approval.confirmation_word == "rm"
+    assert folder.exists()

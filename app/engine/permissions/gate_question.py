@@ -72,6 +72,8 @@ def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
     else is a no."""
     if isinstance(said, ApprovalReply):
         return said
+    if said == DENY:  # even if it is the word of this call
+        return ApprovalReply(allows=False)
     if approval.confirmation_word is not None:
         return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.confirmation_word)
     if said == ONCE:

@@ -1,6 +1,7 @@
 """Programs that start another program, shells, and builtins that evaluate their words."""
 
 import re
+import shlex
 from typing import Final
 
 from app.permits.command_findings import Finding, contained_finding, forbidden_finding, safe_finding
@@ -14,6 +15,9 @@ from app.permits.programs.calls import (
 )
 from app.permits.programs.options import parse_option_row, parse_options
 
+_ENV_OPTIONS: Final = parse_option_row(
+    "i 0 v u= C= S= unset= chdir= split-string= ignore-environment null debug"
+)
 _COMPUTED_COMMAND_FINDING: Final = contained_finding("computes the command that it runs")
 
 
@@ -38,9 +42,20 @@ def _wrapper_judge(options: str, *, operands: int = 0, also: Finding | None = No
 
 
 def _judge_env(call: ProgramCall) -> list[Finding]:
-    taken = parse_options(call.words, parse_option_row("i u= unset= ignore-environment"), stops_early=True)
+    taken = parse_options(call.words, _ENV_OPTIONS, stops_early=True)
     found = [] if taken.are_all_known else [UNKNOWN_OPTION_FINDING]
     rest = taken.operands
+    if rest and rest[0].text == "-":  # means -i
+        rest = rest[1:]
+    if taken.has_option("C", "chdir"):
+        found.append(contained_finding("runs a command in another folder"))
+    if scripts := taken.option_values("S", "split-string"):
+        if any(not word.is_literal or word.may_split for word in (*scripts, *rest)):
+            return [*found, _COMPUTED_COMMAND_FINDING]
+        call.judge_script(
+            " ".join((*(word.text for word in scripts), *(shlex.quote(word.text) for word in rest)))
+        )
+        return [*found, contained_finding("splits a text into a command")]
     while rest and (named := re.match(r"([A-Za-z_]\w*)=", rest[0].text)):
         found += judge_variable_assignment(named[1], rest[0].text[named.end() :], is_exported=True)
         rest = rest[1:]

@@ -199,7 +199,9 @@ def _paths_in_word(word: Word, home: str) -> Iterator[Word]:
         _PATH_SEPARATORS_IN_WORD if not _WHITE_SPACE.search(word.text) else _AT_SIGN
     )  # else it may be code
     rests = (word.text[found.end() :] for found in before.finditer(word.text))
-    for text in dict.fromkeys((word.text, *values, *rests, *before.split(word.text))):
+    pieces = (word.text, *values, *rests, *before.split(word.text))
+    unquoted = (piece.replace('"', "") for piece in pieces if '"' in piece)  # curl -F 'f=@".env"'
+    for text in dict.fromkeys((*pieces, *unquoted)):
         if text and not text.startswith(("-", UNKNOWN_MARK)):
             text = home + text[1:] if text.startswith("~/") else text  # the program may expand it
             yield word if text == word.text else Word(text, word.may_split)

@@ -284,6 +284,21 @@ def test_a_text_of_numbers_is_read_in_time():
     assert time.process_time() - started < 2
 
 
+def seconds_to_mask(text: str) -> float:
+    started = time.process_time()
+    assert MASK.mask_text(text).text == text
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("write", ["\\", "\\x", "\\0", "&#", "&#00", "%"])
+def test_the_time_for_a_run_of_escapes_grows_only_with_its_length(write: str):
+    text = "%41 " + write * ((1 << 17) // len(write))
+    once, sixteen_times = (
+        min(seconds_to_mask(one) for _ in range(3)) for one in (text, "%41 " + text[4:] * 16)
+    )
+    assert sixteen_times < 64 * once, "in proportion it is 16, with the square of the length 256"
+
+
 @pytest.mark.parametrize("gap", ["\n", "\r\n", "\n  "])
 @pytest.mark.parametrize("first", [16, 19, 24])
 def test_a_value_broken_behind_sixteen_characters_is_masked_in_any_pieces(gap: str, first: int):

@@ -30,8 +30,10 @@ _NEEDLESS_ESCAPES = {
 """Letters and digits that are written as numbers, by the literal that they begin with. No program needs to write them
 so: nearly all texts have none, and are not read any further."""
 _CHARACTER = late(
-    r"%([0-9A-Fa-f]{2})|\\+(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?|\\+([0-3][0-7]{2})|&#0*(\d{2,3});|&#[xX]0*([0-9A-Fa-f]{2});"
+    r"%([0-9A-Fa-f]{2})|(?<!\\)\\++(?:(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?|([0-3][0-7]{2}))"
+    r"|&#0*(\d{2,3});|&#[xX]0*([0-9A-Fa-f]{2});"
 )
+"""Backslashes are read once, as a whole run: text of nothing else takes as long as any."""
 _BASES = (0, 16, 16, 8, 10, 16)
 _LINE_BREAK_PATTERN = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
 _WORD_RUN_PATTERN = late(r"[\w.+/=-]*", re.ASCII)

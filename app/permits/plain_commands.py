@@ -24,6 +24,8 @@ _SHELL_KEYWORD = late(
 """What starts no simple command: a reserved word or an assignment."""
 _GIT_PATHSPEC_WITH_PATTERN = late(r":|.*[*?\[\\]")
 """What git reads as a pattern for more files."""
+_FILE_OF_REVISION = late(r"[\w./~^-]+:[\w./@+,=-]+", re.ASCII)
+"""What is surely one file or the names in a folder; `:/TEXT` is a commit, and so is `HEAD@{10:00}`."""
 _PARENT_FOLDER_STEP = late(r"(?:^|[/:])\.\.(?:/|$)")
 
 
@@ -194,7 +196,7 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffects) -
         is_summary = any(map(_SUMMARY_OPTION.fullmatch, words)) and not any(map(_PATCH_OPTION.match, words))
         if is_summary and all(map(_HEAD_REVISION.fullmatch, named)):
             return False
-        return not named or any(":" not in word for word in named)
+        return not named or not all(map(_FILE_OF_REVISION.fullmatch, named))
     shows = name == "git:diff" or (name == "git:log" and any(_PATCH_OPTION.match(word) for word in words))
     if "--follow" in words or any(_GIT_PATHSPEC_WITH_PATTERN.match(word) for word in named):
         return shows

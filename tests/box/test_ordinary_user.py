@@ -47,6 +47,19 @@ def test_a_command_of_an_ordinary_user_neither_sees_keys_nor_plants_hooks(ordina
     assert not (git / "hooks" / "pre-commit").exists() and "evil" not in (git / "config").read_text()
 
 
+def test_links_that_may_not_be_read_lose_no_note_and_break_no_command(ordinary_home: Path) -> None:
+    names = "odd/.git .vscode .git/hooks/x .git/COMMIT_EDITMSG x"
+    links = f"mkdir odd; for one in {names}; do ln -s /proc/1/root/x $one; done"
+    text = bayou(
+        ordinary_home,
+        "sandbox",
+        "try",
+        f"{links}; echo evil > .envrc; echo 'cat: /proc/1/root/etc/x: Permission denied'; true",
+    )
+    assert ".envrc runs later outside of the sandbox, so it was moved" in text
+    assert "ran" in bayou(ordinary_home, "sandbox", "try", "echo ran")
+
+
 def test_no_other_devices_are_there(ordinary_home: Path) -> None:
     """One that everybody may write would be written through a mount that cannot be."""
     found = set(bayou(ordinary_home, "sandbox", "try", "ls /dev").split())

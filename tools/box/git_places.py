@@ -13,6 +13,7 @@ import msgspec
 
 from tools.box.nested import NestedPathFinder, StartedNames
 from tools.box.policy import covering_place
+from tools.files.paths import real_path
 from tools.git.config import expand_path, read_configuration, read_small_text, user_configuration
 from tools.git.repository import Repository, find_repository
 from tools.git.risky_settings import starts_program
@@ -73,7 +74,7 @@ def git_places(
     found.add_repository(f"{workspace}/.git")
     repository = _repository(workspace)
     if repository is not None:
-        folder, common = os.path.realpath(repository.folder), os.path.realpath(repository.common)
+        folder, common = real_path(repository.folder), real_path(repository.common)
         found.add_repository(str(repository.top if repository.is_bare else repository.top / ".git"))
         is_linked = Path(folder).parent == Path(common, "worktrees")
         if not repository.is_bare and repository.has_own_git_folder() and (common == folder or is_linked):
@@ -149,7 +150,7 @@ class _GitSearch:
         """Adds the repository of a `.git`: a folder, a file that names one, or a link."""
         if not os.path.lexists(link):
             return
-        target = os.path.realpath(link)
+        target = real_path(link)
         if os.path.islink(link):  # noqa: PTH114  (a text)
             self._links[link] = None
         if os.path.isdir(target):  # noqa: PTH112  (a text)
@@ -175,7 +176,7 @@ class _GitSearch:
             self._worktree_by_folder[owner] = top
             common = _first_line(f"{owner}/commondir")
             if common:
-                self._folders_to_search.append((os.path.realpath(os.path.join(owner, common)), top))  # noqa: PTH118
+                self._folders_to_search.append((real_path(os.path.join(owner, common)), top))  # noqa: PTH118
             if len(self._worktree_by_folder) > MAX_FOLDERS:
                 self._guarded[owner] = None  # too many to guard one by one: the folder becomes read-only
                 continue
@@ -190,9 +191,9 @@ class _GitSearch:
         names = _list_names(folder)
         if not names:
             return
-        self._pinned[os.path.realpath(folder)] = None
+        self._pinned[real_path(folder)] = None
         for name in names:
-            path = os.path.realpath(f"{folder}/{name}")
+            path = real_path(f"{folder}/{name}")
             if depth == 1 or _is_git_folder(path):
                 self._folders_to_search.append((path, self._work_tree(path) or top))
             elif os.path.isdir(path):  # noqa: PTH112  (a text)
@@ -202,10 +203,10 @@ class _GitSearch:
         """Returns the folder whose files belong to one of the `worktrees` or `modules`; empty if it names none."""
         link = _first_line(f"{owner}/gitdir")
         if link:
-            return os.path.dirname(os.path.realpath(os.path.join(owner, link)))  # noqa: PTH118, PTH120
+            return os.path.dirname(real_path(os.path.join(owner, link)))  # noqa: PTH118, PTH120
         entries = read_configuration(Path(owner, "config"), home=self._home).entries
         said = [one.value for one in entries if (one.section, one.key) == ("core", "worktree") and one.value]
-        return os.path.realpath(os.path.join(owner, said[-1])) if said else ""  # noqa: PTH118
+        return real_path(os.path.join(owner, said[-1])) if said else ""  # noqa: PTH118
 
     def protect_folder(self, owner: str) -> None:
         self._pinned[owner] = None
@@ -220,7 +221,7 @@ class _GitSearch:
         for name in _list_names(f"{owner}/hooks")[:_MAX_HOOKS]:
             hook = f"{owner}/hooks/{name}"
             if os.path.islink(hook):  # noqa: PTH114  (a text)
-                self._guard_target(os.path.realpath(hook))
+                self._guard_target(real_path(hook))
         self._guard_configured_files(owner)
 
     def _guard_configured_files(self, owner: str) -> None:
@@ -264,20 +265,20 @@ class _GitSearch:
                 self._guard_path(path)
 
     def _add_started(self, path: str) -> None:
-        links = (*_links_on_path(path), os.path.realpath(path))
+        links = (*_links_on_path(path), real_path(path))
         self._started.update(dict.fromkeys(one for one in links if os.path.lexists(one)))
 
     def _guard_path(self, path: str) -> None:
         """Protects a path from changes, and the links on the way to it, which could be redirected."""
         self._links.update(dict.fromkeys(_links_on_path(path)))
-        self._guard_target(os.path.realpath(path))
+        self._guard_target(real_path(path))
 
     def _guard_target(self, path: str) -> None:
         (self._guarded if os.path.lexists(path) else self._missing_paths)[path] = None
 
 
 def _pack_files(folder: str) -> Iterable[str]:
-    if os.path.realpath(folder) == folder:
+    if real_path(folder) == folder:
         yield from (f"{folder}/{name}" for name in _list_names(folder) if name.endswith((".pack", ".idx")))
 
 
@@ -293,7 +294,10 @@ def _links_on_path(path: str) -> Iterable[str]:
             if os.path.islink(done) and count < _MAX_LINKS:  # noqa: PTH114  (a text)
                 yield done
                 count += 1
-                target = os.readlink(done)  # noqa: PTH115  (a text)
+                try:
+                    target = os.readlink(done)  # noqa: PTH115  (a text)
+                except OSError:
+                    return  # as the root of another user's process
                 done = "" if target.startswith("/") else done.rpartition("/")[0]
                 waiting += [one for one in reversed(target.split("/")) if one]
 
@@ -324,11 +328,11 @@ def _first_line(path: str) -> str:
 
 def git_folder_of(link: str) -> str:
     """Returns the git folder of a `.git`: a folder, a file that names one, or a link."""
-    target = os.path.realpath(link)
+    target = real_path(link)
     if not os.path.isfile(target):  # noqa: PTH113  (a text)
         return target
     named = _first_line(target).removeprefix("gitdir:").strip()
-    return os.path.realpath(os.path.join(os.path.dirname(target), named)) if named else target  # noqa: PTH118, PTH120
+    return real_path(os.path.join(os.path.dirname(target), named)) if named else target  # noqa: PTH118, PTH120
 
 
 def parent_folders(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:

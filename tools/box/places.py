@@ -13,6 +13,7 @@ import msgspec
 
 from tools.box.nested import has_autorun_pattern
 from tools.box.policy import Box, covering_place
+from tools.files.paths import real_path
 from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_CONTROL_FILES, VCS_FOLDERS
 
 _GUARDED_NAMES: Final = (
@@ -73,7 +74,7 @@ def guarded_paths(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the paths of a workspace that no command may change: those that exist, and those that do not."""
     if workspace == "/":
         paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
-        return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
+        return tuple(path for path in paths if os.path.lexists(path) and real_path(path) == path), ()
     ending = [name for name in list_folder(workspace) if has_autorun_pattern(name)]
     paths = [f"{workspace}/{name}" for name in (*_GUARDED_NAMES, *ending)]
     present = tuple(path for path in paths if os.path.lexists(path))
@@ -110,9 +111,9 @@ def sockets(
         except OSError:
             continue
         if stat.S_ISDIR(mode):
-            folders.append(os.path.realpath(path))
+            folders.append(real_path(path))
         elif stat.S_ISSOCK(mode):
-            files.append(os.path.realpath(path))
+            files.append(real_path(path))
     return tuple(dict.fromkeys(folders)), tuple(dict.fromkeys(files))
 
 
@@ -138,7 +139,7 @@ def _is_allowed_socket(path: str, workspace: str) -> bool:
 
 def real_paths(paths: Iterable[str]) -> tuple[str, ...]:
     """Returns those of the paths that exist, with links resolved."""
-    return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.lexists(path)))
+    return tuple(dict.fromkeys(real_path(path) for path in paths if os.path.lexists(path)))
 
 
 def list_folder(path: str) -> list[str]:

@@ -30,6 +30,7 @@ from tools.box.planted import (
     written_files,
 )
 from tools.box.policy import Box, covering_place, is_below
+from tools.files.paths import real_path
 from tools.protected.later import VCS_FOLDERS
 
 _Activity = dict[str, bytes]
@@ -170,7 +171,7 @@ class AutorunGuard:
 
     def accept_file(self, path: str) -> None:
         """Leaves a file in place that bayou itself has written, because it was allowed to."""
-        real = os.path.realpath(path)
+        real = real_path(path)
         self._accepted_files[real] = file_stamp(real)
 
     def _compare_lasting(self) -> BoxChanges:

@@ -57,6 +57,14 @@ def absolute_path(raw: str, cwd: Path) -> str:
     return os.path.normpath(cwd / text)
 
 
+def real_path(path: "str | os.PathLike[str]") -> str:
+    """Returns a path with its links resolved; as it is, where a link may not be read, as another process's root."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.normpath(path)
+
+
 def _lookalike_paths(path: str) -> Iterator[str]:
     """Yields other spellings of a missing path that look the same: composed and decomposed characters, screenshot
     names, pictures, shell escapes."""

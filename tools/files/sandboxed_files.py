@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 from tools.box.policy import Box, covering_place
 from tools.files.atomic_replacement import Version, replace_at, replace_unchanged, swap_or_overwrite
 from tools.files.hard_links import other_names
+from tools.files.paths import real_path
 from tools.operations import LocalFiles
 
 _Inode = tuple[int, int]
@@ -41,7 +42,7 @@ class JudgedPaths:
             self._judged.pop(path, None)
             while len(self._judged) >= _MAX_JUDGED_PATHS:
                 self._judged.pop(next(iter(self._judged)), None)
-            real = os.path.realpath(path)
+            real = real_path(path)
             self._judged[path] = real, _inode_of(real), self.is_protected(real)
 
     def is_protected_since(self, path: str, real: str) -> bool:
@@ -80,7 +81,7 @@ class BoxedFiles(LocalFiles):
     def open(self, path: str) -> BinaryIO:
         box = self._box()
         if box is not None:
-            _check_path(box.may_read(os.path.realpath(path)), path, _HIDDEN_REASON)
+            _check_path(box.may_read(real_path(path)), path, _HIDDEN_REASON)
         opened = super().open(path)
         try:
             real = _opened_path(opened.fileno(), path)
@@ -95,24 +96,22 @@ class BoxedFiles(LocalFiles):
     def make_directory(self, path: str) -> None:
         box = self._box()
         if box is not None and not os.path.isdir(path):  # noqa: PTH112  (a text)
-            _check_path(box.may_write(os.path.realpath(path)), path, _NOT_WRITABLE_REASON)
+            _check_path(box.may_write(real_path(path)), path, _NOT_WRITABLE_REASON)
         super().make_directory(path)
 
     def remove(self, path: str) -> None:
         folder, _, name = path.rstrip("/").rpartition("/")
-        with self._name_in_opened_folder(
-            self._box(), f"{os.path.realpath(folder or '/')}/{name}", path
-        ) as place:
+        with self._name_in_opened_folder(self._box(), f"{real_path(folder or '/')}/{name}", path) as place:
             Path(place).unlink()
 
     def set_executable(self, path: str, is_executable: bool) -> None:
-        with self._name_in_opened_folder(self._box(), os.path.realpath(path), path) as place:
+        with self._name_in_opened_folder(self._box(), real_path(path), path) as place:
             _check_no_link(place, path)
             super().set_executable(place, is_executable)
 
     def replace(self, path: str, data: bytes) -> None:
         box = self._box()
-        target = os.path.realpath(path)
+        target = real_path(path)
         with self._name_in_opened_folder(box, target, path) as place:
             _replace_in_place(place, path, data, self._keeps_names(box, target))
 
@@ -120,7 +119,7 @@ class BoxedFiles(LocalFiles):
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
     ) -> None:
         box = self._box()
-        target = os.path.realpath(path)
+        target = real_path(path)
         _check_path(not self._judged.is_changed_since_judging(path, target), path, _SWAPPED_REASON)
         _check_path(not self._judged.is_protected_since(path, target), path, _AUTORUN_REASON)
         with self._name_in_opened_folder(box, target, path) as place:
@@ -133,7 +132,7 @@ class BoxedFiles(LocalFiles):
         the tools may write each."""
 
         def look() -> bool:
-            places = box.writable if box is not None else tuple(map(os.path.realpath, self._places()))
+            places = box.writable if box is not None else tuple(map(real_path, self._places()))
             place = covering_place(target, places)
             if place is None:
                 return False
@@ -181,7 +180,7 @@ def _opened_path(descriptor: int, path: str) -> str:
     try:
         return os.readlink(f"{_DESCRIPTOR_LINKS}/{descriptor}")  # noqa: PTH115  (a text)
     except OSError:
-        return os.path.realpath(path)
+        return real_path(path)
 
 
 def _check_no_link(place: str, path: str) -> None:

@@ -15,6 +15,7 @@ from tools.box.refusals import (
     request_for,
 )
 from tools.box.set_aside import BoxChanges, SetAside
+from tools.files.paths import real_path
 from tools.running.commands import CommandOutcome, RunningCommand
 from tools.text import escape_controls
 
@@ -26,9 +27,7 @@ def find_outcome_refusals(outcome: CommandOutcome, output: str) -> tuple[Refusal
     if command is None or command.box is None:
         return ()
     has_failed = outcome.exit_code != 0
-    found = find_refusals(
-        output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath
-    )
+    found = find_refusals(output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=real_path)
     hosts = tuple(Refusal("network", host) for host in outcome.refused_hosts)
     said = command.argv[-1] + "\n" + (output if has_failed else "")
     found = tuple(dict.fromkeys((*found, *hidden_files_named(said, command.box))))

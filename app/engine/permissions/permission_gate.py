@@ -3,7 +3,6 @@
 `gate_verdict` collects what a call would do. The user or an RPC program answers the future of a `QuestionAsked`."""
 
 import asyncio
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from app.permits.sandbox_exceptions import (
 )
 from app.values.content import ToolCall
 from tools.effects import Effects
+from tools.files.paths import real_path
 from tools.running.user_shell.shell_snapshot import user_shell_snapshot
 
 _CHANGED_CALL_NOTE = (
@@ -145,7 +145,7 @@ class PermissionGate:
 
     def read_restriction(self, path: Path) -> str:
         """Returns why reading this hidden file needs a question; mostly empty."""
-        real = os.path.realpath(path)
+        real = real_path(path)
         if not self._workspace.hidden_path_test()(real):
             return ""
         decision = self.judge_effects(Effects(reads=(real,)), tool="read")

@@ -17,7 +17,7 @@ from app.values.events import EntryAppended
 from app.values.user_errors import UserError
 from app.values.wire import convert
 from tools.files.existence import exists, is_dir
-from tools.files.paths import absolute_path
+from tools.files.paths import absolute_path, real_path
 from tools.protected.later import VCS_FOLDERS
 from tools.text import escape_controls
 
@@ -111,7 +111,7 @@ class SessionFolders:
             self._core.event_bus.publish_now(EntryAppended(entry=entry))
 
     def _resolve_path(self, path: str) -> Path:
-        return Path(os.path.realpath(absolute_path(path, self._core.workspace.cwd)))
+        return Path(real_path(absolute_path(path, self._core.workspace.cwd)))
 
     def _check_folder(self, path: str, before: tuple[Path, ...]) -> Path:
         if not path.strip() or "\0" in path:
@@ -123,9 +123,9 @@ class SessionFolders:
 
     def _refusal_reason(self, folder: Path, before: tuple[Path, ...]) -> str:
         """Returns why a folder may not be added to the workspace, as the rest of a sentence; empty if it may."""
-        cwd = Path(os.path.realpath(self._core.workspace.cwd))
-        home = Path(os.path.realpath(self._permission_context.home))
-        own = Path(os.path.realpath(self._permission_context.agent_dir))
+        cwd = Path(real_path(self._core.workspace.cwd))
+        home = Path(real_path(self._permission_context.home))
+        own = Path(real_path(self._permission_context.agent_dir))
         if not self._core.workspace.has_local_files:
             return "cannot be added: this session's files are on another machine."
         if not exists(folder):

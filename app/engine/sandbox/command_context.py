@@ -18,7 +18,7 @@ from app.permits.command_place import CommandPlace
 from app.permits.secret_files import autorun_reason, bare_repository_reason, secret_likelihood
 from app.permits.shell_words import UNKNOWN_MARK, WILDCARD_MARK_PATTERN, reached_paths_regex
 from tools.box.policy import covering_place
-from tools.files.paths import AddedFolders
+from tools.files.paths import AddedFolders, real_path
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_PLACES
 from tools.running.withheld_variables import withheld_names
@@ -51,11 +51,9 @@ class CommandContext:
     ) -> None:
         self._added_folders = added or AddedFolders()
         self._home = str(home)
-        self._real_home = os.path.realpath(home)
+        self._real_home = real_path(home)
         own = filter(None, (agent_dir, sessions_dir))
-        self._own_folders = tuple(
-            dict.fromkeys(form for one in own for form in (str(one), os.path.realpath(one)))
-        )
+        self._own_folders = tuple(dict.fromkeys(form for one in own for form in (str(one), real_path(one))))
         self._cached_secrets: dict[str, tuple[float, SecretFiles]] = {}
         self.private_files = PrivateFiles(self._real_home)
         self._protected_names = ProtectedNames(
@@ -80,7 +78,7 @@ class CommandContext:
         """Describes where a command runs. `passed`: secret-looking variables that commands get. `stands_in`: the
         command's folder, if it is not the workspace; empty if unknown. `has_box`: commands that only read run in a
         sandbox."""
-        workspace = os.path.realpath(folder)
+        workspace = real_path(folder)
         added = self._added_folders.real
         links = LinkResolver(workspace)
         return CommandPlace(
@@ -88,7 +86,7 @@ class CommandContext:
             added_folders=added,
             working_folder=workspace
             if stands_in is None
-            else os.path.realpath(stands_in)
+            else real_path(stands_in)
             if stands_in
             else UNKNOWN_MARK,
             home_folder=self._home,
@@ -155,7 +153,7 @@ class CommandContext:
         """Whether a symbolic link below the folder leads out of the workspace, or a hard link is a secret file."""
         found = self.secrets_below(folder)
         for path in found.linked_files:
-            real = os.path.realpath(path)
+            real = real_path(path)
             names = (real, *self._protected_names.protected_names_of(path, roots))
             if covering_place(real, roots) is None or any(map(self._is_secret_name, names)):
                 return True
@@ -186,9 +184,9 @@ class CommandContext:
                     if entry.name not in _SKIPPED_FOLDERS:
                         waiting.append(entry.path)
                 elif self._is_secret_name(entry.path) or (
-                    entry.is_symlink() and self._is_secret_name(os.path.realpath(entry.path))
+                    entry.is_symlink() and self._is_secret_name(real_path(entry.path))
                 ):
-                    found.append(os.path.realpath(entry.path))
+                    found.append(real_path(entry.path))
                 elif entry.is_symlink() or _has_hard_links(entry):
                     linked.append(entry.path)
         return SecretFiles(tuple(found), tuple(linked))
@@ -224,7 +222,7 @@ class LinkResolver:
     def resolve(self, path: str) -> str:
         plain = posixpath.normpath(path)
         if plain != path and ("/../" in path or path.endswith("/..")):
-            return os.path.realpath(path)  # `..` behind a link is the parent of the link's target
+            return real_path(path)  # `..` behind a link is the parent of the link's target
         return self._real_path(plain)
 
     def _real_path(self, path: str) -> str:
@@ -236,7 +234,7 @@ class LinkResolver:
         except (OSError, ValueError):
             return self._resolve_parent(path)
         if stat.S_ISLNK(mode):
-            return os.path.realpath(path)
+            return real_path(path)
         real = self._resolve_parent(path)
         if stat.S_ISDIR(mode) and len(self._resolved) < 1_000:
             self._resolved[path] = real
@@ -275,11 +273,9 @@ def _search_folders(roots: tuple[str, ...]) -> tuple[str, ...]:
     on the command's folder."""
     parts = [part or "." for part in os.environ.get("PATH", "").split(os.pathsep)]
     inside = tuple(root.rstrip("/") + "/" for root in roots)
-    return tuple(
-        one for one in parts if not one.startswith("/") or f"{os.path.realpath(one)}/".startswith(inside)
-    )
+    return tuple(one for one in parts if not one.startswith("/") or f"{real_path(one)}/".startswith(inside))
 
 
 def temporary_folders() -> tuple[str, ...]:
     wanted = ("/tmp", "/var/tmp", os.environ.get("TMPDIR") or "/tmp")
-    return tuple(one for one in dict.fromkeys(map(os.path.realpath, wanted)) if one != "/") or ("/tmp",)
+    return tuple(one for one in dict.fromkeys(map(real_path, wanted)) if one != "/") or ("/tmp",)

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from tools.box.policy import covering_place
+from tools.files.paths import real_path
 from tools.protected.keys import KEY_PLACES
 from tools.protected.later import HOME_AUTORUN_FILES
 from tools.protected.private import OPEN_FOLDERS, PROGRAM_FOLDERS, has_key_name
@@ -53,7 +54,7 @@ class PrivateFiles:
 
     def __init__(self, home: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._home = os.path.realpath(home)
+        self._home = real_path(home)
         self._known_places = frozenset(
             f"{self._home}/{name}" for name in (*OPEN_FOLDERS, *(one.name for one in KEY_PLACES))
         )
@@ -201,7 +202,7 @@ class PrivateFiles:
                 continue
             if entry.path in self._known_places or not _is_file(entry):
                 continue
-            real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+            real = real_path(entry.path) if entry.is_symlink() else entry.path
             if has_key_name(entry.path[len(self._home) + 1 :]):
                 named.append(real)
             elif self._is_private(entry.path):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.box.policy import covering_place
+from tools.files.paths import real_path
 from tools.protected.caches import CACHES, STORES, Cache
 
 _PROJECT_LINK: Final = ".project"
@@ -53,7 +54,7 @@ class ProjectCaches:
     @property
     def _parent(self) -> str:
         """The folder that has the caches of all projects."""
-        return f"{os.path.realpath(self._user_folder(CACHES[0]))}/bayou-box"
+        return f"{real_path(self._user_folder(CACHES[0]))}/bayou-box"
 
     @property
     def user_paths(self) -> tuple[str, ...]:
@@ -70,7 +71,7 @@ class ProjectCaches:
         projects; None for one folder in a cache."""
         if covering_place(place, (self._parent,)) is not None:
             return "caches of other projects are in it"
-        caches = (os.path.realpath(self._user_folder(cache)) for cache in CACHES)
+        caches = (real_path(self._user_folder(cache)) for cache in CACHES)
         if any(covering_place(path, (place,)) is not None for path in caches):
             return "your programs run what is in this cache"
         return None
@@ -84,7 +85,7 @@ class ProjectCaches:
         `usable` places is used itself."""
         found: list[tuple[str, str]] = []
         for cache in CACHES:
-            user = os.path.realpath(self._user_folder(cache))
+            user = real_path(self._user_folder(cache))
             if covering_place(user, usable) is None:
                 own = f"{folder}/{cache.own}".rstrip("/")
                 options = f"{self._environment.get(cache.variable, '')} {cache.option.format(own=own)}"
@@ -98,7 +99,7 @@ class ProjectCaches:
     def _link_downloads(self, folder: str, *, is_in_home: bool) -> None:
         """Links what has changed. Commands write in the folder, so no link in it is followed."""
         for cache in CACHES:
-            user = os.path.realpath(self._user_folder(cache))
+            user = real_path(self._user_folder(cache))
             links = cache.links if is_in_home else (*cache.links, *cache.settings)
             for pattern in (*links, *cache.copies):
                 if not self._has_changed(folder, cache, user, pattern):
@@ -142,7 +143,7 @@ def _make_folder(parent: str, project: str, server: str) -> str | None:
             os.mkdir(draft, 0o700)  # noqa: PTH102
             os.symlink(project, f"{draft}/{_PROJECT_LINK}")  # noqa: PTH211
             os.rename(draft, folder)  # noqa: PTH104
-        if os.path.realpath(folder) != folder:
+        if real_path(folder) != folder:
             return None  # A session in the folder of all caches has put a link there.
         os.utime(folder)
     except OSError:
@@ -153,7 +154,7 @@ def _make_folder(parent: str, project: str, server: str) -> str | None:
 
 
 def _copy(source: str, name: str, *, dir_fd: int) -> None:
-    if os.path.realpath(source) != source or os.path.getsize(source) > _MAX_COPY:  # noqa: PTH202
+    if real_path(source) != source or os.path.getsize(source) > _MAX_COPY:  # noqa: PTH202
         return
     made = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=dir_fd)
     with open(made, "wb") as file:  # noqa: PTH123
@@ -178,7 +179,7 @@ def _opened_parent(folder: str, path: str) -> Generator[tuple[int, str]]:
 
 
 def _folders_of(paths: Iterable[str]) -> tuple[str, ...]:
-    found = (os.path.realpath(path) for path in paths if os.path.isdir(path))  # noqa: PTH112
+    found = (real_path(path) for path in paths if os.path.isdir(path))  # noqa: PTH112
     return tuple(dict.fromkeys(found))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.box.nested import NestedPathFinder
+from tools.files.paths import real_path
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_PLACES
 from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
@@ -77,7 +78,7 @@ class ProtectedNames:
             yield from self._secrets_below(root)
             found = self._nested_finder.find(root)
             for path in (*found.later, *found.git_folders, *_git_folders(root)):
-                yield from files_at_or_below(os.path.realpath(path), skipped=_GIT_CONTENT)
+                yield from files_at_or_below(real_path(path), skipped=_GIT_CONTENT)
 
 
 def _git_folders(root: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from tools.box.refusals import home_relative, place_to_allow
 from tools.box.requests import BoxRequest
 from tools.box.reserved import ReservedNames
 from tools.files.existence import is_dir
-from tools.files.paths import absolute_path
+from tools.files.paths import absolute_path, real_path
 from tools.files.private_folders import last_resort_folder, sessions_folder, temporary_folders_of_bayou
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
@@ -85,10 +85,10 @@ class SandboxBuilder:
         self._options = options
         self._workspace = workspace
         self._command_context = command_context
-        self._home = os.path.realpath(home)
+        self._home = real_path(home)
         self._autorun_files = tuple(f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES)
-        self._own_folder = os.path.realpath(own)
-        self._sessions = os.path.realpath(sessions or own)
+        self._own_folder = real_path(own)
+        self._sessions = real_path(sessions or own)
         self._temporary: dict[BoxKind | Literal["server"], str] = {}
         """The folders for temporary files, by kind of sandbox; that of servers has only caches."""
         self._caches = ProjectCaches(self._home, os.environ)
@@ -190,7 +190,7 @@ class SandboxBuilder:
     def _workspace_folders(self) -> tuple[str, ...]:
         """Returns the session's folder and the added folders."""
         cwd = str(self._workspace.cwd)
-        return (self._resolved_roots.setdefault(cwd, os.path.realpath(cwd)), *self._workspace.added.real)
+        return (self._resolved_roots.setdefault(cwd, real_path(cwd)), *self._workspace.added.real)
 
     def _reading_box(
         self,
@@ -252,7 +252,7 @@ class SandboxBuilder:
         places = self._setting_paths(
             (*self._sandbox_settings.write, *self._allowed_places("write"), *leave.writable)
         )
-        found = (os.path.realpath(absolute_path(place, self._workspace.cwd)) for place in places)
+        found = (real_path(absolute_path(place, self._workspace.cwd)) for place in places)
         return tuple(path for path in found if path not in roots and covering_place(path, roots) is not None)
 
     def reserve_and_build_box(self, kind: BoxKind, leave: SandboxGrant) -> Box:
@@ -272,7 +272,7 @@ class SandboxBuilder:
         place in a folder that is hidden or protected as a whole stands for that folder."""
         box = self.build_box("work", SandboxGrant())
         (place,) = self._setting_paths((request.place,))
-        path = os.path.realpath(absolute_path(place, self._workspace.cwd))
+        path = real_path(absolute_path(place, self._workspace.cwd))
 
         def found(place: str, *, danger: str = "", problem: str = "") -> CheckedRequest:
             return CheckedRequest(BoxRequest(request.verb, home_relative(place, self._home)), danger, problem)
@@ -368,7 +368,7 @@ class SandboxBuilder:
         wanted = real_paths((*places, *more, *(temporary_folders_of_bayou() if self.has_mounts else ())))
         folders, files = sockets(self._home, os.environ, workspace)
         found = (*folders, *files)
-        agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
+        agent = real_path(os.environ.get("SSH_AUTH_SOCK") or "/")
         if ".ssh" in shown:
             files = tuple(path for path in files if path != agent)
         if leave.programs and leave.programs <= CONTAINER_DAEMONS:
@@ -382,7 +382,7 @@ class SandboxBuilder:
         not_private = (*projects, *real_paths(self._setting_paths(self._allowed_places("read"))))
         folders += _paths_outside(private.folders, not_private)
         files += _paths_outside(private.files, not_private)
-        let_see = {os.path.realpath(path) for path in self._setting_paths(leave.shown_paths)}
+        let_see = {real_path(path) for path in self._setting_paths(leave.shown_paths)}
         folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
         outer = outermost(folders)
         kept = tuple(path for path in outer if path == self._own_folder or not _hides_any(path, roots))
@@ -412,10 +412,10 @@ class SandboxBuilder:
         """Returns the parts of bayou's own folders that commands may read: files for reading, this session's
         outputs, the shell snapshot, and `more`."""
         found = [f"{self._own_folder}/{name}" for name in SHOWN_OWN_FILES]
-        found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
+        found += [real_path(folder) for folder in self._workspace.artifacts.folders]
         own_shell = self._workspace.shell().own
         if own_shell is not None and own_shell.known is not None and own_shell.known.file:
-            found.append(os.path.realpath(own_shell.known.file))
+            found.append(real_path(own_shell.known.file))
         workspace = roots[0]
         if self._own_folder in hidden and _contains_workspace(self._own_folder, workspace):
             found = [path for path in found if not _contains_workspace(path, workspace)] + [workspace]
@@ -446,7 +446,7 @@ class SandboxBuilder:
         """Returns the session's temporary folder, in which only its own commands listen on sockets."""
         folder = self._temporary.get(kind)
         if folder is None or not is_dir(Path(folder)):
-            folder = self._temporary[kind] = os.path.realpath(
+            folder = self._temporary[kind] = real_path(
                 tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=sessions_folder())
             )
         return folder

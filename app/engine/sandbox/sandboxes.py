@@ -5,7 +5,6 @@ supports.
 commands run outside."""
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -28,6 +27,7 @@ from tools.box.abilities import system_abilities
 from tools.box.plan import Abilities, ConfinementMethod
 from tools.box.policy import Box, BoxKind
 from tools.box.requests import parse_request
+from tools.files.paths import real_path
 from tools.threads import await_uncancelled
 from tools.workspace import Workspace
 
@@ -173,7 +173,7 @@ class Sandboxes:
         """Remembers how the permission gate allowed a tool call, for the call's sandbox. From any thread."""
         for part in decision.verdict.parts:
             if part.risk == "forbidden" and part.path is not None:
-                self._granted_places.add(os.path.realpath(part.path))
+                self._granted_places.add(real_path(part.path))
         self.remember_grant(call_id, self._grant_from_decision(decision, mode, command))
 
     def remember_grant(self, call_id: str, leave: SandboxGrant) -> None:

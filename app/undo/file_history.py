@@ -308,6 +308,8 @@ class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
     compared."""
     unstored_files: tuple[str, ...] = ()
     """Files that cannot be restored."""
+    paths: tuple[str, ...] = ()
+    """The changed files, without those of lists that are stored elsewhere."""
 
     @property
     def summary(self) -> str:
@@ -328,6 +330,7 @@ def count_changes(entries: Iterable[Entry]) -> ChangeCounts:
         added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
         removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
         is_minimum=bool(elsewhere) and len(known) > 1,
+        paths=tuple(change.path for change in here),
         unstored_files=tuple(dict.fromkeys(path for data in found for path in _unrestorable_files(data))),
     )
 

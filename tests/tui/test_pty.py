@@ -125,7 +125,7 @@ async def test_what_was_done_in_it_can_be_taken_back(tmp_path: Path) -> None:
         await pilot.press(*"typed by a person", "enter", "ctrl+d")
         await over(app, pilot)
         assert made.read_text() == "typed by a person\n"
-        await shown(app, pilot, "1 file +1")
+        await shown(app, pilot, "made.txt +1")
         await pilot.press("alt+z")
         await shown(app, pilot, "is removed")
         await pilot.press("enter")

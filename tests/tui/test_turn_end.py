@@ -55,13 +55,13 @@ async def test_behind_the_answer_and_the_same_when_it_is_read_again(home: Path) 
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "make")
         await wait_for_runs(app, pilot)
-        assert lines(app) == ["2 files +3 −1   alt+g review   alt+z undo"]
+        assert lines(app) == ["a.txt, b.txt +3 −1   alt+g review   alt+z undo"]
         assert isinstance(app.transcript.last_block, TurnBlock)
         await submit(app, pilot, "talk")
         await wait_for_runs(app, pilot, 2)
         await submit(app, pilot, "remove")
         await wait_for_runs(app, pilot, 3)
-        assert [line.split("   ")[0] for line in lines(app)] == ["2 files +3 −1", "1 file −1"]
+        assert [line.split("   ")[0] for line in lines(app)] == ["a.txt, b.txt +3 −1", "b.txt −1"]
         live = order(app)
         app.presenter.rebuild_transcript()
         assert [one for one in order(app) if "/" in one] == [one for one in live if "/" in one]
@@ -84,9 +84,9 @@ async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> No
         assert lines(app) == []
         await pilot.press("escape")
         await wait_for_runs(app, pilot)
-        assert [line.split("   ")[0] for line in lines(app)] == ["1 file +1"]
+        assert [line.split("   ")[0] for line in lines(app)] == ["a.txt +1"]
         app.presenter.rebuild_transcript()
-        assert [line.split("   ")[0] for line in lines(app)] == ["1 file +1"]
+        assert [line.split("   ")[0] for line in lines(app)] == ["a.txt +1"]
 
 
 async def test_a_run_that_is_stopped_in_a_call_is_stopped_and_not_done(home: Path) -> None:
@@ -151,7 +151,7 @@ def test_unbound_keys_are_not_named() -> None:
     )
     line.add_entry(entry)
     end = line.turn_end_after(AssistantMessage(content=(), model="m"))
-    assert end is not None and told(end) == "1 file   f4 undo"
+    assert end is not None and told(end) == "a   f4 undo"
     assert line.unfinished_turn_end() is None
 
 

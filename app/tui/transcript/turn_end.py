@@ -2,17 +2,22 @@
 
 It follows the answer that ends a run; after a stopped run, it precedes the next prompt."""
 
+from pathlib import PurePath
+
 from app.agent.tool_results import is_stopped
 from app.tui.page_protocols import KeyLabel
 from app.undo.change_records import files_of
-from app.undo.file_history import count_changes
+from app.undo.file_history import ChangeCounts, count_changes
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
-from tools.amounts import elapsed
+from tools.amounts import changed_lines, elapsed
+from widgets.line import cells
 from widgets.transcript.blocks import CardState, TurnAction, TurnBlock
 
 _MIN_SHOWN_SECONDS = 1
 """A shorter turn that changed nothing has no end of its own."""
+_MAX_NAMED_FILES = 2
+_MAX_NAMES_CELLS = 28
 _STATE_WORDS = {CardState.DONE: "Done", CardState.ABORTED: "Stopped", CardState.FAILED: "Failed"}
 
 
@@ -74,7 +79,7 @@ class TurnEnds:
             words=_STATE_WORDS[state]
             + (f"{within} {elapsed(seconds)}" if seconds >= _MIN_SHOWN_SECONDS else ""),
             state=state,
-            files=counted.summary if counted.files else "",
+            files=_changed_files(counted),
             warning=warning,
             actions=self._turn_actions() if has_changes else (),
         )
@@ -86,6 +91,16 @@ class TurnEnds:
             for action, usual, words in known
             if (key := self._key_label(action, usual))
         )
+
+
+def _changed_files(counted: ChangeCounts) -> str:
+    """Names the changed files and counts their lines: `fleet.py, boats.md +4 −1`; counts the files if they are more,
+    or have long names or the same one."""
+    names = {PurePath(path).name for path in counted.paths}
+    text = ", ".join(PurePath(path).name for path in counted.paths)
+    if counted.files != len(names) or len(names) > _MAX_NAMED_FILES or cells(text) > _MAX_NAMES_CELLS:
+        return counted.summary if counted.files else ""
+    return f"{text} {changed_lines(counted.added, counted.removed)}".rstrip()
 
 
 def _message_of(said: Entry | Message) -> object:

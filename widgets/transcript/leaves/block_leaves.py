@@ -46,7 +46,6 @@ from widgets.transcript.leaves import ansi_text
 from widgets.transcript.leaves import card_leaves as cards
 from widgets.transcript.leaves.headline import make_headline
 from widgets.transcript.leaves.leaf import (
-    ACTION_LINK_PREFIX,
     MAX_PROSE_CELLS,
     CentredLine,
     CentredRow,
@@ -54,10 +53,10 @@ from widgets.transcript.leaves.leaf import (
     Leaf,
     LongText,
     OneLine,
-    StyleRun,
 )
 from widgets.transcript.leaves.picture_leaf import MAX_IMAGE_ROWS, PictureLeaf
 from widgets.transcript.leaves.safe_text import cells, clean
+from widgets.transcript.leaves.turn_leaf import draw_turn, turn_text
 from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 GUTTER = "  "
@@ -130,7 +129,7 @@ def draw_block(block: Block, extent: Extent, *, is_whole: bool = False) -> list[
         case NoteBlock():
             return draw_note(block)
         case TurnBlock():
-            return [_draw_turn(block)]
+            return [draw_turn(block, f"{STATE_GLYPHS[block.state]} ")]
         case _:
             assert_never(block)
 
@@ -444,43 +443,6 @@ def _page_row(row: PageRow, label_width: int, key: str) -> Leaf:
     return CentredRow(parts, flexible=2)
 
 
-_TURN_GROUNDS = {CardState.ABORTED: "pill-aborted", CardState.FAILED: "pill-failed"}
-
-
-def _turn_parts(block: TurnBlock) -> list[tuple[str, str]]:
-    """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
-    ground = _TURN_GROUNDS.get(block.state, "turn")
-    parts = [(block.words, f"state-{block.state}+b|{ground}")]
-    if block.files:
-        parts.append(("   ", ground))
-        parts += [(piece.text, f"{piece.kind or 'text'}|{ground}") for piece in split_diffstat(block.files)]
-    if block.warning:
-        parts += [("   ", ground), (clean(block.warning), f"note-warning|{ground}")]
-    for action in block.actions:
-        address = f"@{ACTION_LINK_PREFIX}{action.id}\0"
-        parts += [("   ", ground), (action.key, f"{address}accent|{ground}"), (" ", ground)]
-        parts.append((action.words, f"{address}text|{ground}"))
-    return parts
-
-
-def _draw_turn(block: TurnBlock) -> Leaf:
-    plain, runs = "", list[StyleRun]()
-    for text, key in _turn_parts(block):
-        runs.append((len(plain), len(plain) + len(text), key))
-        plain += text
-    ground = _TURN_GROUNDS.get(block.state, "turn")
-    key = f"state-{block.state}|{ground}"
-    return Leaf(
-        plain,
-        runs,
-        key=ground,
-        first=f"{STATE_GLYPHS[block.state]} ",
-        rest=GUTTER,
-        prefix_key=key,
-        fill=ground,
-    )
-
-
 def raw_text(block: Block) -> str:
     """Returns the source text: Markdown, output, or a diff with its signs."""
     match block:
@@ -489,7 +451,7 @@ def raw_text(block: Block) -> str:
         case NoteBlock():
             return _note_text(block)
         case TurnBlock():
-            return "".join(text for text, _ in _turn_parts(block))
+            return turn_text(block)
         case ReplyBlock():
             return "\n\n".join(part.text for part in block.parts if isinstance(part, Prose))
         case CardBlock() | CustomBlock():

@@ -1,0 +1,62 @@
+"""Draws the end of a turn: a bar if there are changes to look at, otherwise only words."""
+
+from widgets.diffstat import split_diffstat
+from widgets.transcript.blocks import CardState, TurnBlock
+from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX, Leaf, StyleRun
+from widgets.transcript.leaves.safe_text import clean
+
+_GROUNDS = {CardState.ABORTED: "pill-aborted", CardState.FAILED: "pill-failed"}
+_UNBROKEN_BLANK = "\u00a0"
+"""Keeps in one row what belongs together: a key and what it does, files and their counts."""
+
+
+def draw_turn(block: TurnBlock, mark: str) -> Leaf:
+    plain, runs = "", list[StyleRun]()
+    for text, key in _turn_pieces(block):
+        runs.append((len(plain), len(plain) + len(text), key))
+        plain += text
+    ground = _turn_ground(block)
+    return Leaf(
+        plain,
+        runs,
+        key=ground or "dim",
+        first=mark,
+        rest=" " * len(mark),
+        prefix_key=_words_key(block),
+        fill=ground,
+    )
+
+
+def turn_text(block: TurnBlock) -> str:
+    return "".join(text for text, _ in _turn_pieces(block)).replace(_UNBROKEN_BLANK, " ")
+
+
+def _turn_pieces(block: TurnBlock) -> list[tuple[str, str]]:
+    """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
+    ground = _turn_ground(block)
+    pieces = [(block.words, _words_key(block, weight="+b"))]
+    if block.files:
+        pieces.append(("   ", ground))
+        pieces += [
+            (piece.text.replace(" ", _UNBROKEN_BLANK), f"{piece.kind or 'text'}|{ground}")
+            for piece in split_diffstat(clean(block.files))
+        ]
+    if block.warning:
+        pieces += [("   ", ground), (clean(block.warning), f"note-warning|{ground}")]
+    for action in block.actions:
+        address = f"@{ACTION_LINK_PREFIX}{action.id}\0"
+        pieces += [("   ", ground), (action.key, f"{address}accent|{ground}"), (_UNBROKEN_BLANK, ground)]
+        pieces.append((action.words, f"{address}text|{ground}"))
+    return pieces
+
+
+def _turn_ground(block: TurnBlock) -> str:
+    """Returns the colour behind a turn with changes; others have none, because they need no second look."""
+    has_changes = block.files or block.warning or block.actions
+    return _GROUNDS.get(block.state, "turn") if has_changes else ""
+
+
+def _words_key(block: TurnBlock, weight: str = "") -> str:
+    if ground := _turn_ground(block):
+        return f"state-{block.state}{weight}|{ground}"
+    return "dim" if block.state is CardState.DONE else f"state-{block.state}"

@@ -499,7 +499,7 @@ async def test_a_reason_that_repeats_the_question_leaves_its_row_to_the_answers(
         assert card[0].startswith("Change a.txt?")
         assert card[1 : 5 + outer] == [""] * outer + ["1   one", "2 - two", "2 + three", ""]
         assert card[5 + outer].startswith("› 1  Yes, once")
-        assert card[8 + outer :][0].startswith("enter choose") and card[9 + outer :] == [""] * outer
+        assert card[8 + outer].startswith("in a moment: enter choose") and card[9 + outer :] == [""] * outer
 
 
 async def test_the_reason_of_a_danger_is_whole_on_a_row_below_its_part(tmp_path: Path) -> None:
@@ -527,9 +527,12 @@ async def test_the_text_of_a_new_file_is_inside_the_question(tmp_path: Path) -> 
     async with app.run_test(size=(80, 40)) as pilot:
         await asked(app, pilot)
         await app.settling_until(pilot, lambda: "Create notes/new.md?" in app.screen_text)
-        card = app.screen_text.partition("Create notes/new.md?")[2]
-        assert "+ note 1\n" in card and "+ note 11\n" in card and "+ note 12\n" not in card
-        assert "31 more lines: alt+v shows all" in card
+        for height, shown in ((24, 11), (40, 19), (60, 29)):  # up to half of the screen
+            await pilot.resize_terminal(80, height)
+            more = f"{42 - shown} more lines: alt+v shows all"
+            await app.settling_until(pilot, lambda more=more: more in app.screen_text)
+            card = app.screen_text.partition("Create notes/new.md?")[2]
+            assert f"+ note {shown}\n" in card and f"+ note {shown + 1}\n" not in card
 
 
 async def test_the_text_that_replaces_a_binary_file_is_inside_the_question(tmp_path: Path) -> None:

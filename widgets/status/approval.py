@@ -136,6 +136,8 @@ class ApprovalBar(Widget, can_focus=False):
         again, because the person may have wanted to stop the run and goes on typing."""
         self._held_key: tuple[str, Timer] | None = None
         """A letter that counts as an answer unless another key follows at once."""
+        self._is_held_early = False
+        """Whether the held letter came before the question accepted keys, so that it is dropped and not applied."""
         self._too_early_until = -math.inf
         self._was_armed = False
         self._ambiguous_key = ""
@@ -146,7 +148,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._shows_press_again = False
         self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
-        self._rows: list[StyledRow] = []
+        self.shown_rows: list[StyledRow] = []
         self._shown_size = Size()
 
     def on_mount(self) -> None:
@@ -253,10 +255,11 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         is_blank = is_blank and not self._is_left
         held = self._held_key[0] if self._held_key is not None else ""
-        if held and event.key in ("enter", "backspace", "escape"):
+        is_again = self._is_held_early and event.character == held
+        if held and (is_again or event.key in ("enter", "backspace", "escape")):
             self._take_held_key()
-            if event.key == "enter":
-                self._hold_key(held)
+            if is_again or event.key == "enter":
+                self._hold_key(held, is_early=self._is_held_early)
             return event.key != "escape"
         self._write_held_key()
         if (option := _ANSWER_BY_MAC_OPTION.get(event.character or "")) is not None:
@@ -264,15 +267,15 @@ class ApprovalBar(Widget, can_focus=False):
         if not is_blank or held or not self._is_answer_key(event):
             self._is_in_use = False
             return False
-        if not self.arming.was_armed and not self._is_in_use:
-            if event.key == "enter":
-                self._show_too_early()
-            return event.key == "enter"
-        if event.key in ("up", "down"):
+        is_early = not self.arming.was_armed and not self._is_in_use
+        if is_early and event.key in ("up", "down", "enter"):
+            self._show_too_early()
+        elif event.key in ("up", "down"):
             self._is_in_use = True
             self._move_choice(event.key)
         else:
-            self._hold_key(_ENTER_CHARACTER if event.key == "enter" else event.character or "")
+            character = _ENTER_CHARACTER if event.key == "enter" else event.character or ""
+            self._hold_key(character, is_early=is_early)
         return True
 
     def _is_answer_key(self, event: events.Key) -> bool:
@@ -286,10 +289,10 @@ class ApprovalBar(Widget, can_focus=False):
         """Takes a character of Option on a Mac. `å` is a letter of words too, so it answers like a plain letter."""
         if option == "once" and not is_blank:
             return False
-        if not self.arming.was_armed:
+        if not self.arming.was_armed and not is_blank:
             return False
-        if option == "once":
-            self._hold_key(character)
+        if option == "once" or not self.arming.was_armed:
+            self._hold_key(character, is_early=not self.arming.was_armed)
         elif option == "deny":
             self.answer_by_page_key(False)
         elif option == "always":
@@ -314,13 +317,14 @@ class ApprovalBar(Widget, can_focus=False):
         self._update_rows()
         return True
 
-    def _hold_key(self, character: str) -> None:
+    def _hold_key(self, character: str, *, is_early: bool) -> None:
         timer = self.set_timer(HOLD_SECONDS, self._on_hold_timeout)
-        self._held_key = (character, timer)
+        self._held_key, self._is_held_early = (character, timer), is_early
 
     def _on_hold_timeout(self) -> None:
-        if (held := self._take_held_key()) and self.asked is not None:
-            self._answer_by_letter(held)
+        held = self._take_held_key()
+        if held and self.asked is not None:
+            self._show_too_early() if self._is_held_early else self._answer_by_letter(held)
 
     def _take_held_key(self) -> str:
         if self._held_key is None:
@@ -340,9 +344,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.arming.note_letter(self._clock())
             self.post_message(self.DetailsRequested())
             return
-        if (
-            not character
-        ):  # a key without a character, such as Alt with a letter: an answer may have no letter either
+        if not character:  # as of Alt with a letter: an answer may have no letter either
             return
         if character == _ENTER_CHARACTER:
             self._choose_answer(self._chosen_index)
@@ -398,7 +400,7 @@ class ApprovalBar(Widget, can_focus=False):
             return
         if self.has_focus and self.app.screen is not self.screen:
             self.return_to_editor()
-        if not self._is_left:
+        if not self._is_left and not self.asked.is_dangerous:  # no plain key lets a dangerous call run
             self._is_left, self._is_in_use = True, False
             self._update_rows()
 
@@ -509,6 +511,10 @@ class ApprovalBar(Widget, can_focus=False):
     def _check_armed(self) -> None:
         if self.asked is None:
             return
+        if (
+            self._shown_size and self._shown_size != self.app.size
+        ):  # only its height: the card's own is the same
+            self.on_resize()
         now = self._clock()
         self.arming.update_armed(now)
         is_armed = self.arming.is_armed(now)
@@ -526,7 +532,7 @@ class ApprovalBar(Widget, can_focus=False):
     def _note_painted(self) -> None:
         """Starts the time for which the approval question was visible; restarts it if the terminal's size
         changed."""
-        is_shown = self.asked is not None and self.is_attached and self.region.height >= len(self._rows)
+        is_shown = self.asked is not None and self.is_attached and self.region.height >= len(self.shown_rows)
         if is_shown and self._shown_size != self.app.size:
             self._shown_size = self.app.size
             self.arming.note_shown(self._clock())
@@ -538,13 +544,14 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _update_rows(self) -> None:
         asked = self.asked
-        self._rows = [] if asked is None else approval_card_rows(asked, self._card_state())
-        height = len(self._rows)
+        self.shown_rows = [] if asked is None else approval_card_rows(asked, self._card_state())
+        height = len(self.shown_rows)
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.refresh()
 
     def _card_state(self) -> ApprovalCardState:
+        is_answering = self._held_key is not None and not self._is_held_early
         return ApprovalCardState(
             width=max(20, (self.size.width or 80) - 2 - RIGHT_MARGIN),
             screen_height=self.app.size.height,
@@ -555,7 +562,7 @@ class ApprovalBar(Widget, can_focus=False):
             typed=self._confirmation_text,
             lists_rules=self._lists_rules,
             has_focus=self.has_focus,
-            is_armed=self._was_armed,
+            is_armed=self._was_armed or self._is_in_use or is_answering,
             takes_letters=self._is_editor_blank and not self._is_left,
             has_text=not self._is_editor_blank,
             must_repeat=bool(self._awaited_key),
@@ -564,14 +571,14 @@ class ApprovalBar(Widget, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
-        if self.asked is None or y >= len(self._rows):
+        if self.asked is None or y >= len(self.shown_rows):
             return line.strip()
         danger = "-floor" if self.asked.is_dangerous else ""
         if y == 0:
             line.base = self._style(f"approval--head{danger}")
         line.add("▌ ", self._ink(f"approval--mark{danger}", line.base))
-        current = self._style("approval--current") if self._rows[y][0][0] == "current" else None
-        for name, text in self._rows[y]:
+        current = self._style("approval--current") if self.shown_rows[y][0][0] == "current" else None
+        for name, text in self.shown_rows[y]:
             key = name.removeprefix(DIFF_PREFIX)
             style = (
                 self._ink(f"approval--{name}", line.base)

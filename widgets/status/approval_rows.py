@@ -28,7 +28,8 @@ ROOMY_MIN_ROWS = 30
 """Rows of the terminal from which there are blank rows below the question, above the answers and below the keys."""
 _GAP_MIN_ROWS = 24
 """Rows of the terminal from which the row of an omitted reason is left blank above the answers."""
-_MAX_CHANGE_ROWS = 12
+_MIN_CHANGE_ROWS = 12
+"""Rows that a change may take in a low terminal; in a higher one it takes up to half of the rows."""
 _RESERVED_ROWS = 6
 """Rows that the question leaves for the editor, the lines around it and a part of the transcript."""
 _LABEL_CELLS = 20
@@ -85,27 +86,41 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
     must_repeat: bool = False
     is_too_early: bool = False
 
+    @property
+    def answers_by_letter(self) -> bool:
+        """Whether plain keys answer now, without the focus."""
+        return self.is_armed and self.takes_letters and not self.has_focus and not self.lists_rules
+
+    @property
+    def has_cursor(self) -> bool:
+        """Whether the cursor and the numbers do something."""
+        return self.has_focus or self.lists_rules or self.answers_by_letter
+
 
 def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
     room = max(4, state.screen_height - _RESERVED_ROWS)
     answers = _answer_rows(asked, state)
     is_low = len(answers) + 3 > room
+    keys = [_key_row(asked, state)]
     if is_low:  # a window of the answers around the cursor
         shown = max(1, room - 3)
         first = max(0, min(state.chosen_index - shown // 2, len(answers) - shown))
+        hidden = [*state.answers[:first], *state.answers[first + shown :]]
         answers = answers[first : first + shown]
+        if state.answers_by_letter and not state.is_too_early and not state.must_repeat:
+            answers[-1], keys = _with_letters(answers[-1], hidden, state), []
     blank: list[StyledRow] = [(("muted", ""),)]
     outer_gap = blank if state.screen_height >= ROOMY_MIN_ROWS else []
     has_spare_row = not is_low and state.screen_height >= _GAP_MIN_ROWS and _repeats_question(asked)
     inner_gap = blank if outer_gap or has_spare_row else []
-    left = max(1, room - len(answers) - 2 * len(outer_gap) - len(inner_gap) - 2)
+    left = max(1, room - len(answers) - 2 * len(outer_gap) - len(inner_gap) - len(keys) - 1)
     return [
         _head_row(asked, state.width),
         *outer_gap,
         *_question_body(asked, state, left),
         *inner_gap,
         *answers,
-        _key_row(asked, state, is_low),
+        *keys,
         *outer_gap,
     ]
 
@@ -131,8 +146,11 @@ def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) 
     telling = _part_rows(asked, state.width)[: max(0, room - 1)]
     room -= len(telling)
     if state.change:
-        most = min(room, _MAX_CHANGE_ROWS)
-        return [*_cut_rows(_without_lead(state.change.rows(state.width), most), most, state.keys), *telling]
+        most = min(room, max(_MIN_CHANGE_ROWS, state.screen_height // 2))
+        rows = _without_lead(state.change.rows(state.width), most)
+        if most == 2 and not any(map(_is_changed, rows[most:])):  # the old and the new line
+            return [*rows[:most], *telling]
+        return [*_cut_rows(rows, most, state.keys), *telling]
     lines = _wrap_text(asked.text, state.width - 2)
     text: list[StyledRow] = [
         (("text", "  "), *((piece.kind or "text", piece.text) for piece in split_diffstat(line)))
@@ -157,9 +175,13 @@ def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[Styl
 
 def _without_lead(rows: list[StyledRow], most: int) -> list[StyledRow]:
     """Leaves out rows above the first changed line where not all rows fit: what changes is shown first."""
-    changed = (at for at, row in enumerate(rows) if any(name.endswith(_CHANGED_ENDS) for name, _ in row))
+    changed = (at for at, row in enumerate(rows) if _is_changed(row))
     first = next(changed, 0)
     return rows[max(0, min(first, len(rows) - most)) :] if first >= most - 1 else rows
+
+
+def _is_changed(row: StyledRow) -> bool:
+    return any(name.endswith(_CHANGED_ENDS) for name, _ in row)
 
 
 def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
@@ -196,16 +218,23 @@ def _answer_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[Style
     column = max(_LABEL_CELLS, *(cells(plain_line(answer.label)) + 5 for answer in state.answers))
     for index, answer in enumerate(state.answers):
         is_current = index == state.chosen_index
-        name = "current" if is_current else "text"
-        label = f"{index + 1}  {plain_line(answer.label)}"
-        rows.append(
-            (
-                (name, "› " if is_current else "  "),
-                (name, label),
-                *_answer_keys(asked, answer, state, " " * (column - cells(label))),
-            )
-        )
+        name = "current" if is_current and state.has_cursor else "text"
+        mark = name if state.has_cursor else "muted"
+        number, label = f"{index + 1}  ", plain_line(answer.label)
+        keys = _answer_keys(asked, answer, state, " " * (column - cells(number + label)))
+        rows.append(((mark, "› " if is_current else "  "), (mark, number), (name, label), *keys))
     return rows
+
+
+def _with_letters(row: StyledRow, hidden: Sequence[AnswerOption], state: ApprovalCardState) -> StyledRow:
+    """Returns an answer with its letter and those of the answers that have no room for a row."""
+    own = row[:3]
+    letter = row[4][1].split("  ")[0]
+    used = sum(cells(text) for _, text in own)
+    hints = hint_row(
+        ((one.letter, _short_label(one)) for one in hidden), "key", state.width - used - cells(letter) - 2
+    )
+    return (*own, ("muted", "  "), ("key", letter), *hints)
 
 
 def _answer_keys(
@@ -253,8 +282,8 @@ def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledR
     return rows
 
 
-def _key_row(asked: ApprovalRequest, state: ApprovalCardState, is_low: bool) -> StyledRow:
-    """Returns the key hints; keys are coloured once they are accepted. `is_low`: not all answers are visible."""
+def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
+    """Returns the key hints, and why plain keys do not answer; keys are coloured once they are accepted."""
     keys, name = state.keys, "key" if state.is_armed or state.has_focus else "muted"
     if state.is_too_early:
         return (("warning", "  too early: "), ("muted", "the question just appeared; press the key again"))
@@ -273,24 +302,22 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState, is_low: bool) -> 
             state.width,
         )
     if not state.takes_letters:
-        return hint_row(((keys.details, "details"), (keys.focus, "focus")), name, state.width)
+        why = "your text has the keys: " if state.has_text else "keys are text now: "
+        return hint_row(((keys.focus, "focus"), (keys.details, "details")), name, state.width, why)
     details = ("/".join(filter(None, ("d", keys.details))), "details")
-    if is_low and asked.kind != "select":
-        letters = [(one.letter, _short_label(one)) for one in state.answers]
-        return hint_row((*letters, ("d", "details")), name, state.width)
     hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.focus, "focus"))
-    return hint_row(hints, name, state.width)
+    return hint_row(hints, name, state.width, "" if state.is_armed else "in a moment: ")
 
 
 def _short_label(answer: AnswerOption) -> str:
     return "always" if answer.action == "rules" else plain_line(answer.label).split(",")[0].lower()
 
 
-def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int) -> StyledRow:
-    """Returns key hints in the given style; those without a key or without room are left out."""
+def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int, lead: str = "") -> StyledRow:
+    """Returns key hints in the given style behind a text; those without a key or without room are left out."""
     left = {f"{key} {word}": (key, word) for key, word in pairs if key}
-    told: list[tuple[str, str]] = [("muted", "  ")]
-    for hint in fitting_hints(" · ".join(left), width - 2).split(" · ") if left else ():
+    told: list[tuple[str, str]] = [("muted", f"  {lead}")]
+    for hint in fitting_hints(" · ".join(left), width - 2 - cells(lead)).split(" · ") if left else ():
         key, word = left.get(hint, (hint, ""))
         told += [("muted", " · " if len(told) > 1 else ""), (name, key), ("muted", f" {word}")]
     return tuple(told)

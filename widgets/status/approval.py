@@ -190,8 +190,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.call_after_refresh(self._note_painted)
 
     def show_change(self, id: str, change: Sequence[ChangedFile], *, question: str = "") -> None:
-        """Shows the file change that the approval question is about, if it is still the current
-        question. `question` replaces its text."""
+        """Shows the change that the question is about, if it is still open. `question` replaces its text."""
         if self.asked is not None and self.asked.id == id:
             self._change = ProposedChange(change) if change else None
             if question:
@@ -281,9 +280,8 @@ class ApprovalBar(Widget, can_focus=False):
     def _is_answer_key(self, event: events.Key) -> bool:
         letters = {answer.letter for answer in self.answers if answer.letter}
         numbers = {str(number) for number in range(1, min(9, len(self.answers)) + 1)}
-        return event.key in ("up", "down", "enter") or event.character in letters | numbers | {
-            _DETAILS_LETTER
-        }
+        accepted = letters | numbers | {_DETAILS_LETTER}
+        return event.key in ("up", "down", "enter") or event.character in accepted
 
     def _answer_by_mac_option(self, option: str, character: str, *, is_blank: bool) -> bool:
         """Takes a character of Option on a Mac. `å` is a letter of words too, so it answers like a plain letter."""
@@ -334,8 +332,7 @@ class ApprovalBar(Widget, can_focus=False):
         return held
 
     def _write_held_key(self) -> None:
-        """Writes a held letter into the editor, because another key followed and the user is typing a
-        text."""
+        """Writes a held letter into the editor, because another key followed: the user is typing a text."""
         if (held := self._take_held_key()) and held != _ENTER_CHARACTER:
             self._return_focus(held)
 
@@ -394,8 +391,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._update_rows()
 
     def _stop_taking_letters(self) -> None:
-        """Stops treating plain letters as answers, after Escape or when the focus returns, until the card
-        is focused again."""
+        """Stops treating plain letters as answers until the card is focused again."""
         if self.asked is None:
             return
         if self.has_focus and self.app.screen is not self.screen:
@@ -414,8 +410,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._confirmation_text, self._lists_rules, self._opened_by, self._chosen_index = None, False, "", 0
 
     def _check_ready(self) -> bool:
-        """Returns whether the approval question accepts answers yet; if not, the card shows that the key
-        came too early."""
+        """Returns whether the question accepts answers yet; if not, the card shows that the key was too early."""
         if not self.arming.was_armed:
             self._show_too_early()
         return self.arming.was_armed
@@ -474,8 +469,7 @@ class ApprovalBar(Widget, can_focus=False):
             self._show_too_early()
 
     def _handle_confirmation_key(self, event: events.Key, word: str) -> bool:
-        """Handles typing the confirmation word of a dangerous command, then Enter; returns whether
-        the key was used."""
+        """Handles typing the word of a dangerous command, then Enter; returns whether the key was used."""
         typed = self._confirmation_text or ""
         if event.key == "enter" and typed == word and self.asked is not None:
             self.post_message(self.Answered(self.asked.id, True))
@@ -511,9 +505,7 @@ class ApprovalBar(Widget, can_focus=False):
     def _check_armed(self) -> None:
         if self.asked is None:
             return
-        if (
-            self._shown_size and self._shown_size != self.app.size
-        ):  # only its height: the card's own is the same
+        if self._shown_size and self._shown_size != self.app.size:  # its height, which is not the card's
             self.on_resize()
         now = self._clock()
         self.arming.update_armed(now)

@@ -16,7 +16,7 @@ CHANGED = TurnBlock(
 
 
 def rows(leaf: Leaf, width: int) -> list[str]:
-    return [leaf.plain[start:end].replace("\u00a0", " ").rstrip() for start, end in leaf.layout(width)]
+    return [leaf.plain[start:end].rstrip() for start, end in leaf.layout(width)]
 
 
 def test_a_narrow_page_breaks_between_what_can_be_done_and_not_within() -> None:

@@ -3,28 +3,43 @@
 from widgets.diffstat import split_diffstat
 from widgets.transcript.blocks import CardState, TurnBlock
 from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX, Leaf, StyleRun
-from widgets.transcript.leaves.safe_text import clean
+from widgets.transcript.leaves.safe_text import clean, wrap
 
 _GROUNDS = {CardState.ABORTED: "pill-aborted", CardState.FAILED: "pill-failed"}
 _UNBROKEN_BLANK = "\u00a0"
 """Keeps in one row what belongs together: a key and what it does, files and their counts."""
 
 
+class TurnLeaf(Leaf):
+    """A leaf that breaks between what a turn's end tells, and not within."""
+
+    __slots__ = ("_unbroken_text",)
+
+    def __init__(
+        self, text: str, runs: list[StyleRun], *, key: str, fill: str, mark: str, mark_key: str
+    ) -> None:
+        super().__init__(
+            text.replace(_UNBROKEN_BLANK, " "),
+            runs,
+            key=key,
+            first=mark,
+            rest=" " * len(mark),
+            prefix_key=mark_key,
+            fill=fill,
+        )
+        self._unbroken_text = text
+
+    def _lay_out(self, width: int) -> list[tuple[int, int]]:
+        return wrap(self._unbroken_text, self._room(width))
+
+
 def draw_turn(block: TurnBlock, mark: str) -> Leaf:
-    plain, runs = "", list[StyleRun]()
-    for text, key in _turn_pieces(block):
-        runs.append((len(plain), len(plain) + len(text), key))
-        plain += text
+    text, runs = "", list[StyleRun]()
+    for piece, key in _turn_pieces(block):
+        runs.append((len(text), len(text) + len(piece), key))
+        text += piece
     ground = _turn_ground(block)
-    return Leaf(
-        plain,
-        runs,
-        key=ground or "dim",
-        first=mark,
-        rest=" " * len(mark),
-        prefix_key=_words_key(block),
-        fill=ground,
-    )
+    return TurnLeaf(text, runs, key=ground or "dim", fill=ground, mark=mark, mark_key=_words_key(block))
 
 
 def turn_text(block: TurnBlock) -> str:

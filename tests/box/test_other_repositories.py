@@ -27,7 +27,7 @@ async def test_a_new_repository_of_another_system_is_named_and_its_changes_too(
         folder = next(part for part in path.split("/") if part in (".hg", ".svn", ".jj"))
         assert any(f"/{folder}" in named for named in outcome.planted), (path, outcome)
         assert (project / path).exists() and not outcome.set_aside
-        assert "runs later" in "".join(box_notes(outcome, outcome.output.text))
+        assert "may run later" in "".join(box_notes(outcome, outcome.output.text))
     assert (await hands.outcome("echo 1 > .hg/dirstate; echo 2 > .svn/wc.db; mkdir .hg/store")).planted == ()
     for path in ("sub/.hg/hgrc", "a/b/.jj/repo/config.toml"):
         outcome = await hands.outcome(writes(path))

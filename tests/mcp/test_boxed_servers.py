@@ -138,7 +138,7 @@ async def test_what_bayou_itself_was_allowed_to_write_stays(desk: Desk):
     await desk.result("bash", command="mkdir .zed; echo allowed > .zed/tasks.json")
     await asyncio.to_thread(plant)
     text = await desk.result("mcp__planting__look")
-    assert f"{desk.paths.cwd / '.envrc'}, which runs later or decides what may run, changed while" in text
+    assert f"{desk.paths.cwd / '.envrc'}, which may run later or decide what runs, changed while" in text
     assert "project/.envrc, which runs later outside" not in text and "agent/blobs" not in text
     assert left(desk) == [".envrc"] and (desk.paths.cwd / ".zed/tasks.json").exists()
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tools.box.nested import NestedPathFinder, StartedNames
+from tools.box.nested import GIT_ARGUMENTS, NestedPathFinder
 from tools.box.policy import covering_place
 from tools.files.paths import real_path
 from tools.git.config import expand_path, read_configuration, read_small_text, user_configuration
@@ -83,7 +83,7 @@ def git_places(
         found.protect_folder(owner)
     for link in git_folders:
         found.guard_submodule_link(link)
-    found.guard_started_files(nested, workspace, earlier)
+    found.guard_started_files(nested, earlier)
     return msgspec.structs.replace(found.places(), writable=writable)
 
 
@@ -234,14 +234,15 @@ class _GitSearch:
                 self._guard_path(str(entry.file.parent / value))
             elif (entry.section, entry.key) in _FOLDER_SETTINGS and value:
                 self._hook_folders[value] = None
-            elif value and (starts_program(entry) or entry.section in ("alias", "url")):
-                self._commands[f"{entry.subsection} {value}"] = None
+            elif value and starts_program(entry):
+                self._commands[value] = None
+            elif value and entry.section == "alias":
+                self._commands[GIT_ARGUMENTS + value] = None
 
-    def guard_started_files(
-        self, nested: NestedPathFinder, workspace: str, earlier: GitPlaces | None
-    ) -> None:
-        """Guards the folders and programs that the configurations name, in each work tree if they are relative, and
-        each file that has a name of the configured commands, with the links on the way to it."""
+    def guard_started_files(self, nested: NestedPathFinder, earlier: GitPlaces | None) -> None:
+        """Guards the folders of hooks and the files that the configurations spell, relative ones in each work tree, the
+        home and git's folders, with the links on the way to them. What git itself writes in its folders (`HEAD`,
+        references) is not executable."""
         commands, folders = self._commands, self._hook_folders
         if earlier is not None:
             commands, folders = dict.fromkeys(earlier.commands), dict.fromkeys(earlier.hook_folders)
@@ -254,15 +255,13 @@ class _GitSearch:
             for path in hooks[:_MAX_HOOKS]:
                 if os.path.islink(path):  # noqa: PTH114  (a text)
                     self._guard_target(os.path.realpath(path))
-        if not commands:
-            return
-        git_folders, names = tuple(self._worktree_by_folder), StartedNames(commands)
-        places = (*tops, str(self._home), "/")
-        found = nested.find_started(names, (workspace,), places, git_folders)
-        for number, path in enumerate(found):
-            self._add_started(path)
-            if number < _MAX_GUARDED_PROGRAMS:
-                self._guard_path(path)
+        git_folders = tuple(self._worktree_by_folder)
+        places = (*tops, str(self._home), *git_folders)
+        for number, path in enumerate(nested.find_spelled(tuple(commands), places, str(self._home))):
+            if os.access(path, os.X_OK) or covering_place(os.path.realpath(path), git_folders) is None:
+                self._add_started(path)
+                if number < _MAX_GUARDED_PROGRAMS:
+                    self._guard_path(path)
 
     def _add_started(self, path: str) -> None:
         links = (*_links_on_path(path), real_path(path))

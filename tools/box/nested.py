@@ -1,14 +1,16 @@
-"""Finds repositories, autorun files and files that git's configuration starts below a workspace, which are protected
-wherever they are.
+"""Finds repositories and autorun files below a workspace, which are protected wherever they are, and the files that
+commands of git's configuration spell or name.
 
 Unchanged folders are not read again: a search costs one `stat` per folder."""
 
 import fnmatch
 import os
 import re
+import stat
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -21,7 +23,7 @@ MAX_ENTRIES: Final = 20_000
 MAX_REPOSITORIES: Final = 50
 """Maximum number, not counting repositories that an index links to."""
 _MAX_NAMED_FOLDERS: Final = 300
-"""Maximum number of folders that git's configuration names and the search had not reached."""
+"""Maximum number of folders in which a pattern of git's configuration is looked for."""
 _SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", "target"})
 _ENVIRONMENT_PART: Final = late(r"/\.?venv(?:/lib(?:64)?(?:/python[^/]*(?:/[a-z]+-packages)?)?)?\Z")
 """The folders of a virtual environment that are searched: those on the way to its packages, whose content is not."""
@@ -44,22 +46,15 @@ for _row in PROJECT_AUTORUN_FILES:
         _AUTORUN_ROWS.setdefault(_name, []).append(tuple(_folders))
 
 _QUOTES: Final = str.maketrans("", "", "\"'\\")
-_READERS: Final = (
-    r"(?:(?<![\w.-])(?:(?:ba|da|a|k|mk|z|fi|c|tc)?sh|(?:python|pypy|perl|ruby|php|lua|java|julia)[\d.]*|uv|poetry|node|"
-    r"npx|deno|bun|tsx?|Rscript)|(?:^|[;&|(!{])\s*(?:\.|source))(?:\s+run)?"
-)
-"""Shells and interpreters: they read a script that is not executable, and find one without its ending, or a module."""
-_READ_SCRIPTS: Final = late(rf"{_READERS}(?:\s+-\S+)*\s+([^\s;&|]+)", re.MULTILINE)
-_AFTER_OPTIONS: Final = late(r"\s-\S+\s+([^\s;&|]+)")
-_SEPARATORS: Final = late(r"[/.:,=]+")
-_PACKAGE_STEMS: Final = frozenset({"__init__", "__main__", "index"})
-"""Files that are found by the name of their folder."""
-_COMPUTED: Final = late(r"\$\w+|\$\{[^}]*\}|\{[^}]*\}")
-_PATTERN: Final = late(r"[^\s;&|()<>=]*[*?\[][^\s;&|()<>=]*")
+_COMPUTED: Final = late(r"\$\([^()]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+|\{[^{}\s]*\}")
+_WORDS: Final = late(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s;&|(){}<>=:,!`'"\\])+""", re.DOTALL)
+_MODULES: Final = late(r"python[^\s/]*\s[^;&|]*?-m\s+([\w.]+)")
+_PATTERN: Final = late(r"[*?\[]")
 _WORD_CHARACTER: Final = late(r"\w")
-
-
-_Use = Literal["program", "program if executable", "folder"]
+_DATA_ENDINGS: Final = (".json", ".md")
+"""Commands that name such a file read or write it."""
+GIT_ARGUMENTS: Final = "git "
+"""Beginning of a command that git itself reads (an alias), not a shell."""
 
 
 class NestedPaths(msgspec.Struct, frozen=True):
@@ -82,41 +77,43 @@ class _Folder(msgspec.Struct, frozen=True):
 
 
 class StartedNames:
-    """Tells by the name of a file whether commands of a configuration may start it, however they are spelled.
+    """The paths that commands of a configuration spell, and the names of files that occur as words in them.
 
-    A shell reads such a command, which may change folders, quote and compute; but for computed names, the name of the
-    file is in it nevertheless."""
+    A shell may read such a command, so each is read with its quotes and without, and as it is and with `*` for what is
+    computed."""
 
     def __init__(self, commands: Iterable[str]) -> None:
-        texts = [command.translate(_QUOTES) for command in commands]
-        self.text = "\n".join(texts)
-        read = [word for text in texts for word in _READ_SCRIPTS.findall(text)]
-        read += [
-            word for text in texts if _READ_SCRIPTS.search(text) for word in _AFTER_OPTIONS.findall(text)
-        ]
-        self._scripts = {part for word in read for part in (word, *_SEPARATORS.split(word)) if part}
-        tails = ["/".join(one.split("/")[-2:]) for one in _PATTERN.findall(_COMPUTED.sub("*", self.text))]
-        forms = [fnmatch.translate(tail) for tail in dict.fromkeys(tails) if _WORD_CHARACTER.search(tail)]
-        self._pattern = re.compile("|".join(forms)) if forms else None
+        self.paths: dict[str, bool] = {}
+        """Each with whether only executable files at it count."""
+        words: dict[str, None] = {}
+        for text in commands:
+            computed = _COMPUTED.sub("*", _COMPUTED.sub("*", text))
+            forms = (text, text.translate(_QUOTES), computed, computed.translate(_QUOTES))
+            found = [word.translate(_QUOTES) for form in forms for word in _WORDS.findall(form)]
+            is_git = text.startswith(GIT_ARGUMENTS)
+            if not is_git:
+                words.update(dict.fromkeys(word.rpartition("/")[2] for word in found))
+            modules = [f"./{name.replace('.', '/')}" for name in _MODULES.findall(text)]
+            found += [module + end for module in modules for end in (".py", "/__main__.py")]
+            for path in (word for word in found if "/" in word and _WORD_CHARACTER.search(word)):
+                is_pattern = _PATTERN.search(rest := path.removeprefix("*/")) is not None
+                if is_pattern or not path.endswith(_DATA_ENDINGS):
+                    self.paths[rest] = (is_pattern or is_git) and self.paths.get(rest, True)
+        self._words = frozenset(word for word in words if not word.endswith(_DATA_ENDINGS))
+        forms = [word for word in words if _PATTERN.search(word) and _WORD_CHARACTER.search(word)]
+        self._pattern = re.compile("|".join(map(fnmatch.translate, forms))) if forms else None
 
-    def use_of(self, name: str, folder: str) -> _Use | None:
-        """Returns what the commands may use an entry as, in the folder of this name. A word without ending and path is
-        no program: it is one of git's own (`log HEAD`), or looked for in `PATH`."""
-        plain = name.translate(_QUOTES)
-        stem = plain.rpartition(".")[0]
-        script = folder if stem in _PACKAGE_STEMS else stem or plain
-        is_named = _occurs(plain, self.text)
-        if (is_named and ("." in plain or self._has_path(plain, folder))) or script in self._scripts:
-            return "program"
-        fits = self._pattern.match if self._pattern is not None else None
-        if fits is not None and (fits(name) or fits(f"{folder}/{name}")):
-            return "program if executable"
-        return "folder" if is_named else None
+    def named_in(self, names: Iterable[str]) -> dict[str, bool]:
+        """Returns those of the names that are words of the commands, each with whether only an executable file of that
+        name counts, because it fits a computed one."""
+        match = self._pattern.match if self._pattern is not None else None
+        fitting = (name for name in names if match(name)) if match is not None else ()
+        return {**dict.fromkeys(fitting, True), **dict.fromkeys(self._words.intersection(names), False)}
 
-    def _has_path(self, name: str, folder: str) -> bool:
-        """Whether a command has a path that ends with the name in the folder, or in one that is not named."""
-        above = rf"(?:^|[^\w.-]|(?<![\w.-])\.\.?|{re.escape(folder)})"
-        return re.search(rf"{above}/{re.escape(name)}(?!\w)", self.text, re.MULTILINE) is not None
+
+@lru_cache(maxsize=16)
+def started_names(commands: tuple[str, ...]) -> StartedNames:
+    return StartedNames(commands)
 
 
 class NestedPathFinder:
@@ -126,9 +123,6 @@ class NestedPathFinder:
         self._folders: dict[str, _Folder] = {}
         self._searched: dict[str, list[_Folder]] = {}
         """The folders of the last search of each workspace."""
-        self._started: dict[str, tuple[_Folder, tuple[tuple[str, _Use], ...]]] = {}
-        """The entries of folders, by the path that leads there, that `_started_text` names."""
-        self._started_text = ""
         self._links = GitLinks()
         self._reported_limits: frozenset[str] = frozenset()
 
@@ -178,55 +172,51 @@ class NestedPathFinder:
         known = dict.fromkeys((*linked.git_paths, *gits[:MAX_REPOSITORIES]))
         return NestedPaths(tuple(known), tuple(later), tuple(likely), tuple(limits))
 
-    def find_started(
-        self, names: StartedNames, roots: Iterable[str], places: Iterable[str], git_folders: Sequence[str]
-    ) -> Iterable[str]:
-        """Yields the files that commands with these names may start: in the folders of the last search, at these
-        places, in git's folders, and in each folder that the commands name, wherever it is. What git itself writes
-        (`HEAD`, references) is not executable."""
-        if names.text != self._started_text:
-            self._started_text, self._started = names.text, {}
-        first = [folder for root in roots for folder in self._searched.get(root, ())]
-        places = map(os.path.realpath, (*git_folders, *places))
-        first += [folder for place in places if (folder := self._scan_folder(place))]
-        seen = {folder.path: folder for folder in first}
-        waiting = deque(seen.items())
-        for _ in range(len(seen) + _MAX_NAMED_FOLDERS):
-            if not waiting:
-                break
-            shown, folder = waiting.popleft()
-            entries = self._started_entries(shown, folder, names)
-            git = covering_place(folder.path, git_folders) if entries else None
-            is_data = git is not None and folder.path.startswith((f"{git}/refs", f"{git}/logs"))
-            for name, use in entries:
-                path, real = f"{shown.rstrip('/')}/{name}", f"{folder.path.rstrip('/')}/{name}"
-                if os.path.islink(real):  # noqa: PTH114  (a text)
-                    real = os.path.realpath(real)
-                if not os.path.isdir(real):  # noqa: PTH112  (a text)
-                    is_written_by_git = is_data or (git is not None and "." not in name)
-                    is_sure = use == "program" and not is_written_by_git
-                    if is_sure or (use != "folder" and os.access(real, os.X_OK)):
-                        yield path
-                elif real not in seen or path != real:
-                    inner = self._scan_folder(real)
-                    if inner is not None:
-                        seen[real] = inner
-                        waiting.append((path, inner))
+    def find_spelled(self, commands: tuple[str, ...], places: Sequence[str], home: str) -> Iterable[str]:
+        """Yields the files at the paths that these commands spell, relative ones below each of the places."""
+        for path, is_program in started_names(commands).paths.items():
+            tops = (home,) if path.startswith("~/") else places
+            for start in dict.fromkeys(os.path.join(top, path.removeprefix("~/")) for top in tops):  # noqa: PTH118
+                fitting = self._fitting_paths(start) if is_program else (start,)
+                for one in fitting:
+                    if os.path.isfile(one) and (not is_program or os.access(one, os.X_OK)):  # noqa: PTH113
+                        yield one
 
-    def _started_entries(
-        self, shown: str, folder: _Folder, names: StartedNames
-    ) -> tuple[tuple[str, _Use], ...]:
-        """Returns the entries of a folder, at the path by which commands reach it, that they may use."""
-        known, entries = self._started.get(shown, (None, ()))
-        if known is not folder:
-            above = shown.rpartition("/")[2]
-            found: list[tuple[str, _Use]] = []
-            for name in folder.names:
-                if (use := names.use_of(name, above)) is not None:
-                    found.append((name, use))
-            entries = tuple(found)
-            self._started[shown] = (folder, entries)
-        return entries
+    def _fitting_paths(self, pattern: str) -> Sequence[str]:
+        found = [""]
+        for part in pattern.split("/")[1:]:
+            if _PATTERN.search(part):
+                folders = [self._scan_folder(os.path.realpath(one)) for one in found[:_MAX_NAMED_FOLDERS]]
+                found = [
+                    f"{one}/{name}"
+                    for one, folder in zip(found, folders, strict=False)
+                    for name in fnmatch.filter(folder.names if folder is not None else (), part)
+                ]
+            else:
+                found = [f"{one}/{part}" for one in found]
+        return found
+
+    def find_named(self, commands: tuple[str, ...], roots: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """Returns the files in the folders of the last search whose names are words of these commands, each with its
+        mode, and what changes whenever the file does unless its name only fits a pattern. Files of bare repositories do
+        not count: they have git's words."""
+        found: dict[str, tuple[int, ...]] = {}
+        names = started_names(commands)
+        folders = [folder for root in roots for folder in self._searched.get(root, ())]
+        gits = [git for folder in folders for git in folder.found.git_folders]
+        for folder in folders if commands else ():
+            named = names.named_in(folder.names)
+            if not named or covering_place(folder.path, gits) is not None:
+                continue
+            for name, is_program in named.items():
+                try:
+                    seen = os.stat(path := f"{folder.path}/{name}")  # noqa: PTH116  (a text, and many)
+                except OSError:
+                    continue
+                if stat.S_ISREG(seen.st_mode) and (seen.st_mode & 0o111 or not is_program):
+                    changing = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+                    found[path] = (seen.st_mode, *(() if is_program else changing))
+        return found
 
     def _scan_folder(self, path: str) -> _Folder | None:
         try:
@@ -266,14 +256,6 @@ def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
         tuple(sorted(folders)),
         NestedPaths(tuple(gits), later, tuple(sorted(likely))),
     )
-
-
-def _occurs(name: str, text: str) -> bool:
-    """Whether the text has the name, and not only as a part of a longer word."""
-    if not name or name not in text:
-        return False
-    before, after = (r"(?<![\w%])" if name[0].isalnum() else ""), (r"(?!\w)" if name[-1].isalnum() else "")
-    return re.search(f"{before}{re.escape(name)}{after}", text) is not None
 
 
 def has_autorun_pattern(name: str) -> bool:

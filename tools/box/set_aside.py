@@ -56,6 +56,8 @@ class BoxSnapshot(msgspec.Struct, frozen=True):
     autorun_files: frozenset[str] = frozenset()
     """The autorun files among them, but for those that git's configuration names."""
     git: GitPlaces = GitPlaces()
+    named: Snapshot = {}
+    """The files whose names are words of commands in git's configuration, each with its mode first."""
     shared: Snapshot = {}
     """The files with names elsewhere that the process can write."""
     limits: tuple[str, ...] = ()
@@ -107,6 +109,8 @@ class AutorunGuard:
         self._lasting_processes: _LastingProcesses | None = None
         self._lasting_names: dict[str, None] = {}
         self._unreported_changes = BoxChanges()
+        self._named_files: set[str] = set()
+        """Those that were reported because git's configuration has their names."""
         self._accepted_files: dict[str, tuple[int, ...]] = {}
         """The files that bayou itself wrote, each as it was then."""
 
@@ -217,6 +221,7 @@ class AutorunGuard:
             for path in changed_paths(before.files, after.files)
             if covering_place(path, places) is None and not self._is_as_accepted(path, after.files)
         )
+        planted = (*planted, *self._newly_named(before, after, box, (*planted, *places)))
         limits = self._nested.new_limits(after.limits) if box is not None and box.searched else ()
         searched = box.searched if box is not None else ()
         written = tuple(
@@ -251,6 +256,29 @@ class AutorunGuard:
             path for path in new if covering_place(path, box.writable) and not _is_allowed(path, box)
         )
 
+    def _newly_named(
+        self, before: BoxSnapshot, after: BoxSnapshot, box: Box | None, reported: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Returns the files that are new, or executable and changed, and whose names are words of the earlier
+        configuration; each once, because a word may mean something else."""
+        if box is None:
+            return ()
+        named = after.named
+        if before.git.commands != after.git.commands:
+            named = self._nested.find_named(before.git.commands, box.searched)
+        found = tuple(
+            path
+            for path, stamp in named.items()
+            if stamp != before.named.get(path)
+            and (path not in before.named or stamp[0] & 0o111)
+            and path not in self._named_files
+            and not self._has_accepted(path)
+            and not _is_allowed(path, box)
+            and covering_place(path, (*reported, *box.guarded)) is None
+        )
+        self._named_files.update(found)
+        return found
+
     def _has_accepted(self, path: str) -> bool:
         """Returns whether bayou itself wrote the file, or one in the folder, because it was allowed to."""
         return path in self._accepted_files or any(is_below(one, path) for one in tuple(self._accepted_files))
@@ -284,6 +312,7 @@ def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
         autorun_files=_autorun_files(box, (*present, *below.later))
         | links_in_git((*git.repositories, *below.git_folders)),
         git=git,
+        named=nested.find_named(git.commands, box.searched),
         shared=shared_files(box.shared),
         limits=below.limits,
     )

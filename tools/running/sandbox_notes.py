@@ -81,7 +81,7 @@ def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
     lines += _more_set_aside(changes.set_aside, home)
     if changes.planted:
         lines.append(
-            f"Sandbox: {_name_paths(changes.planted, home)}, which runs later or decides what may run, changed while "
+            f"Sandbox: {_name_paths(changes.planted, home)}, which may run later or decide what runs, changed while "
             f"{runners} was running beside the calls. If you did not change it yourself, look at it, and undo or "
             "remove it."
         )
@@ -149,9 +149,8 @@ def set_aside_note(call: str, one: SetAside, home: str) -> str:
 def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     """Returns a note on new files that run code later. `runner` names what created them, such as "command"."""
     return (
-        f"Sandbox: this {runner} made or changed {_name_paths(planted, home)}, which runs later or "
-        "decides what may run, "
-        "and which could not be prevented here. If that was not meant, remove it."
+        f"Sandbox: this {runner} made or changed {_name_paths(planted, home)}, which may run later or "
+        "decide what runs, and which could not be prevented here. If that was not meant, remove it."
     )
 
 

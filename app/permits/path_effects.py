@@ -297,9 +297,16 @@ class PathEffects:
         return any(_is_path_below(path, root) for root in place.temporary_folders)
 
     def may_be_outside_workspace(self, word: Word) -> bool:
-        """Whether the word names, or may name, a path outside."""
+        """Whether the word names, or may name, a path outside that is no temporary file."""
         return any(
             is_real and not self.is_in_writable_folder(form)
+            for form, is_real in self.resolved_and_written_path(word.text).items()
+        )
+
+    def may_be_outside_roots(self, word: Word) -> bool:
+        """Whether the word names, or may name, a path outside of the workspace, be it a temporary file."""
+        return any(
+            is_real and self.place.root_containing(form) is None
             for form, is_real in self.resolved_and_written_path(word.text).items()
         )
 

@@ -21,6 +21,8 @@ class PipedInput(NamedTuple):
     """The whole input, if it is known."""
     words: tuple[Word, ...] = ()
     """Words of the commands that produce the input."""
+    is_of_workspace: bool = False
+    """Whether it surely holds nothing but text of the line and files of the workspace without secrets."""
 
 
 class ProgramCall:
@@ -49,6 +51,8 @@ class ProgramCall:
         """The program's output, if the next program in the pipeline needs to know it."""
         self.hosts: list[str] = []
         self.removals: list[Removal] = []
+        self.is_input_of_workspace = True
+        """Whether standard input is that of the session, or as `PipedInput.is_of_workspace` says."""
         self.is_read_whole = False
         """Whether all words have been checked for secret files already."""
 

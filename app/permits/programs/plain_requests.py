@@ -101,8 +101,11 @@ def _operands_if_all_options_known(
 
 
 def _sends_outside_files(call: ProgramCall, files: Sequence[str]) -> bool:
-    """Whether one of the files that go to a host may be outside of the workspace; standard input is judged apart."""
-    return any(call.ground.may_be_outside_workspace(Word(file)) for file in files if file != "-")
+    """Whether one of the files that go to a host may be outside of the workspace, or what comes on standard input."""
+    return any(
+        not call.is_input_of_workspace if file == "-" else call.ground.may_be_outside_roots(Word(file))
+        for file in files
+    )
 
 
 def _has_plain_login(taken: ParsedOptions) -> bool:
@@ -152,7 +155,8 @@ def _is_plain_ssh(call: ProgramCall) -> bool:
     taken, words = found
     ports = [value.text for value in taken.option_values("p")]
     return (
-        _has_plain_login(taken)
+        (call.is_input_of_workspace or taken.has_option("n"))
+        and _has_plain_login(taken)
         and _do_all_match(_SSH_DESTINATION_PATTERN, words[:1])
         and not "".join(words[1:2]).startswith("-")
         and len(ports) < 2

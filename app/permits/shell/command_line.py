@@ -117,6 +117,12 @@ class ShellAnalysis:
         self.steps = MAX_ANALYSIS_STEPS
         self.unwrapped = 0
         self.depth = 0
+        self.is_input_of_workspace = True
+        """What `PipedInput.is_of_workspace` says of the input that the command being judged inherits or is given."""
+        self.feeding_depth = 0
+        """Whether the output of the command being judged is another one's input."""
+        self.outside_sources = 0
+        """Number of parts whose output may show more than the line and files of the workspace."""
         self._strictest_risks: list[Risk] = ["safe"]
         self._unplain: str | None = None
 
@@ -187,8 +193,10 @@ class ShellAnalysis:
         *,
         is_plain: bool = True,
         is_plain_request: bool = False,
+        shows_only_workspace: bool = False,
     ) -> None:
         """Adds a part with its strictest finding."""
+        self.outside_sources += not shows_only_workspace
         found = worst_finding(findings)
         if found.risk == "safe" and self._unplain is not None:
             found = contained_finding(self._unplain)

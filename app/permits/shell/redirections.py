@@ -40,13 +40,14 @@ class Redirections:
         while waiting:
             node = waiting.pop(0)
             if node.type == "file_redirect":
-                found, writes = self._judge_file(node, scope)
+                found, read = self._judge_file(node, scope)
                 findings += found
-                feed = feed if writes else PipedInput()
+                feed = feed if read is None else read
             elif node.type == "herestring_redirect":
                 feed = self.judge_here_string(node, scope)
             elif node.type == "heredoc_redirect":
-                feed = PipedInput(text=self._document_text(node, scope))
+                text = self._document_text(node, scope)
+                feed = PipedInput(text, is_of_workspace=text is not None)
                 waiting += [child for child in node.children if child.type == "file_redirect"]
                 if node.children_by_field_name("argument"):
                     findings.append(contained_finding("it has words after the start of a here-document"))
@@ -57,12 +58,13 @@ class Redirections:
                 self._expansions.judge_substitutions_within(node)
         return findings, feed
 
-    def _judge_file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
-        """Judges a redirection to or from a file; returns the findings, and whether the file is written."""
+    def _judge_file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], PipedInput | None]:
+        """Judges a redirection to or from a file; returns the findings, and what is read, if no file is written."""
         expansions = self._expansions
         operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
         ground = self._reading.path_effects(scope)
         findings: list[Finding] = []
+        sources: list[Word] = []
         descriptor = node.child_by_field_name("descriptor")
         before = expansions.source[max(node.start_byte - 1, 0) : node.start_byte]
         if (descriptor is not None and not expansions.node_text(descriptor).isdecimal()) or before == b"}":
@@ -78,10 +80,21 @@ class Redirections:
             for word in expansions.expand_node(target, scope):
                 if operator in (">&", "<&") and word.text == "-":
                     continue
+                sources.append(word)
                 findings.append(
                     ground.judge_write(word) if operator in _WRITING_OPERATORS else ground.judge_read(word)
                 )
-        return findings, operator in _WRITING_OPERATORS
+        if operator in _WRITING_OPERATORS:
+            return findings, None
+        is_of_workspace = (
+            operator == "<"
+            and (descriptor is None or expansions.node_text(descriptor) == "0")
+            and all(
+                word.is_literal and not (word.is_process_substitution or ground.may_be_outside_roots(word))
+                for word in sources
+            )
+        )
+        return findings, PipedInput(is_of_workspace=is_of_workspace)
 
     def judge_here_string(self, node: Node, scope: ShellScope) -> PipedInput:
         texts = [
@@ -90,7 +103,10 @@ class Redirections:
             if child.type != "file_descriptor"
         ]
         text = " ".join(texts)
-        return PipedInput(None if UNKNOWN_MARK in text else text, (Word(text),))
+        is_known = UNKNOWN_MARK not in text and not any(
+            char in self._expansions.node_text(node) for char in "$`"
+        )
+        return PipedInput(None if UNKNOWN_MARK in text else text, (Word(text),), is_of_workspace=is_known)
 
     def _document_text(self, node: Node, scope: ShellScope) -> str | None:
         """The text of a here-document; None if part of it is only known at run time."""

@@ -132,6 +132,7 @@ def _judge_program(
     call = _make_program_call(reading, simple, short or name.text, rest)
     call.has_assignments = bool(simple.assigned_variables) and simple.text.startswith(name.text)
     findings += _judge_call(call, short)
+    call.is_input_of_workspace = reading.is_input_of_workspace
     is_request = all(one.risk == "safe" or one.uses_network for one in findings) and is_plain_request(call)
     if worst_finding([SAFE_FINDING, *findings]).risk == "contained" and not call.is_read_whole:
         findings += _judge_named_files(call)
@@ -148,10 +149,24 @@ def _judge_program(
             call.removals,
             is_plain=is_plain,
             is_plain_request=is_request,
+            shows_only_workspace=is_request or _shows_only_workspace(reading, call, simple),
         )
     before = call.feed.words if call.feed is not None else ()
     output = call.output or PipedInput()
     return PipedInput(output.text, (*before, *output.words, *call.words)[:_MAX_WORDS])
+
+
+def _shows_only_workspace(reading: "ShellAnalysis", call: ProgramCall, simple: SimpleCommand) -> bool:
+    """Whether the output, which another command reads, surely shows only its words and files of the workspace."""
+    return (
+        reading.feeding_depth > 0
+        and call.is_input_of_workspace
+        and not simple.assigned_variables
+        and unplain_command_reason(simple.words, call.ground) is None
+        and not any(
+            word.text.startswith("/") and call.ground.may_be_outside_roots(word) for word in simple.words[1:]
+        )
+    )
 
 
 def _judge_unplain_command(

@@ -70,6 +70,8 @@ class Statements:
         deed = _NODE_JUDGES.get(node.type)
         reading.depth += 1
         self._current, before = scope, self._current
+        inherited = reading.is_input_of_workspace
+        reading.is_input_of_workspace = inherited if feed is None else feed.is_of_workspace
         try:
             if deed is not None:
                 return deed(self, node, scope, feed)
@@ -82,6 +84,7 @@ class Statements:
         finally:
             reading.depth -= 1
             self._current = before
+            reading.is_input_of_workspace = inherited
 
     def judge_substitution(self, node: Node) -> PipedInput:
         """Judges a command substitution, which runs in a subshell."""
@@ -143,8 +146,12 @@ class Statements:
                 redirected = [*redirected, *found]
             else:
                 words += self.expansions.expand_node(child, scope)
+        reading = self._reading
+        inherited = reading.is_input_of_workspace
+        reading.is_input_of_workspace = inherited if feed is None else feed.is_of_workspace
         simple = SimpleCommand(text, words, scope, feed, redirected, tuple(assigned))
-        said = judge_simple_command(self._reading, simple)
+        said = judge_simple_command(reading, simple)
+        reading.is_input_of_workspace = inherited
         scope.has_exited = re.fullmatch(r"exit(?: \d+)?", text) is not None
         return said
 
@@ -156,7 +163,9 @@ class Statements:
             found, fed = self.redirections.judge_redirections(redirects, scope, feed)
             said = self.judge_command(body, scope, fed, found, text)
         else:  # in a list it applies to the last command, which runs in the folder where the earlier ones led
-            said = self.judge_statement(body, scope, feed) if body is not None else None
+            reads = any(node.type != "file_redirect" or "<" in self.node_text(node)[:4] for node in redirects)
+            fed = PipedInput() if reads else feed
+            said = self.judge_statement(body, scope, fed) if body is not None else None
             found, _ = self.redirections.judge_redirections(redirects, scope, feed)
             if found:
                 self._reading.add_part(text, found, None)
@@ -166,9 +175,18 @@ class Statements:
     # Several commands
 
     def _judge_pipeline(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        for stage in node.children:
-            if stage.type not in ("|", "|&"):
-                feed = self.judge_statement(stage, scope.without_pending(), feed) or PipedInput()
+        reading = self._reading
+        stages = [stage for stage in node.children if stage.type not in ("|", "|&")]
+        for stage in stages:
+            is_last = stage == stages[-1]
+            sources = reading.outside_sources
+            reading.feeding_depth += not is_last
+            try:
+                said = self.judge_statement(stage, scope.without_pending(), feed)
+            finally:
+                reading.feeding_depth -= not is_last
+            is_of_workspace = reading.outside_sources == sources
+            feed = (said or PipedInput())._replace(is_of_workspace=is_of_workspace)
         return feed
 
     def _judge_list(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.terminals import terminal
 from tests.tui.test_stop_then_letter import ASKS, asked, rest
-from widgets.status.input_guard import MIN_QUIET_SECONDS, TYPING_PAUSE_SECONDS
+from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
 
 
 @pytest.mark.parametrize("key", ["y", "\r", "å"])
@@ -23,6 +23,31 @@ def test_a_plain_key_denies_it(tmp_path: Path, key: str) -> None:
         made = asked(shown, tmp_path)
         shown.press(key)
         shown.until(lambda: "Run this command?" not in shown.screen)
+        assert not made.exists()
+
+
+F8 = "\x1b[19~"
+
+
+@pytest.mark.parametrize("key", [F8 + "≈", "\x1b∑\r"])
+def test_a_sign_of_option_never_means_another_answer(tmp_path: Path, key: str) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press(key)
+        shown.until(lambda: "Run this command?" not in shown.screen)
+        assert not made.exists()
+
+
+@pytest.mark.parametrize("key", ["\x1bw", "\x1ba"])
+def test_an_ambiguous_key_takes_the_focus_from_the_card(tmp_path: Path, key: str) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press(F8)
+        shown.until("esc")
+        shown.press(key)
+        rest(shown, MIN_VISIBLE_SECONDS)
+        shown.press("\r")
+        rest(shown, MIN_VISIBLE_SECONDS)
         assert not made.exists()
 
 

@@ -170,7 +170,7 @@ def a_sequence(chance: random.Random) -> str:
     return f"\x1b{chr(chance.randint(0x20, 0x7E))}{text}"
 
 
-@pytest.mark.parametrize("key", ["\r", " ", "a", "y", "1", "M", "\t", "\x01", "[\r", "]\r"])
+@pytest.mark.parametrize("key", ["\r", " ", "a", "y", "1", "M", "\t", "\x01", "[\r", "]\r", "å", "∑", "≈"])
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
     """Nothing that follows an Escape at once is a plain key: Enter would let a call run."""

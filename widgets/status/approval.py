@@ -56,6 +56,7 @@ _DETAILS_SCREEN_KEYS: Final = frozenset("ynjk ")
 """Plain keys with a meaning on the page of details; others show that a text is being typed, which began with `d`."""
 _ANSWER_BY_MAC_OPTION: Final = {"å": "once", "≈": "deny", "∑": "always", "√": "details"}
 """What Option with A, X, W and V types in the terminals of a Mac as shipped."""
+_LETTER_BY_MAC_OPTION: Final = {"å": "y", "≈": "n", "∑": "a", "√": _DETAILS_LETTER}
 
 
 def _is_text_key(event: events.Key) -> bool:
@@ -285,7 +286,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _answer_by_mac_option(self, option: str, character: str, *, is_blank: bool) -> bool:
         """Takes a character of Option on a Mac. `å` is a letter of words too, so it answers like a plain letter."""
-        if option == "once" and not is_blank:
+        if (option == "once" and not is_blank) or (option != "deny" and self._is_left):
             return False
         if not self.arming.was_armed and not is_blank:
             return False
@@ -337,6 +338,7 @@ class ApprovalBar(Widget, can_focus=False):
             self._return_focus(held)
 
     def _answer_by_letter(self, character: str) -> None:
+        character = _LETTER_BY_MAC_OPTION.get(character, character)
         if character == _DETAILS_LETTER:
             self.arming.note_letter(self._clock())
             self.post_message(self.DetailsRequested())
@@ -346,9 +348,8 @@ class ApprovalBar(Widget, can_focus=False):
         if character == _ENTER_CHARACTER:
             self._choose_answer(self._chosen_index)
             return
-        letter = "y" if character in _ANSWER_BY_MAC_OPTION else character
         for index, answer in enumerate(self.answers):
-            if letter in (answer.letter, str(index + 1)):
+            if character in (answer.letter, str(index + 1)):
                 self._choose_answer(index, opened_by=character)
                 return
 
@@ -394,7 +395,7 @@ class ApprovalBar(Widget, can_focus=False):
         """Stops treating plain letters as answers until the card is focused again."""
         if self.asked is None:
             return
-        if self.has_focus and self.app.screen is not self.screen:
+        if self.has_focus and (self._ambiguous_key or self.app.screen is not self.screen):
             self.return_to_editor()
         if not self._is_left and not self.asked.is_dangerous:  # no plain key lets a dangerous call run
             self._is_left, self._is_in_use = True, False

@@ -99,8 +99,12 @@ def join_leading_alt(text: str, *, is_whole: bool = False) -> str:
     and a bracket begin no sequence."""
     if is_whole and _META_ALONE.fullmatch(text.encode("utf-8", "replace")):
         return _META_ALONE.sub(_kitty_alt_key, text.encode()).decode()
-    if not text.startswith("\x1b") or len(text) < 2 or not text[1].isascii():
+    if not text.startswith("\x1b") or len(text) < 2:
         return text
+    if not text[
+        1
+    ].isascii():  # `å` and `∑`, by Option on a Mac: Textual would drop the Escape before most of them
+        return f"{_ESCAPE_KEY}{text[1:]}"
     if text[1] < " " and text[1] not in "\r\n\t\x1b":
         return f"{_ESCAPE_KEY}{text[1:]}"
     return _alt_keys_to_kitty(text[:3].encode("utf-8", "replace")).decode() + text[3:]

@@ -265,7 +265,7 @@ class _Repository:
                 return has_all_lost or self._is_outdated(folder, name, _packed_value(packed, name))
             said = _read_file(folder, name, _MAX_SMALL_SIZE)
             if said is None or name == "objects/info/alternates":
-                return said is None
+                return said is None and not (name == "HEAD" and _links_to_branch(folder))
             if name in _FILE_SIGNATURES:
                 return not said.startswith(_FILE_SIGNATURES[name])
             return (
@@ -354,6 +354,14 @@ class _Repository:
             code, told = git.run(_GIT_TIMEOUT, given) if git is not None else (1, b"")
             return told if code == 0 else None
         return None
+
+
+def _links_to_branch(folder: int) -> bool:
+    """Returns whether `HEAD` is a link to a branch, as git makes it with `core.preferSymlinkRefs`."""
+    with suppress(OSError):
+        target = os.readlink("HEAD", dir_fd=folder)
+        return target.startswith("refs/heads/") and ".." not in target.split("/")
+    return False
 
 
 def _packed_value(text: bytes, name: str) -> bytes | None:

@@ -27,7 +27,8 @@ _MAX_NAMED_FOLDERS: Final = 300
 _SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", "target"})
 _ENVIRONMENT_PART: Final = late(r"/\.?venv(?:/lib(?:64)?(?:/python[^/]*(?:/[a-z]+-packages)?)?)?\Z")
 """The folders of a virtual environment that are searched: those on the way to its packages, whose content is not."""
-_BARE_REPOSITORY_FILES: Final = frozenset({"HEAD", "objects", "refs"})
+_BARE_REPOSITORY_FILES: Final = frozenset({"objects", "refs"})
+"""Beside `HEAD`; or `commondir`, which names the folder that has them."""
 _AUTORUN_ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
 _AUTORUN_PATTERNS: Final = tuple(
     row.name for row in PROJECT_AUTORUN_FILES if "*" in row.name and "/" not in row.name
@@ -242,7 +243,7 @@ def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
             if is_searched and entry.name not in _SKIPPED_FOLDERS and entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
     gits = [f"{path}/.git"] if ".git" in names else []
-    if _BARE_REPOSITORY_FILES.issubset(names):
+    if "HEAD" in names and ("commondir" in names or _BARE_REPOSITORY_FILES.issubset(names)):
         gits.append(path)
     later = tuple(_autorun_paths(path, names))
     is_hidden = path.rpartition("/")[2].startswith(".")

@@ -7,15 +7,18 @@ import stat
 import zlib
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from tools.box.git_places import RESERVED_CONTENT, git_folder_of, has_effect
+from tools.box.git_places import RESERVED_CONTENT, GitPlaces, git_folder_of, has_effect
 from tools.box.linked import names_below
 from tools.box.nested import NestedPaths
+from tools.box.places import list_folder
 from tools.box.policy import Box, covering_place
+from tools.files.paths import real_path
 from tools.git.config import read_small_text
-from tools.git.repository import Repository, find_repository
+from tools.git.repository import Repository, RiskySetting, find_repository, repository_in
 from tools.patterns import late
 from tools.protected.later import VCS_CONTROL_FILES, VCS_FOLDERS
 
@@ -24,25 +27,34 @@ _MAX_ENTRIES: Final = 1_000
 """Maximum number of entries that are compared in one place."""
 _MAX_SHARED: Final = 5_000
 """Maximum number of files with several names that are compared."""
+_MAX_GIT_ENTRIES: Final = 20_000
+"""Maximum number of entries of one git folder that are searched for links."""
+_DOT_GIT: Final = ".git"
 _REBASE_TODO: Final = "rebase-merge/git-rebase-todo"
 """The todo file of an interrupted rebase: its `exec` lines run when the rebase continues."""
+_REMOTE_FOLDERS: Final = ("remotes", "branches")
+"""Folders of files that name another repository, from before git's configuration did."""
 _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
 _MAX_TODO_BYTES: Final = 1 << 20
 
 
-def take_snapshot(box: Box, below: NestedPaths, started: Iterable[str]) -> Snapshot:
+def take_snapshot(box: Box, below: NestedPaths, git: GitPlaces) -> Snapshot:
     """Records the state of the places in which sandboxed commands may create files; `below` are the repositories and
-    autorun files of the searched folder, `started` the files that git may start."""
+    autorun files of the searched folder, `git` the places of the repository that it belongs to."""
     found: Snapshot = {}
-    _add_paths(found, (*box.watched, *(path for path in started if covering_place(path, box.writable))))
+    _add_paths(found, (*box.watched, *(path for path in git.started if covering_place(path, box.writable))))
     _add_paths(found, (path for path in below.likely_later if covering_place(path, box.guarded) is None))
     for path in below.later:
         if path.rpartition("/")[2] in VCS_FOLDERS:
             _add_vcs_folder(found, path)
         elif covering_place(path, box.guarded) is None:
             _add_paths(found, (path,))
-    for git in below.git_folders:
-        _add_repository(found, git)
+    for link in below.git_folders:
+        _add_repository(found, link)
+    for folder in git.repositories:
+        repository = repository_in(Path(folder))
+        with suppress(OSError, ValueError):
+            _add_settings(found, repository, repository.risky_configuration(Path.home()))
     return found
 
 
@@ -103,24 +115,43 @@ def vcs_control_files(folders: Iterable[str]) -> list[str]:
     ]
 
 
-def links_in_git(places: Iterable[str]) -> frozenset[str]:
-    """Returns symbolic links directly in git's folders, each by its path or its `.git`, and in their logs: git writes
-    through `COMMIT_EDITMSG` and `logs/HEAD`."""
-    found: set[str] = set()
-    for folder in {git_folder_of(place) for place in places}:
-        waiting = [folder, f"{folder}/logs"]
-        while waiting:
-            place = waiting.pop()
+def links_in_git(places: Iterable[str], writable: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Returns the symbolic links in git's folders, each given by its path or its `.git`, that lie in writable places,
+    because git writes through them; and where there is too much to see.
+
+    Objects are left out, which git never changes, and how git itself can keep the name of the branch (a `HEAD` that
+    leads to one of the references, with `core.preferSymlinkRefs`)."""
+    writable, found, limits = tuple(writable), set[str](), dict[str, None]()
+    named = {git_folder_of(place) for place in places}
+    folders = {folder for folder in named if os.path.lexists(f"{folder}/HEAD")}
+    with_own = [folder for folder in folders if _DOT_GIT in folder.split("/")]
+    for folder in folders:
+        if covering_place(folder.rpartition("/")[0], with_own) is not None:
+            continue
+        waiting, seen = deque((folder,)), 0
+        while waiting and seen < _MAX_GIT_ENTRIES:
+            place = waiting.popleft()
             try:
                 with os.scandir(place) as entries:
-                    for entry in entries:
-                        if entry.is_symlink():
-                            found.add(entry.path)
-                        elif place != folder and entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
+                    held = list(entries)
             except OSError:
                 continue
-    return frozenset(found)
+            is_bare = place != folder and _DOT_GIT not in place.split("/")
+            if is_bare and any(one.name == _DOT_GIT for one in held):
+                continue  # A work tree in a bare repository.
+            seen += len(held)
+            for entry in held:
+                if entry.is_symlink():
+                    is_writable = covering_place(entry.path, writable) is not None
+                    if is_writable and not real_path(entry.path).startswith(f"{place}/refs/"):
+                        found.add(entry.path)
+                elif entry.is_dir(follow_symlinks=False) and not (
+                    len(entry.name) == 2 and place.endswith("/objects")
+                ):
+                    waiting.append(entry.path)
+        if waiting:
+            limits[f"more than {_MAX_GIT_ENTRIES:,} entries in a folder of git"] = None
+    return frozenset(found), tuple(limits)
 
 
 def programs_of_git(folders: Iterable[str]) -> list[str]:
@@ -203,13 +234,21 @@ def _add_repository(found: Snapshot, git: str) -> None:
     except (OSError, ValueError):
         _add_path(found, git)
         return
-    for one in odd:
-        path = str(one.file)
-        found[path] = (*found.get(path, ()), zlib.crc32(one.text.encode(errors="replace")))
-    _add_paths(found, _hook_files(repository))
-    _add_rebase(found, repository.folder / _REBASE_TODO)
+    _add_settings(found, repository, odd)
     if place == repository.folder and repository.common != repository.folder:
         _add_path(found, str(repository.folder / "commondir"))
+
+
+def _add_settings(found: Snapshot, repository: Repository, odd: Iterable[RiskySetting]) -> None:
+    for one in odd:
+        path, stamp = str(one.file), zlib.crc32(one.text.encode(errors="replace"))
+        if stamp not in found.get(path, ()):
+            found[path] = (*found.get(path, ()), stamp)
+    _add_paths(found, _hook_files(repository))
+    _add_rebase(found, repository.folder / _REBASE_TODO)
+    for name in _REMOTE_FOLDERS:
+        for path in list_folder(folder := f"{repository.common}/{name}"):
+            _add_path(found, f"{folder}/{path}")
 
 
 def _add_rebase(found: Snapshot, todo: Path) -> None:

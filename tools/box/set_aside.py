@@ -305,16 +305,16 @@ def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
         return BoxSnapshot()
     below = nested.find_in(box.searched)
     git = git_places_in(box.searched, Path.home(), nested, below.git_folders)
-    files = take_snapshot(box, below, git.started)
+    files = take_snapshot(box, below, git)
+    links, too_many = links_in_git((*git.repositories, *below.git_folders), box.writable)
     present = (path for path in box.watched if path in files)
     return BoxSnapshot(
         files=files,
-        autorun_files=_autorun_files(box, (*present, *below.later))
-        | links_in_git((*git.repositories, *below.git_folders)),
+        autorun_files=_autorun_files(box, (*present, *below.later)) | links,
         git=git,
         named=nested.find_named(git.commands, box.searched),
         shared=shared_files(box.shared),
-        limits=below.limits,
+        limits=(*below.limits, *too_many),
     )
 
 

@@ -54,6 +54,10 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         )
         return read_configuration(*places, home=home)
 
+    def risky_configuration(self, home: Path) -> tuple[RiskySetting, ...]:
+        """Returns those of the configuration alone, whichever folder git's folder belongs to."""
+        return tuple(_risky_entries(self.configuration(home)))
+
     def risky_settings(self, home: Path) -> tuple[RiskySetting, ...]:
         """Returns the repository's settings that make git start programs or look elsewhere; empty for a newly created
         repository."""
@@ -64,14 +68,11 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             yield RiskySetting(file=self.top / "HEAD", text="a bare repository lies open in this folder")
         if not self.has_own_git_folder():
             yield RiskySetting(file=self.top / ".git", text=f"leads to {self.folder}")
-        for entry in risky_entries(configuration):
-            yield RiskySetting(file=entry.file, text=f"{entry.name} = {entry.value}")
+        yield from _risky_entries(configuration)
         for entry in configuration.entries:
             is_place = (entry.section, entry.key) == ("core", "worktree") and entry.value
             if is_place and not _is_same_folder(self.folder / (entry.value or ""), self.top):
                 yield RiskySetting(file=entry.file, text=f"core.worktree = {entry.value}")
-        for file, problem in configuration.unreadable:
-            yield RiskySetting(file=file, text=f"cannot be understood: {problem}")
         alternates = self.common / "objects" / "info" / "alternates"
         try:
             lines = (read_small_text(alternates, _MAX_POINTER_BYTES) or "").splitlines()
@@ -172,6 +173,18 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             return "git"
         name = branch.removeprefix(_BRANCH_PREFIX)
         return name if name and name.isprintable() and " " not in name and len(name) < 256 else "git"
+
+
+def _risky_entries(configuration: Configuration) -> Iterator[RiskySetting]:
+    for entry in risky_entries(configuration):
+        yield RiskySetting(file=entry.file, text=f"{entry.name} = {entry.value}")
+    for file, problem in configuration.unreadable:
+        yield RiskySetting(file=file, text=f"cannot be understood: {problem}")
+
+
+def repository_in(folder: Path) -> Repository:
+    """Returns the repository whose folder of git this is, by itself: as for one of the `modules` or `worktrees`."""
+    return Repository(top=folder, folder=folder, common=_common_folder(folder), is_bare=True)
 
 
 def find_repository(folder: Path) -> Repository | None:

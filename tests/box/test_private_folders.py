@@ -118,3 +118,30 @@ def test_a_private_folder_is_its_users_and_no_link(tmp_path: Path) -> None:
     made = private_folder(tmp_path / "link" / "working", "shell")
     assert made.parent == tmp_path / "real" / "working"
     assert [one.stat().st_mode & 0o777 for one in (made, made.parent)] == [0o700, 0o700]
+
+
+@pytest.mark.parametrize("way", STEPS)
+async def test_the_temporary_folder_is_in_bayous_own_where_no_name_is_free(
+    home: Path,
+    boxed: Callable[..., BoxedCommands],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    way: ConfinementMethod,
+) -> None:
+    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(tmp_path / "missing"))
+    first = boxed(way)
+    text = await first.text('echo mine > "$TMPDIR/a" && cat "$TMPDIR/a" && echo "$TMPDIR"')
+    said, folder = text.split()
+    assert said == "mine" and Path(folder).parent == home / ".bayou/agent/temporary"
+    assert "mine" not in await boxed(way).text(f"cat {folder}/a; echo evil > {folder}/a")
+    assert Path(folder, "a").read_text() == "mine\n"
+
+
+async def test_a_session_with_another_tmpdir_is_hidden_too(
+    boxed: Callable[..., BoxedCommands], monkeypatch: pytest.MonkeyPatch, elsewhere: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    folder = (await boxed().text('echo mine > "$TMPDIR/a"; echo "$TMPDIR"')).strip()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert "mine" not in await boxed().text(f"cat {folder}/a; echo evil > {folder}/a")
+    assert Path(folder, "a").read_text() == "mine\n"

@@ -65,7 +65,7 @@ def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(tmp_path))
     crash = report_crash(blocked, ValueError("x"))
     assert crash.report is not None and "ValueError: x" in crash.report.read_text()
     assert crash.report.parent.parent == tmp_path
@@ -79,7 +79,7 @@ def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
 def test_no_report_is_written_into_a_folder_that_somebody_else_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(tmp_path))
     usual, other = tmp_path / f"bayou-kept-{os.getuid()}", tmp_path / "other"
     other.mkdir(mode=0o700)
     if "link" in taken:
@@ -99,7 +99,7 @@ def test_no_report_is_written_into_a_folder_that_somebody_else_made(
     folder = crash.report.parent
     assert stat.S_IMODE(folder.lstat().st_mode) == 0o700 and folder.lstat().st_uid == os.getuid()
     assert not list(other.iterdir()) and (not usual.is_dir() or not list(usual.iterdir()))
-    assert temporary_folders_of_bayou() == (str(folder),), "it is hidden from commands"
+    assert temporary_folders_of_bayou()[0] == str(folder), "it is hidden from commands"
 
 
 def test_an_unwritable_crash_report_is_not_a_second_crash(
@@ -107,6 +107,7 @@ def test_an_unwritable_crash_report_is_not_a_second_crash(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
+    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(blocked))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(blocked))
     assert print_crash(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
     assert "(ValueError: red ␛[31m lines)" in capsys.readouterr().err

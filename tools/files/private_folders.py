@@ -8,10 +8,13 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+_SHARED_FOLDER: Final = "/tmp"
+"""Where every session of this user looks, whatever its `TMPDIR` says: each hides the folders of the others."""
 _STALE_SECONDS: Final = 86_400
 _MAX_TAKEN: Final = 10
 """Number of names that are tried where others are taken."""
@@ -28,33 +31,44 @@ def private_folder(above: Path | None, kind: str) -> Path:
 
 def last_resort_folder() -> Path:
     """Returns a folder among temporary files, for data that cannot be written anywhere else."""
-    return _temporary_folder("bayou-kept")
+    found = _temporary_folder(_kept_paths())
+    return found or Path(tempfile.mkdtemp(prefix=f"bayou-kept-{os.getuid()}-")).resolve()
 
 
-def sessions_folder() -> Path:
-    """Returns the folder among temporary files in which each session has its own."""
-    return _temporary_folder("bayou")
+def sessions_folder(own: Path) -> Path:
+    """Returns the folder in which each session has its own for temporary files: in `/tmp`, or else in bayou's folder
+    `own`."""
+    found = _temporary_folder(_temporary_paths("bayou", _SHARED_FOLDER))
+    if found is None:
+        found = own / "temporary"
+        found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return found
 
 
 def temporary_folders_of_bayou() -> tuple[str, ...]:
     """Returns the existing ones of these folders, which sandboxes hide from commands."""
-    paths = (path for kind in ("bayou-kept", "bayou") for path in _temporary_paths(kind))
+    paths = (*_kept_paths(), *_temporary_paths("bayou", _SHARED_FOLDER))
     return tuple(str(path) for path in paths if _is_private_folder(path))
 
 
-def _temporary_folder(kind: str) -> Path:
-    """Returns a folder among temporary files that only this user may access, and that is no link: anybody can take a
-    name there before. Creates it if it is missing."""
-    for path in _temporary_paths(kind):
+def _temporary_folder(paths: Iterable[Path]) -> Path | None:
+    """Returns the first of these folders that only this user may access, and that is no link: anybody can take a name
+    there before. Creates it if it is missing."""
+    for path in paths:
         with suppress(OSError):
             path.mkdir(mode=0o700)
         if _is_private_folder(path):
             return path
-    return Path(tempfile.mkdtemp(prefix=f"{kind}-{os.getuid()}-")).resolve()
+    return None
 
 
-def _temporary_paths(kind: str) -> tuple[Path, ...]:
-    above = Path(tempfile.gettempdir()).resolve()
+def _kept_paths() -> tuple[Path, ...]:
+    folders = dict.fromkeys((_SHARED_FOLDER, tempfile.gettempdir()))
+    return tuple(path for folder in folders for path in _temporary_paths("bayou-kept", folder))
+
+
+def _temporary_paths(kind: str, folder: str) -> tuple[Path, ...]:
+    above = Path(folder).resolve()
     return tuple(
         above / f"{kind}-{os.getuid()}{end}" for end in ("", *(f".{n}" for n in range(1, _MAX_TAKEN)))
     )

@@ -447,7 +447,7 @@ class SandboxBuilder:
         folder = self._temporary.get(kind)
         if folder is None or not is_dir(Path(folder)):
             folder = self._temporary[kind] = real_path(
-                tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=sessions_folder())
+                tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=sessions_folder(Path(self._own_folder)))
             )
         return folder
 

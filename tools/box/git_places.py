@@ -254,11 +254,11 @@ class _GitSearch:
                 self._add_started(path)
             for path in hooks[:_MAX_HOOKS]:
                 if os.path.islink(path):  # noqa: PTH114  (a text)
-                    self._guard_target(os.path.realpath(path))
+                    self._guard_target(real_path(path))
         git_folders = tuple(self._worktree_by_folder)
         places = (*tops, str(self._home), *git_folders)
         for number, path in enumerate(nested.find_spelled(tuple(commands), places, str(self._home))):
-            if os.access(path, os.X_OK) or covering_place(os.path.realpath(path), git_folders) is None:
+            if os.access(path, os.X_OK) or covering_place(real_path(path), git_folders) is None:
                 self._add_started(path)
                 if number < _MAX_GUARDED_PROGRAMS:
                     self._guard_path(path)

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from tools.box.policy import covering_place
+from tools.files.paths import real_path
 from tools.git.gitlinks import MAX_LINKED_REPOSITORIES, GitLinks
 from tools.patterns import late
 from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS, matches_row_name
@@ -187,7 +188,7 @@ class NestedPathFinder:
         found = [""]
         for part in pattern.split("/")[1:]:
             if _PATTERN.search(part):
-                folders = [self._scan_folder(os.path.realpath(one)) for one in found[:_MAX_NAMED_FOLDERS]]
+                folders = [self._scan_folder(real_path(one)) for one in found[:_MAX_NAMED_FOLDERS]]
                 found = [
                     f"{one}/{name}"
                     for one, folder in zip(found, folders, strict=False)

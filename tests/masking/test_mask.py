@@ -1,11 +1,14 @@
 """What is masked in a text, and what is left alone."""
 
 import base64
+import html
 import json
 import re
+import shlex
 import textwrap
 import time
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 
@@ -116,15 +119,12 @@ def test_a_known_value_is_masked_in_the_spellings_that_programs_print(written: s
 )
 def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
     mask = Mask(MARKER, known=[KnownSecret("P", value)])
-    from html import escape
-    from urllib.parse import quote
-
     for text in (
         value,
         json.dumps(value),
         json.dumps(value, ensure_ascii=False),
         quote(value, safe=""),
-        escape(value),
+        html.escape(value),
     ):
         assert mask.mask_text(f"<{text}>").text.count("[secret:P:") == 1, text
 
@@ -258,6 +258,65 @@ def test_titles_links_and_capital_digits_show_no_known_value(write: Callable[[st
         plain = VALUE.encode()
         shown = (VALUE, plain.hex().upper(), base64.b64encode(plain).decode()[4:30])
         assert not [part for part in shown if part in masked]
+
+
+SIGNS = ["p@ss+W0rd/=&<x>'!#9", "aB3$xY7!kL9", 'x9Q"7\\t4&Zr8+Lm', "tok-9aB_c2.D~e7", "Pässwörd-9-grün-x7"]
+WRITERS: dict[str, Callable[[str], str]] = {
+    "shell words": lambda value: re.sub(r"(\W)", r"\\\1", value),
+    "shlex": shlex.quote,
+    "repr": repr,
+    "json": json.dumps,
+    "json of Go": lambda value: re.sub("[&<>]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value)),
+    "json three times": lambda value: json.dumps(json.dumps(json.dumps(value))),
+    "html": html.escape,
+    "html in decimal": lambda value: re.sub(r"[^\w]", lambda found: f"&#{ord(found[0])};", value),
+    "xml": lambda value: html.escape(value).replace("&#x27;", "&apos;"),
+    "html twice": lambda value: html.escape(html.escape(value)),
+    "encodeURIComponent": lambda value: quote(value, safe="!'()*"),
+    "encodeURI": lambda value: quote(value, safe="!'()*;/?:@&=+$,#"),
+    "small letters": lambda value: re.sub("%..", lambda found: found[0].lower(), quote(value, safe="")),
+    "address in an address": lambda value: quote(quote(value, safe=""), safe=""),
+    "every sign": lambda value: re.sub(
+        "[-_.~]", lambda found: f"%{ord(found[0]):02x}", quote(value, safe="")
+    ),
+    "numbers": lambda value: "".join(one if one.isalnum() else f"\\x{ord(one):02x}" for one in value),
+    "octal": lambda value: "".join(
+        chr(one) if chr(one).isascii() and chr(one).isalnum() else f"\\{one:03o}" for one in value.encode()
+    ),
+    "sql": lambda value: value.replace("'", "''"),
+    "csv": lambda value: value.replace('"', '""'),
+}
+
+
+@pytest.mark.parametrize("value", SIGNS)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_value_is_found_however_its_signs_are_written(writer: str, value: str):
+    written = f"x {WRITERS[writer](value)} y\n"
+    for as_bytes in (False, True):
+        mask = Mask(MARKER, known=[KnownSecret("P", value)], as_bytes=as_bytes)
+        text = written.encode().decode("latin-1") if as_bytes else written
+        masked = mask.mask_text(text).text
+        left = re.sub(r"\[secret:P:[^]]*]", "", masked)
+        assert left != masked and not re.search("[0-9A-Za-wz]", left), masked
+
+
+def test_a_value_with_escaped_signs_is_found_across_lines():
+    mask = Mask(MARKER, known=[KnownSecret("P", SIGNS[0])])
+    masked = mask.mask_text("p%40ss%2B\n  W0rd%2F%3D%26\n  %3Cx%3E%27%21%239\nend").text
+    assert re.fullmatch(r"(?:\[secret:P:\w+\]\n +){2}\[secret:P:\w+\]\nend", masked), masked
+
+
+def test_other_signs_make_another_value():
+    mask = Mask(MARKER, known=[KnownSecret("P", "aB3$xY7!kL9")])
+    for text in (
+        "aB3%25xY7!kL9",
+        "aB3xY7!kL9",
+        "aB3$xY7\\x22kL9",
+        "aB3$xY7&quot;kL9",
+        "xY7",
+        "aB3$$$xY7!kL9",
+    ):
+        assert mask.mask_text(text).text == text
 
 
 def test_small_letters_in_the_escapes_of_an_address_are_read():

@@ -42,15 +42,21 @@ def is_distinctive(value: str) -> bool:
     )
 
 
-def encoded_forms(value: str) -> tuple[str, ...]:
-    """Returns the forms in which a secret may reappear: as it is, and encoded as JSON, URL, HTML, shell, base64 (also
-    twice) and hexadecimal."""
-    import html  # noqa: PLC0415  (2,000 names of letters; a start without a secret needs none)
-
-    quoted = json.dumps(value)[1:-1]
+def data_forms(value: str) -> tuple[str, ...]:
+    """Returns a secret as it is, in base64 (also twice) and hexadecimal."""
     data = value.encode("utf-8", "replace")
     hexadecimal = data.hex()
     once = _base64_forms(data)[0].encode()
+    found = (value, *_base64_forms(data), hexadecimal, hexadecimal.upper(), *_base64_forms(once))
+    return tuple(dict.fromkeys(one for one in found if len(one) >= MIN_LENGTH))
+
+
+def encoded_forms(value: str) -> tuple[str, ...]:
+    """Returns the forms in which a server may repeat a secret: those of `data_forms`, and as in JSON, addresses, HTML
+    and shells."""
+    import html  # noqa: PLC0415  (2,000 names of letters; a start without a secret needs none)
+
+    quoted = json.dumps(value)[1:-1]
     in_address = (
         quote(value, safe="", errors="replace"),
         quote(value, safe="/:", errors="replace"),
@@ -66,10 +72,7 @@ def encoded_forms(value: str) -> tuple[str, ...]:
         *(_PERCENT_ESCAPE_PATTERN.sub(lambda found: found[0].lower(), one) for one in in_address),
         html.escape(value),
         value.replace("'", "'\\''"),
-        *_base64_forms(data),
-        hexadecimal,
-        hexadecimal.upper(),
-        *(dict.fromkeys(_base64_forms(once))),
+        *data_forms(value),
     ]
     return tuple(dict.fromkeys(one for one in found if len(one) >= MIN_LENGTH))
 

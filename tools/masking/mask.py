@@ -9,26 +9,25 @@ from functools import cache
 
 import msgspec
 
-from tools.masking.known_values import KnownSecret, encoded_forms, is_distinctive
+from tools.masking.known_values import KnownSecret, data_forms, encoded_forms, is_distinctive
 from tools.masking.long_words import LongWords, is_long_word, is_word_part
 from tools.masking.marks import MARK_PATTERN, MARK_PREFIX, Marker
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.masking.secret_shapes import SECRET_SHAPES, SecretShape, compile_shape, is_placeholder
+from tools.masking.written_values import WrittenValue
 from tools.patterns import late
 
 _TERMINAL_ESCAPE = late(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]"
 )
-_ALPHANUMERIC = "(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])"
+_ALPHANUMERIC = "(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])"
 _NEEDLESS_ESCAPES = {
     "%": late(f"%{_ALPHANUMERIC}"),
-    "\\": late(rf"\\(?:x|u00|u\{{){_ALPHANUMERIC}|\\(?:06[0-7]|07[01]|1[0-7][0-7])"),
-    "&#": late(
-        rf"&#(?:0?(?:4[89]|5[0-7]|6[5-9]|[78]\d|90|9[7-9])|1[01]\d|12[0-2]);|&#[xX]0*{_ALPHANUMERIC};"
-    ),
+    "\\": late(rf"\\(?:x|u00|u\{{){_ALPHANUMERIC}|\\(?:05[56]|06[0-7]|07[01]|1[0-7][0-7])"),
+    "&#": late(rf"&#0*(?:4[5689]|5[0-7]|6[5-9]|[78]\d|90|9[57-9]|1[01]\d|12[0-2]);|&#[xX]0*{_ALPHANUMERIC};"),
 }
-"""Letters and digits that are written as numbers, by the literal that they begin with. No program needs to write them
-so: nearly all texts have none, and are not read any further."""
+"""Letters, digits and `-_.` that are written as numbers, by the literal that they begin with. No program needs to write
+them so: nearly all texts have none, and are not read any further."""
 _CHARACTER = late(
     r"%([0-9A-Fa-f]{2})|(?<!\\)\\++(?:(?:x|u00|u\{)([0-9A-Fa-f]{2})\}?|([0-3][0-7]{2}))"
     r"|&#0*(\d{2,3});|&#[xX]0*([0-9A-Fa-f]{2});"
@@ -90,6 +89,7 @@ class Mask:
         self._names: dict[str, str] = {}
         self._texts_by_head: dict[str, list[_KnownSecretsText]] = {}
         self._texts_by_tail: dict[str, list[_KnownSecretsText]] = {}
+        self._written_values: list[tuple[str, WrittenValue]] = []
         for one in known:
             self._add_known_value(one, as_bytes=as_bytes)
         self._named_secrets = tuple(
@@ -104,7 +104,13 @@ class Mask:
         self._names[one.value] = one.name
         if self.marker.digest(one.value) in self._ignored:
             return
-        for text in (one.value,) if one.is_plain else encoded_forms(one.value):
+        texts: tuple[str, ...] = (one.value,)
+        if not one.is_plain:
+            written_value = WrittenValue(one.value, as_bytes=as_bytes)
+            texts = data_forms(one.value) if written_value.anchor else encoded_forms(one.value)
+            if written_value.anchor not in ("", one.value):
+                self._written_values.append((one.name, written_value))
+        for text in texts:
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
             needle = _KnownSecretsText(one.name, written)
             size = _ANCHOR_LENGTH if text == one.value else _ENCODED_ANCHOR_LENGTH
@@ -199,6 +205,10 @@ class Mask:
                 for needle in needles:
                     if not text.startswith(needle.text, at + end - len(needle.text)):
                         yield from _match_backward(text, at + end, needle)
+        for name, value in self._written_values:
+            for at in _occurrences(text, words, value.anchor, is_long_word(value.anchor)):
+                for start, end in value.spans_around(text, at):
+                    yield SecretSpan(start, end, name)
 
 
 def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:

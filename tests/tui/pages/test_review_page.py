@@ -9,6 +9,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
 from app.tui.features.review.page import ReviewPage
+from app.tui.features.review.screen import ReviewScreen
 from app.undo.content_store import UndoConfig
 from app.values.content import ToolCall, text_of
 from app.values.messages import UserMessage
@@ -353,3 +354,29 @@ async def test_the_lines_of_a_hunk_are_edited_here(tmp_path: Path) -> None:
         await person.press("escape")
     told = [str(getattr(message, "content", "")) for message in project.harness.session.messages]
     assert sum("edited parts of your changes" in text for text in told) == 1
+
+
+async def test_the_next_files_stand_below_as_far_as_there_is_room(project: Project) -> None:
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("› a.txt", "line fifty", "return 2")
+        assert "1 of 3" in person.sees and person.sees.count("b.py") == 2 and " new · end" not in person.sees
+        await person.press("j")
+        await person.sees_soon("› b.py", "2 of 3")
+        await person.press("k")
+        await person.sees_soon("› a.txt", "line fifty", "return 2")
+        await person.press("escape")
+
+
+async def test_of_a_long_file_below_only_what_is_visible_is_drawn(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    long = "".join(f"line {number}\n" for number in range(1, 1_001))
+    await project.prompt("make", write("a.txt", "short\n"), write("b.txt", long))
+    async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("› a.txt", "short", "line 9")
+        screen = person.terminal.screen
+        assert isinstance(screen, ReviewScreen)
+        assert screen.transcript.column.heights.total < 60
+        await person.press("J")
+        await person.sees_soon("› b.txt", "2 of 2")
+        await person.until(lambda: screen.transcript.column.heights.total > 1_000)
+        await person.press("escape")

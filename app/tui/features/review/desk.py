@@ -15,6 +15,7 @@ from app.tui.features.review.hunk_blocks import (
     FOLD_BLOCK_ID,
     ShownFile,
     file_blocks,
+    following_file_blocks,
     is_decided,
     no_content_note,
 )
@@ -230,6 +231,22 @@ class ReviewDesk:
             self._shown_file = shown
             first = self._first_undecided_block(shown, decided) if screen.hunk == "" else ""
             screen.show_file(path, file_blocks(shown, decided.kept, decided.remarks), cursor or first)
+            await self._show_following_files(screen, changes, path)
+
+    async def _show_following_files(self, screen: ReviewScreen, changes: ReviewedChanges, path: str) -> None:
+        """Shows the next files below, as far as there is room."""
+        paths = [one.difference.path for one in changes.files]
+        for listed in changes.files[paths.index(path) + 1 :]:
+            if (rows := screen.rows_left) <= 1 or path != screen.path:
+                return
+            if screen.is_following(listed.difference.path):
+                continue
+            file = await asyncio.to_thread(changes.file, listed.difference.path)
+            if file is None or changes is not self._changes or path != screen.path:
+                return
+            folded = listed.fold_reason or fold_reason_of_content(file)
+            blocks = following_file_blocks(file, folded, self._review.decisions, rows)
+            screen.show_following_file(file.path, blocks)
 
     def _first_undecided_block(self, shown: ShownFile, decided: Decisions) -> str:
         """Returns the id of the first undecided hunk's block, where the cursor starts; empty if all hunks

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from app.undo.change_lists import FileDifference
-from app.undo.review.review_records import Remark
+from app.undo.review.review_records import Decisions, Remark
 from app.undo.review.reviewed_files import ReviewedFile, ReviewedHunk
 from tools.amounts import changed_lines
+from tools.results import Block as CardPart
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
 from widgets.transcript.blocks import Block, CustomBlock, CustomKind, NoteBlock, NoteKind
@@ -62,6 +63,32 @@ def file_blocks(shown: ShownFile, kept: frozenset[str], remarks: Sequence[Remark
     if shown.text_below:
         blocks.append(NoteBlock(id="words", text=escape_controls(shown.text_below), kind=NoteKind.WARNING))
     return blocks
+
+
+def following_file_blocks(file: ReviewedFile, fold_reason: str, decided: Decisions, rows: int) -> list[Block]:
+    """Returns the heading of a file and what fits into `rows` rows of its hunks, to be shown below another file."""
+    shown = ShownFile(file=file, conflicts={}, fold_reason=fold_reason, hunks=file.hunks[:rows])
+    figures = changed_lines(sum(one.added for one in file.hunks), sum(one.removed for one in file.hunks))
+    heading = CustomBlock(
+        id="heading", kind=CustomKind.HUNK, card=Card(title=one_line(file.path), summary=figures)
+    )
+    blocks: list[Block] = [heading]
+    for block in file_blocks(shown, decided.kept, decided.remarks):
+        if rows <= 0:
+            break
+        if isinstance(block, CustomBlock):
+            parts = tuple(_cut_part(part, rows) for part in block.card.blocks)
+            rows -= sum(part.diff.count("\n") for part in parts if isinstance(part, DiffBlock))
+            block = msgspec.structs.replace(block, card=msgspec.structs.replace(block.card, blocks=parts))
+        blocks.append(block)
+    return [msgspec.structs.replace(block, id=f"{file.path}\n{block.id}") for block in blocks]
+
+
+def _cut_part(part: CardPart, rows: int) -> CardPart:
+    """Cuts a diff to its first rows, because no more of it is visible."""
+    if not isinstance(part, DiffBlock):
+        return part
+    return msgspec.structs.replace(part, diff="\n".join(part.diff.split("\n", rows + 1)[: rows + 1]))
 
 
 def _hunk_block(

@@ -1,6 +1,6 @@
 """The screen of the review desk: changed files above, the hunks of one file below, each of which can be
-kept, taken back, edited or commented on. The application computes the changes and carries out the screen's
-requests."""
+kept, taken back, edited or commented on, and below them those of the next files as far as there is room. The
+application computes the changes and carries out the screen's requests."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
@@ -33,24 +33,9 @@ _LIST_HEIGHT_DIVISOR = 4
 """The list has at most one fourth of the height."""
 
 ReviewAction = Literal[
-    "file",
-    "keep",
-    "take-back",
-    "undo",
-    "comment",
-    "apply",
-    "send",
-    "spacing",
-    "unfold",
-    "scope",
-    "scope-back",
-    "older",
-    "newer",
-    "edit",
-    "own-editor",
-    "copy",
-    "copy-all",
-]
+    "file", "keep", "take-back", "undo", "comment", "apply", "send", "spacing", "unfold",
+    "scope", "scope-back", "older", "newer", "edit", "own-editor", "copy", "copy-all",
+]  # fmt: skip
 
 
 class FileRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,8 +96,9 @@ class HunkKeyboard(BlockKeyboard):
 
     def page(self, direction: int) -> None:
         viewport = self.viewport
-        is_at_end = viewport.top >= self.column.heights.total - viewport.height
         screen = self.widget.screen
+        end = screen.end_of_file if isinstance(screen, ReviewScreen) else self.column.heights.total
+        is_at_end = viewport.top >= end - viewport.height
         if direction > 0 and is_at_end and isinstance(screen, ReviewScreen):
             screen.step_file(1)
         elif direction < 0 and viewport.top <= 0 and isinstance(screen, ReviewScreen):
@@ -145,6 +131,8 @@ class ReviewScreen(SearchableScreen):
         self._separator = RuleTitle(id="between")
         self._shown_path = ""
         self._hunks: tuple[str, ...] = ()
+        self._following: dict[str, str] = {}
+        """The paths of the files below the selected one, by the ids of their blocks."""
         self._starts_at_last_hunk = False
         self._note = ""
 
@@ -159,7 +147,21 @@ class ReviewScreen(SearchableScreen):
     @property
     def hunk(self) -> str:
         """The id of the block at the cursor; empty if another file's blocks are shown."""
-        return self._keyboard.cursor if self._shown_path == self.path else ""
+        cursor = self._keyboard.cursor
+        return cursor if self._shown_path == self.path and cursor not in self._following else ""
+
+    @property
+    def end_of_file(self) -> int:
+        """The rows of the selected file."""
+        heights, count = self.transcript.column.heights, len(self._hunks)
+        return heights.top_of_block(count) if self._following and count else heights.total
+
+    @property
+    def rows_left(self) -> int:
+        """How many rows are empty below the last block; 0 before a file is shown."""
+        if not self._hunks or self._shown_path != self.path:
+            return 0
+        return self.transcript.viewport.height - self.transcript.column.heights.total
 
     @property
     def line(self) -> int:
@@ -210,7 +212,27 @@ class ReviewScreen(SearchableScreen):
             self._keyboard.go_to(cursor)
         self._announce_hunk()
 
+    def show_following_file(self, path: str, blocks: Sequence[Block]) -> None:
+        """Shows the hunks of a file below the selected one; the cursor does not go there."""
+        for block in blocks:
+            self._following[block.id] = path
+            self.transcript.add(block)
+        self.transcript.viewport.set_following(True)  # they are not counted as new
+        self.transcript.viewport.set_following(False)
+
+    def is_following(self, path: str) -> bool:
+        return path in self._following.values()
+
+    def move_to_block(self, block_id: str) -> None:
+        """Moves the cursor to a block, or to the file that it belongs to."""
+        if block_id in self._following:
+            self.go_to_file(self._following[block_id])
+        else:
+            self._keyboard.move_to_block(block_id)
+            self.show_note("")
+
     def _replace_blocks(self, blocks: Sequence[Block]) -> None:
+        self._following = {}
         self.transcript.replace_all(blocks)
         self.transcript.viewport.set_following(False)
         self.transcript.keyboard.go_home()
@@ -402,15 +424,11 @@ KEYS: KeyTable[ReviewScreen] = KeyTable(
     Key("app.review.next", "j", "Next hunk", lambda screen: screen.step_hunk(1)),
     Key("app.review.previous", "k", "Previous hunk", lambda screen: screen.step_hunk(-1)),
     Key(
-        "app.review.nextFile",
-        "J,n,right,l,right_square_bracket",
-        "Next file",
+        "app.review.nextFile", "J,n,right,l,right_square_bracket", "Next file",
         lambda screen: screen.go_to_next_hit_or_file(1),
     ),
     Key(
-        "app.review.previousFile",
-        "K,p,N,left,h,left_square_bracket",
-        "Previous file",
+        "app.review.previousFile", "K,p,N,left,h,left_square_bracket", "Previous file",
         lambda screen: screen.go_to_next_hit_or_file(-1),
     ),
     Key("app.review.keep", "space", "Keep the hunk", lambda screen: screen.request_action("keep")),
@@ -418,55 +436,42 @@ KEYS: KeyTable[ReviewScreen] = KeyTable(
     Key("app.review.undo", "u", "Undo the last decision", lambda screen: screen.request_action("undo")),
     Key("app.review.comment", "c", "Comment on the hunk", lambda screen: screen.request_action("comment")),
     Key(
-        "app.review.apply",
-        "a",
-        "Apply the file of a helper's changes",
+        "app.review.apply", "a", "Apply the file of a helper's changes",
         lambda screen: screen.request_action("apply"),
     ),
     Key("app.review.send", "s", "Send the comments", lambda screen: screen.request_action("send")),
     Key("app.review.edit", "e", "Edit the lines of the hunk", lambda screen: screen.request_action("edit")),
     Key(
-        "app.review.ownEditor",
-        "E",
-        "Open the file in your editor",
+        "app.review.ownEditor", "E", "Open the file in your editor",
         lambda screen: screen.request_action("own-editor"),
     ),
     Key("app.review.unfold", "o", "Open a folded file", lambda screen: screen.request_action("unfold")),
     Key(
-        "app.review.spacing", "w", "Hide whitespace changes", lambda screen: screen.request_action("spacing")
+
+        "app.review.spacing", "w", "Hide whitespace changes", lambda screen: screen.request_action("spacing"),
     ),
     Key(
-        "app.review.scope",
-        "tab",
-        "Compare with: session, prompt, git",
+        "app.review.scope", "tab", "Compare with: session, prompt, git",
         lambda screen: screen.request_action("scope"),
     ),
     Key(
-        "app.review.scopeBack",
-        "shift+tab",
-        "Previous comparison",
+        "app.review.scopeBack", "shift+tab", "Previous comparison",
         lambda screen: screen.request_action("scope-back"),
     ),
     Key(
-        "app.review.older",
-        "less_than_sign,comma",
-        "Previous prompt",
+        "app.review.older", "less_than_sign,comma", "Previous prompt",
         lambda screen: screen.request_action("older"),
     ),
     Key(
-        "app.review.newer",
-        "greater_than_sign,full_stop",
-        "Next prompt",
+        "app.review.newer", "greater_than_sign,full_stop", "Next prompt",
         lambda screen: screen.request_action("newer"),
     ),
     Key("app.review.copy", "y", "Copy as a patch", lambda screen: screen.request_action("copy")),
     Key(
-        "app.review.copyAll",
-        "Y",
-        "Copy all files as one patch",
+        "app.review.copyAll", "Y", "Copy all files as one patch",
         lambda screen: screen.request_action("copy-all"),
     ),
-)
+)  # fmt: skip
 
 
 class HunksView(BlockView):
@@ -486,10 +491,9 @@ class HunksView(BlockView):
     @on(events.MouseDown)
     def _move_to_pointer(self, event: events.MouseDown) -> None:
         """Moves the cursor to the hunk under the pointer."""
-        row, screen, keyboard = self.viewport.row_at(event.y), self.screen, self.keyboard
-        if row is not None and isinstance(screen, ReviewScreen) and isinstance(keyboard, HunkKeyboard):
-            keyboard.move_to_block(row.item.block.id)
-            screen.show_note("")
+        row, screen = self.viewport.row_at(event.y), self.screen
+        if row is not None and isinstance(screen, ReviewScreen):
+            screen.move_to_block(row.item.block.id)
 
 
 class ClickableHints(KeyHints):

@@ -179,7 +179,8 @@ class SessionsScreen(PickerScreen):
 
     def _column_heads(self) -> ListRow:
         figures = _join_figures("messages", "cost", "age", has_costs=self._has_costs)
-        return column_heads("Session", detail="begins", right="age" if self._is_narrow else figures)
+        begins = "begins" if any(row.detail for row in self._visible_sessions()) else ""
+        return column_heads("Session", detail=begins, right="age" if self._is_narrow else figures)
 
     def _list_row(self, one: SessionRow) -> ListRow:
         said = self._excerpts.get(one.id, "")

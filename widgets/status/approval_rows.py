@@ -243,7 +243,7 @@ def _answer_keys(
     """Returns the keys of an answer, or how its word is typed."""
     word = asked.confirmation_word
     if answer.action == "word" and state.typed is not None:
-        return (("muted", pad), ("key", f"type {word}: "), ("text", state.typed))
+        return (("muted", pad), ("key", "type "), ("danger", str(word)), ("key", ": "), ("text", state.typed))
     keys = state.keys
     chord = {"yes": keys.once, "no": keys.deny, "rules": keys.always, "word": keys.focus}.get(
         answer.action, ""
@@ -253,7 +253,13 @@ def _answer_keys(
     key = "key" if state.is_armed or state.has_focus else "muted"
     more = ""
     if answer.action == "word":
-        more = f'  type "{word}" to confirm'
+        return (
+            ("muted", pad),
+            (key, shown),
+            ("muted", '  type "'),
+            ("danger", str(word)),
+            ("muted", '" to confirm'),
+        )
     elif answer.action == "no" and state.has_text and not state.has_focus:
         more = "  sends your text as the reason"
     return (("muted", pad), (key, shown), ("muted", more))

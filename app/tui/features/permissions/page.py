@@ -14,7 +14,7 @@ from app.tui.page_protocols import AskOnScreen, SaveDefault, ShowMessage
 from app.values.user_errors import UserError
 from tools.text import escape_controls
 from widgets.line import fit_cells
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import ListRow, Tone
 from widgets.screens.picker import Picked, PickerScreen
 from widgets.transcript.blocks import NoteKind
 
@@ -24,6 +24,7 @@ _ORIGIN_LABELS = {
     "user": "you",
     "project": "the project",
 }
+_RISK_TONES: dict[str, Tone] = {"safe": "success", "contained": "warning", "forbidden": "error"}
 _MAX_SHOWN_VERDICTS = 20
 _MAX_TOOL_CELLS = 12
 
@@ -98,13 +99,15 @@ class PermissionsPage:
         tool_cells = min(_MAX_TOOL_CELLS, max((len(one.tool) for one in past), default=0))
         for number, one in enumerate(past):
             verdict = one.decision.verdict
+            text = verdict.decisive_part.text.removeprefix(f"{one.tool} ")
             rows.append(
                 ListRow(
                     id=f"past:{number}",
-                    title=verdict.decisive_part.text.removeprefix(f"{one.tool} "),
-                    prefix=f"{verdict.risk:<9}  {fit_cells(one.tool, tool_cells)}  ",
+                    title=f"{fit_cells(one.tool, tool_cells)}  {text}",
+                    lead=f"{verdict.risk:<9}  ",
+                    lead_tone=_RISK_TONES.get(verdict.risk, "muted"),
                     right=f"{one.outcome}, {one.by}",
-                    words=one.tool,
+                    right_tone="error" if one.outcome == "refused" else "success",
                 )
             )
         return rows

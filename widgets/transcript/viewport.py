@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
 
+_MAX_ROWS_BELOW_FIRST_PAGE = 3
+"""The first page is in the middle of the rows, but no further above the prompt than this: they are read together."""
+
+
 class Viewport:
     """The scroll position and visible rows of a transcript."""
 
@@ -103,7 +107,8 @@ class Viewport:
             return 0
         last = column.items[-1].block
         is_first_page = isinstance(last, NoteBlock) and last.is_centred
-        return missing // 2 if is_first_page else max(0, missing - self._covered_rows)
+        least = min(missing // 2, _MAX_ROWS_BELOW_FIRST_PAGE) if is_first_page else 0
+        return max(0, missing - max(least, self._covered_rows))
 
     def lift_above(self, covered_rows: int) -> None:
         """Moves blocks that do not fill the view above rows at its lower end that something covers."""

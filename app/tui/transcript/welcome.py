@@ -36,7 +36,7 @@ _WORDMARK = (
 )
 _SMALL_WORDMARK = ("≈ ≈ ≈", "b a y o u")
 _SMALL_ROWS, _MEDIUM_ROWS, _LARGE_ROWS = 14, 20, 34
-"""Rows of the terminal from which the page has a wordmark, has the large one, and has everything."""
+"""Rows of the terminal from which the page has more than the name, has the large wordmark, and has everything."""
 _MAX_FILES_LOOKED_AT = 200
 _RECENT_COUNT = 3
 _TIP_COUNT = 3
@@ -146,7 +146,11 @@ class WelcomeMessage:
     @property
     def _art(self) -> tuple[str, ...]:
         rows = self._terminal_rows()
-        return _WORDMARK if rows >= _MEDIUM_ROWS else _SMALL_WORDMARK if rows >= _SMALL_ROWS else ()
+        return _WORDMARK if rows >= _MEDIUM_ROWS else _SMALL_WORDMARK if rows >= _SMALL_ROWS else ("bayou",)
+
+    @property
+    def _tagline(self) -> str:
+        return _TAGLINE if self._terminal_rows() >= _SMALL_ROWS else ""
 
     def _guide_block(self) -> NoteBlock:
         self._choices = tuple(
@@ -158,7 +162,7 @@ class WelcomeMessage:
         return NoteBlock(
             id="welcome",
             art=self._art,
-            tagline=_TAGLINE,
+            tagline=self._tagline,
             is_centred=True,
             text="" if is_small else _NO_MODEL_TEXT,
             rows=(*self._choices, *(tips if rows >= _LARGE_ROWS else tips[: 1 if is_small else 2])),
@@ -168,7 +172,7 @@ class WelcomeMessage:
         return NoteBlock(
             id="welcome",
             art=self._art,
-            tagline=_TAGLINE,
+            tagline=self._tagline,
             is_centred=True,
             text="",
             rows=tuple(row for row in self._facts(model) if row.text),

@@ -251,6 +251,7 @@ async def test_a_request_during_the_tour_does_not_end_it(chat: Chat):
     assert "1 of 5" in await chat.say("tour")
     assert TOUR_CONTINUE_HINT not in await chat.say("list")
     assert "2 of 5" in await chat.say("tour")
+    assert "3 of 5" in await chat.say("1")
 
 
 async def test_a_tour_without_tools_tells_all_the_same(tmp_path: Path):

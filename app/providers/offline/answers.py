@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.providers.model_stream import Context
 from app.providers.offline.guide_requests import HELP_ROWS, PlannedCall, parse_requests
 from app.providers.offline.result_descriptions import CallWithResult, describe_results, first_line
-from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT
+from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT, TOUR_NUMBER
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
@@ -48,6 +48,8 @@ def answer_to(context: Context) -> ScriptedAnswer:
 def _first_answer(context: Context, asked: list[UserMessage], told: str) -> ScriptedAnswer:
     """Returns the first answer to a request."""
     wanted = parse_requests("\n".join(text_of(message.content) for message in asked))
+    if not wanted and _tour_step(context.messages):
+        wanted = ("tour",)
     is_active = {tool.name for tool in context.tools}
     texts = [told]
     if any(isinstance(part, Image) for message in asked for part in message.content):
@@ -84,8 +86,11 @@ def _inactive_tool_text(planned: PlannedCall, active: set[str]) -> str:
 def _tour_step(messages: Sequence[Message]) -> int:
     """Returns the step of the tour that the last request asks for, from 1; 0 if it is another request."""
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
-    steps = [text for text in asked if "tour" in parse_requests(text)]
-    return (len(steps) - 1) % len(TOUR_ANSWERS) + 1 if steps and steps[-1] == asked[-1] else 0
+    step, is_asked_for = 0, False
+    for text in asked:
+        is_asked_for = "tour" in parse_requests(text) or (step > 0 and text.strip() == TOUR_NUMBER)
+        step = step % len(TOUR_ANSWERS) + 1 if is_asked_for else step
+    return step if is_asked_for else 0
 
 
 def _index_after_last_answer(messages: Sequence[Message]) -> int:

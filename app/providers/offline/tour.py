@@ -33,4 +33,6 @@ What may run without being asked is chosen with `/permissions`. The tour changes
         "That was the tour. `/login` connects a language model."
     ),
 )
-TOUR_CONTINUE_HINT: Final = "`tour` goes on (↑ and Enter)."
+TOUR_NUMBER: Final = "1"
+"""Goes on with the tour, as numbers choose on the first page."""
+TOUR_CONTINUE_HINT: Final = f"Press `{TOUR_NUMBER}` and Enter to go on."

@@ -179,7 +179,7 @@ def _stretches(columns: list[int]) -> list[tuple[int, int]]:
 
 
 _FILLED = re.compile(r"([─━═▔▁_=·.\-|│ ])\1{2,}")
-_BARS = re.compile(r"[\s▁▂▃▄▅▆▇█▔╸╺╴╶◆]+$")
+_BARS = re.compile(r"[\s▁▂▃▄▅▆▇█▔▐╸╺╴╶◆]+$")
 """What a scrollbar draws at the end of a row: how far one has read is no change of the row's words."""
 _PANES = re.compile(r"(?<=\S)\s+│(?:\s|$)")
 

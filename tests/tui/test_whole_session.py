@@ -23,7 +23,7 @@ _VOLATILE = (
     (re.compile(r"\d+\.\d+s"), "0.0s"),
     (re.compile(r"\b\d\d:\d\d$", re.MULTILINE), "00:00"),
     (re.compile(r" +(?:now|\d+m)$", re.MULTILINE), " now"),
-    (re.compile(r"[╸╺▁▂▃▄▅▆▇█]\s*$", re.MULTILINE), ""),
+    (re.compile(r"[▐╸╺▁▂▃▄▅▆▇█]\s*$", re.MULTILINE), ""),
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")

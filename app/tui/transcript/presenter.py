@@ -449,38 +449,42 @@ class Presenter:
                 assert_never(event)
 
     def _mark_asked_call(self, event: QuestionAsked) -> None:
-        """Marks a call and those behind it as waiting for approval, or the call that asks the user; their time starts
-        with the answer."""
+        """Marks a call and those behind it as waiting for approval, or the call that asks the user: their time starts
+        with the answer. A call whose server or helper asks has begun, and holds up no other."""
         known = self._find_asked_call(event)
         if known is None or event.answer is None or event.answer.done():
             return
+        has_begun = bool(event.form.server if event.approval is None else event.approval.helper)
 
         def answered(_: object) -> None:
             known.is_asked_about = False
             for call in self._calls.values():
-                if call.started_at is not None and (call is known or call.is_behind_question):
+                if call.started_at is not None and (
+                    call is known or (call.is_behind_question and not has_begun)
+                ):
                     call.is_behind_question = False
-                    call.started_at = self._clock()
+                    call.started_at = call.started_at if has_begun else self._clock()
                     self._draw_call(call, call.state)
 
         known.is_asked_about = True
         self._draw_call(known, known.state)
         event.answer.add_done_callback(answered)
-        for call in self._calls.values():
+        for call in () if has_begun else self._calls.values():
             # Calls of one answer begin together, when no question about any of them is left.
             if call is not known and call.started_at is not None and call.outcome is None:
                 call.is_behind_question = True
                 self._draw_call(call, call.state)
 
     def _find_asked_call(self, event: QuestionAsked) -> ShownCall | None:
-        if event.approval is not None:
-            return self._calls.get(event.approval.tool_call_id)
-        if event.form is None or event.form.server:
-            return None
+        asked = event.approval
+        if asked is not None and not asked.helper:
+            return self._calls.get(asked.tool_call_id)
         running = [
             call for call in self._calls.values() if call.started_at is not None and call.outcome is None
         ]
-        return running[0] if len(running) == 1 else None
+        if asked is not None:  # a helper's call: its id begins with that of the call that started the helper
+            return next((one for one in running if asked.tool_call_id.startswith(f"{one.call.id}/")), None)
+        return running[0] if event.form is not None and len(running) == 1 else None
 
     def _draw_call(self, known: ShownCall, state: CardState) -> None:
         took = 0.0 if known.started_at is None or known.is_waiting else self._clock() - known.started_at

@@ -97,7 +97,7 @@ def _changed_files(counted: ChangeCounts) -> str:
     """Names the changed files and counts their lines: `fleet.py, boats.md +4 −1`; counts the files if they are more,
     or have long names or the same one."""
     names = {PurePath(path).name for path in counted.paths}
-    text = ", ".join(PurePath(path).name for path in counted.paths)
+    text = ", ".join(sorted(names))
     if counted.files != len(names) or len(names) > _MAX_NAMED_FILES or cells(text) > _MAX_NAMES_CELLS:
         return counted.summary if counted.files else ""
     return f"{text} {changed_lines(counted.added, counted.removed)}".rstrip()

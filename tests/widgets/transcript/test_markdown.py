@@ -24,7 +24,7 @@ def test_wrapped_items_hang_below_their_text() -> None:
 
 
 def test_tasks_have_boxes() -> None:
-    assert drawn("- [ ] open\n- [x] done") == "• ☐ open\n• ☑ done"
+    assert drawn("- [ ] open\n- [x] done\n1. [ ] first") == "☐ open\n☑ done\n\n1. ☐ first"
 
 
 def test_quotes_have_a_bar_also_between_their_paragraphs() -> None:

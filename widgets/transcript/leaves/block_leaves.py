@@ -417,12 +417,14 @@ def _centred_note(block: NoteBlock, key: str) -> list[Leaf]:
     if block.text:
         text = _notice_leaf(block.text, key, "", "")
         leaves.append(CentredText(text.plain, text.runs, key=key, blank=int(bool(leaves))))
+    is_compact = bool(block.art) and not block.tagline
     width = max((cells(row.label) for row in block.rows if row.kind != "choice"), default=0)
     for number, row in enumerate(block.rows):
         leaf = _page_row(row, block.label_cells or (3 if row.kind == "choice" else width), key)
         leaf.link = f"row {number}" if row.sends or row.action else ""
         is_first_tip = row.kind == "tip" and number > 0 and block.rows[number - 1].kind == "choice"
-        leaf.blank = int(is_first_tip or (not number and bool(block.art or block.text)))
+        begins_group = is_first_tip or (not number and bool(block.art or block.text))
+        leaf.blank = int(begins_group and not is_compact)
         leaves.append(leaf)
     return leaves
 

@@ -83,7 +83,7 @@ class Headline(Leaf):
         self._wrapped = []
         self._shown = self._figures
         if self._is_at_work and takes + 2 + self._cell_count(self._figures) > width:
-            self._shown = self._figures[:-1]
+            self._shown = self._figures[:-2]  # without what separates it
         right = self._cell_count(self._shown)
         self._is_below = right > 0 and takes + 2 + right > width and (fits_alone or right > MAX_FIGURE_CELLS)
         start = len(self._glyph[0]) + len(self._title_text)

@@ -355,11 +355,12 @@ class LeafBuilder:
 
 
 def _prepend_marker(leaf: Leaf, marker: str) -> None:
-    """Adds a list marker to the leaf's text, so that it is copied with it."""
+    """Adds a list marker to the leaf's text, so that it is copied with it. A box replaces a bullet."""
     for box, sign in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
         if leaf.plain.startswith(box) and (not leaf.runs or leaf.runs[0][0] >= len(box)):
-            shift = len(sign) - len(box)
-            leaf.plain = sign + leaf.plain[len(box) :]
+            marker = sign if marker in _BULLETS else marker + sign
+            shift = -len(box)
+            leaf.plain = leaf.plain[len(box) :]
             leaf.runs = [(start + shift, end + shift, key) for start, end, key in leaf.runs]
             break
     size = len(marker)

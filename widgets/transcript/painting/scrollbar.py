@@ -100,7 +100,7 @@ class ScrollBarUpdater:
         hits = {min(height - 1, tops[index] * height // total) for index in found}
         look = self._look.current
         bar.set_marks(
-            (("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits))
+            (("▐", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits))
         )
 
     def _prompt_positions(self) -> list[int]:

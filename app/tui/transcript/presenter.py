@@ -483,7 +483,8 @@ class Presenter:
             call for call in self._calls.values() if call.started_at is not None and call.outcome is None
         ]
         if asked is not None:  # a helper's call: its id begins with that of the call that started the helper
-            return next((one for one in running if asked.tool_call_id.startswith(f"{one.call.id}/")), None)
+            calls = self._calls.values()
+            return next((one for one in calls if asked.tool_call_id.startswith(f"{one.call.id}/")), None)
         return running[0] if event.form is not None and len(running) == 1 else None
 
     def _draw_call(self, known: ShownCall, state: CardState) -> None:

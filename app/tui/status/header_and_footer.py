@@ -213,7 +213,7 @@ def _permissions_segment(session: Session, state: SessionState, around: FooterCo
     if not state.asks_person:
         return []
     mode = state.permission_mode
-    tone = "warning" if mode == "full" else "accent" if state.is_planning else "muted"
+    tone = "warning" if mode == "full" else "accent" if state.is_planning or mode == "ask" else "muted"
     shown = "plan" if state.is_planning else mode
     text = f"{shown}, {state.sandbox_warning}" if state.sandbox_warning else shown
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]

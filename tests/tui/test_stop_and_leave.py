@@ -6,6 +6,7 @@ With `BAYOU_LEAVE_EVERY_WAY` every situation is left in every way; without, in o
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -27,6 +28,7 @@ from tests.hostile.setups import (
 from tests.providers.loopback import Reply
 from tests.support.terminals import Terminal, terminal
 from tests.tui.situations import PAGE, SITUATIONS, Model, Situation, Stage, sleepers
+from tools.files.private_folders import last_resort_folder
 
 EVERY_WAY = "BAYOU_LEAVE_EVERY_WAY" in os.environ
 LIMIT = 2.0 if EVERY_WAY else 6.0
@@ -204,17 +206,13 @@ def marked(mark: str) -> list[str]:
 def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
     way: str, project: Path, model: Model, tmp_path: Path
 ) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
     words = (*MODEL, "--session-dir", str(tmp_path / "disk"))
-    with (
-        small_disk(tmp_path / "disk") as disk,
-        terminal(project, *words, env={"TMPDIR": str(elsewhere)}) as shown,
-    ):
+    with small_disk(tmp_path / "disk") as disk, terminal(project, *words) as shown:
         shown.until(PAGE)
         model.server.reply(Reply(body=answer_body("First.")))
         shown.press("go\r")
         shown.until("First.")
+        (written,) = (tmp_path / "disk").glob("**/*.jsonl")
         disk.fill()
         model.server.reply(Reply(body=answer_body("The tide is rising. " * 500)))
         shown.press("on\r")
@@ -222,9 +220,10 @@ def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
         leave(shown, way)
         if way != "closed terminal":
             assert shown.sent.count(b"The whole session was saved to") == 1
-    (file,) = elsewhere.glob("**/*.jsonl")
+    (file,) = last_resort_folder().glob(f"*/{written.name}")
     kept = [json.loads(line) for line in file.read_text().splitlines()]
     assert "The tide is rising. " * 500 in json.dumps(kept[-1])
+    shutil.rmtree(file.parent)
 
 
 def test_a_very_large_answer_is_left_by_its_end(project: Path, model: Model) -> None:

@@ -234,9 +234,9 @@ class ReviewDesk:
             await self._show_following_files(screen, changes, path)
 
     async def _show_following_files(self, screen: ReviewScreen, changes: ReviewedChanges, path: str) -> None:
-        """Shows the next files below, as far as there is room."""
-        paths = [one.difference.path for one in changes.files]
-        for listed in changes.files[paths.index(path) + 1 :]:
+        """Shows the next files below, and after the last one the first, as far as there is room."""
+        index = [one.difference.path for one in changes.files].index(path)
+        for listed in (*changes.files[index + 1 :], *changes.files[:index]):
             if (rows := screen.rows_left) <= 1 or path != screen.path:
                 return
             if screen.is_following(listed.difference.path):

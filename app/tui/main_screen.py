@@ -92,6 +92,7 @@ class MainScreen(Screen[None]):
         margin = int(self.app.size.height >= ROWS_FOR_MARGINS)
         if self._transcript.styles.margin.top != margin:
             self._transcript.styles.margin = (margin, 0)
+        self._approvals.screen_resized()
         self._update_first_page()
         if self.app.screen is not self:
             self.call_after_refresh(self._lift_transcript)

@@ -83,7 +83,7 @@ async def test_it_prompts_answers_questions_and_goes_through_a_sessions_life(tmp
         assert [one.status for one in editor.of("plan")[-1].entries] == ["in_progress", "pending"]
         await prompted(bayou, session, calls(("edit", {"path": "a.txt", "oldText": "one", "newText": "two"})))
         assert (tmp_path / "a.txt").read_text() == "two\n"
-        (shown,) = [part for part in editor.asked[-1].content if part.type == "diff"]
+        (shown,) = [part for part in editor.asked[-1].content or () if part.type == "diff"]
         assert editor.asked[-1].kind == "edit" and (shown.old_text, shown.new_text) == ("one\n", "two\n")
         (diff,) = [
             part for one in editor.of("tool_call_update") for part in one.content or () if part.type == "diff"

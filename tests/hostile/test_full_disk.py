@@ -1,7 +1,9 @@
 """The disk is full in the middle of an answer: the answer survives, the reason is shown, work continues later."""
 
 import json
+import re
 import resource
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -26,6 +28,7 @@ from tests.hostile.setups import (
 from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 from tests.support.warm_bayou import BAYOU
+from tools.files.private_folders import last_resort_folder
 
 ANSWER = "The answer that must not be lost. " * 400
 
@@ -62,12 +65,7 @@ def texts(entries: list[dict]) -> list[str]:
     ]
 
 
-async def test_an_answer_is_printed_and_the_full_disk_is_named_at_the_end(
-    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.setenv("TMPDIR", str(elsewhere))
+async def test_an_answer_is_printed_and_the_full_disk_is_named_at_the_end(server: Loopback, tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
         server.reply(answers_once_full(disk.fill))
         code, out, err = await run(
@@ -76,11 +74,12 @@ async def test_an_answer_is_printed_and_the_full_disk_is_named_at_the_end(
         assert out.strip() == ANSWER.strip()
         assert code == 1
         assert f"no space left on device (the disk at {disk.place} is full)" in err
-        assert f"The whole session was saved to {elsewhere}" in err
-    assert texts(entries_of(elsewhere)) == ["Say it", ANSWER]
-    (kept,) = elsewhere.glob("**/*.jsonl")
+    (named,) = re.findall(r"The whole session was saved to (\S+):", err)
+    kept = Path(named)
+    assert texts(entries_of(kept.parent)) == ["Say it", ANSWER]
     assert [mode_of(path) for path in (kept, kept.parent, kept.parent.parent)] == [0o600, 0o700, 0o700]
-    assert kept.parent.parent.parent == elsewhere
+    assert kept.parent.parent == last_resort_folder()
+    shutil.rmtree(kept.parent)
 
 
 @pytest.mark.parametrize("mode", ["-p", "--mode=json"])

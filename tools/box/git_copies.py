@@ -120,7 +120,7 @@ class GitCopies:
 
 
 class _ObjectCopy(msgspec.Struct, frozen=True):
-    """The copy of one loose object of git."""
+    """Where the file of copies keeps one loose object of git, which is restored if a command destroys it."""
 
     offset: int
     size: int

@@ -506,8 +506,6 @@ class ApprovalBar(Widget, can_focus=False):
     def _check_armed(self) -> None:
         if self.asked is None:
             return
-        if self._shown_size and self._shown_size != self.app.size:  # its height, which is not the card's
-            self.on_resize()
         now = self._clock()
         self.arming.update_armed(now)
         is_armed = self.arming.is_armed(now)

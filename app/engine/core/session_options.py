@@ -84,8 +84,9 @@ class SessionOptions:
         return not self.effective_settings.settings.images.block_images
 
     def context_limits(self, model: Model | None) -> ContextLimits:
-        """Returns the tokens at which compaction begins and those that it keeps, for a model. At most half of a
-        small window is reserved, since the context would be full before the first message otherwise."""
+        """Returns how many tokens of a model's window stay free, below which compaction begins, and how many recent
+        ones it keeps. At most half of a small window is reserved, otherwise the context would be full before the
+        first message."""
         chosen = self.effective_settings.settings.compaction
         own = chosen.model_overrides.get(model.key) if model and chosen.model_overrides else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)

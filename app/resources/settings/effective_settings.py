@@ -116,8 +116,8 @@ class EffectiveSettings:
         self._merge_layers()
 
     def save_value(self, name: str, value: Any) -> None:
-        """Writes a value to the user's file and makes sure that it is in force here, too. Raises
-        `SettingRefused`."""
+        """Writes a value to the user's file, and sets it for this session too if another layer would override it.
+        Raises `SettingRefused`."""
         self._write_value(name, value)
         if not self._file_paths or name in self._layers["session"].values or self._overrides_user_file(name):
             self.set(name, value)

@@ -133,7 +133,7 @@ class IndexDamaged(Exception):
 
 
 class IndexInconsistent(Exception):
-    """Raised if the index of a repository contradicts itself."""
+    """Raised if the database of a repository map has lost part of its data."""
 
 
 _DAMAGE_ERROR_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})

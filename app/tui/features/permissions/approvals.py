@@ -281,6 +281,11 @@ class Approvals(msgspec.Struct):
         """Whether a sent text is an answer to the question, which Enter then gives; it is not sent."""
         return self.bar.move_to_named_answer(text)
 
+    def screen_resized(self) -> None:
+        """Fits an open question to the height of the screen, too, which changes no size of its own."""
+        if self._next_question is not None:
+            self.bar.on_resize()
+
     def editor_changed(self) -> None:
         self.bar.note_editor_text(self.editor.model.is_blank)
 

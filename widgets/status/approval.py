@@ -54,9 +54,8 @@ _DETAILS_LETTER: Final = "d"
 _ENTER_CHARACTER: Final = "\r"
 _DETAILS_SCREEN_KEYS: Final = frozenset("ynjk ")
 """Plain keys with a meaning on the page of details; others show that a text is being typed, which began with `d`."""
-_ANSWER_BY_MAC_OPTION: Final = {"å": "once", "≈": "deny", "∑": "always", "√": "details"}
-"""What Option with A, X, W and V types in the terminals of a Mac as shipped."""
 _LETTER_BY_MAC_OPTION: Final = {"å": "y", "≈": "n", "∑": "a", "√": _DETAILS_LETTER}
+"""What Option with A, X, W and V types in the terminals of a Mac as shipped, and the letters of the answers."""
 
 
 def _is_text_key(event: events.Key) -> bool:
@@ -262,8 +261,8 @@ class ApprovalBar(Widget, can_focus=False):
                 self._hold_key(held, is_early=self._is_held_early)
             return event.key != "escape"
         self._write_held_key()
-        if (option := _ANSWER_BY_MAC_OPTION.get(event.character or "")) is not None:
-            return self._answer_by_mac_option(option, event.character or "", is_blank=is_blank and not held)
+        if (letter := _LETTER_BY_MAC_OPTION.get(event.character or "")) is not None:
+            return self._answer_by_mac_option(letter, event.character or "", is_blank=is_blank and not held)
         if not is_blank or held or not self._is_answer_key(event):
             self._is_in_use = False
             return False
@@ -284,17 +283,17 @@ class ApprovalBar(Widget, can_focus=False):
         accepted = letters | numbers | {_DETAILS_LETTER}
         return event.key in ("up", "down", "enter") or event.character in accepted
 
-    def _answer_by_mac_option(self, option: str, character: str, *, is_blank: bool) -> bool:
+    def _answer_by_mac_option(self, letter: str, character: str, *, is_blank: bool) -> bool:
         """Takes a character of Option on a Mac. `å` is a letter of words too, so it answers like a plain letter."""
-        if (option == "once" and not is_blank) or (option != "deny" and self._is_left):
+        if (letter == "y" and not is_blank) or (letter != "n" and self._is_left):
             return False
         if not self.arming.was_armed and not is_blank:
             return False
-        if option == "once" or not self.arming.was_armed:
+        if letter == "y" or not self.arming.was_armed:
             self._hold_key(character, is_early=not self.arming.was_armed)
-        elif option == "deny":
+        elif letter == "n":
             self.answer_by_page_key(False)
-        elif option == "always":
+        elif letter == "a":
             self.focus_card(lists_rules=True)
         else:
             self.post_message(self.DetailsRequested())
@@ -323,7 +322,10 @@ class ApprovalBar(Widget, can_focus=False):
     def _on_hold_timeout(self) -> None:
         held = self._take_held_key()
         if held and self.asked is not None:
-            self._show_too_early() if self._is_held_early else self._answer_by_letter(held)
+            if self._is_held_early:
+                self._show_too_early()
+            else:
+                self._answer_by_letter(held)
 
     def _take_held_key(self) -> str:
         if self._held_key is None:

@@ -72,15 +72,15 @@ class IndexingPool:
     def __enter__(self) -> Self:
         return self
 
+    def __exit__(self, *problem: object) -> None:
+        self._stop_processes(is_waited_for=not any(problem))
+
     def fork_workers(self) -> None:
         """Starts the processes now, from this process with its modules, which halves their start. Only for a process
         without threads that has no store open."""
         if sys.platform == "linux":
             self._started = self._start_pool("fork")
             self._started.submit(int)  # the first task starts all processes
-
-    def __exit__(self, *problem: object) -> None:
-        self._stop_processes(is_waited_for=not any(problem))
 
     def index_files(self, paths: Sequence[str], work: BatchWork) -> MadeRecords:
         """Yields the records of all files. If it is closed early, the pool ends."""

@@ -128,6 +128,18 @@ async def test_what_a_person_makes_while_a_server_waits_stays(desk: Desk):
     assert (desk.paths.cwd / ".envrc").read_text() == "by the person"
 
 
+async def test_it_stays_also_while_a_worker_outside_of_the_sandbox_is_busy(desk: Desk):
+    await armed(desk)
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])  # noqa: ASYNC220  (quick)
+    try:
+        (desk.paths.cwd / ".envrc").write_text("by the person")
+        assert "moved to" not in await desk.result("mcp__planting__look")
+    finally:
+        busy.kill()
+        busy.wait()
+    assert (desk.paths.cwd / ".envrc").read_text() == "by the person"
+
+
 async def test_what_bayou_itself_was_allowed_to_write_stays(desk: Desk):
     desk.asks = "person"
     plant = await armed(desk)

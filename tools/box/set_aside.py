@@ -377,10 +377,13 @@ def _outermost(paths: frozenset[str]) -> Sequence[str]:
 
 
 def _current_activity() -> _Activity:
-    """Returns counters of what all processes below this one have done; empty if they are unknown. For a thread."""
+    """Returns counters of what the sandboxed processes below this one have done; empty if they are unknown. bayou's own
+    workers, and the process that starts commands, have no more filters than this one. For a thread."""
     found: _Activity = {}
+    own_filters = _count_filters("self")
     for process in _descendants(os.getpid()):
-        if _is_keeper(process):
+        filters = _count_filters(process)
+        if filters is not None and own_filters is not None and filters <= own_filters:
             continue
         folder = f"/proc/{process}/task"
         try:
@@ -392,15 +395,16 @@ def _current_activity() -> _Activity:
     return found
 
 
-def _is_keeper(process: int) -> bool:
-    """Returns whether the process starts commands and keeps their mounts, which is no activity of theirs. A sandboxed
-    process that takes its name has a filter of system calls, which it cannot remove."""
+def _count_filters(process: int | str) -> int | None:
+    """Returns the number of seccomp programs that filter the process's system calls. Each sandbox adds one, which its
+    processes cannot remove. None: the process has ended, or the kernel does not say."""
     try:
         with open(f"/proc/{process}/status", "rb") as file:  # noqa: PTH123  (a text, and many)
             status = file.read()
     except OSError:
-        return False
-    return status.startswith(b"Name:\tbayou-keeper\n") and b"\nSeccomp:\t0\n" in status
+        return None
+    _, _, count = status.partition(b"\nSeccomp_filters:")
+    return int(count.split(maxsplit=1)[0]) if count else None
 
 
 def _settled_activity() -> _Activity:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import Terminal, terminal
-from widgets.status.approval import REPEAT_SECONDS
+from widgets.status.approval_keys import REPEAT_SECONDS
 from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS
 
 ASKS = ("--permissions", "ask")

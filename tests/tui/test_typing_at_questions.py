@@ -8,7 +8,7 @@ import pytest
 from app.providers.scripted import call, say
 from tests.tui.scripted_app import wait_for_runs
 from tests.tui.test_approvals import asked, asking_app, wait
-from widgets.status.approval import HOLD_SECONDS
+from widgets.status.approval_keys import HOLD_SECONDS
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS, InputGuard
 
 WAYS_OUT = (

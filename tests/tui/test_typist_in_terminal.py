@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.terminals import Terminal, terminal
 from tests.tui.flooded_app import LAST
-from widgets.status.approval import HOLD_SECONDS
+from widgets.status.approval_keys import HOLD_SECONDS
 
 LETTERS = "etaoin shrdlu aaaa xxxx wwww vvvv yyyy 0123456789"
 OTHERS = (

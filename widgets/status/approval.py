@@ -8,10 +8,9 @@ is an answer. F8 focuses the question; then the confirmation word of a dangerous
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import msgspec
-from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
@@ -20,7 +19,16 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from widgets.line import RIGHT_MARGIN, RowBuilder
-from widgets.readable_styles import readable_style, selected_row_style
+from widgets.status.approval_keys import (
+    DETAILS_LETTER,
+    ENTER_CHARACTER,
+    LETTER_BY_MAC_OPTION,
+    AmbiguousKeys,
+    HeldKey,
+    is_answer_key,
+    is_text_key,
+)
+from widgets.status.approval_painting import CARD_COMPONENTS, paint_row
 from widgets.status.approval_request import (
     AnswerOption,
     ApprovalKeys,
@@ -32,55 +40,24 @@ from widgets.status.approval_request import (
     rule_answers,
 )
 from widgets.status.approval_rows import (
-    DIFF_PREFIX,
     ApprovalCardState,
     ProposedChange,
     StyledRow,
     approval_card_rows,
 )
-from widgets.status.input_guard import MIN_QUIET_SECONDS, InputGuard
+from widgets.status.input_guard import InputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
 from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 
-REPEAT_SECONDS = 2.5
-"""Seconds in which an ambiguous Alt key must be pressed again to answer; afterwards it counts as Escape."""
-HOLD_SECONDS = MIN_QUIET_SECONDS
-"""Seconds without another key after which a letter, number or Enter counts as an answer: as long as before it, because
-slow typing has pauses too, and lines of a paste have none behind Enter."""
 TOO_EARLY_SECONDS = 1.5
 """Seconds for which the card says that a key came too early."""
 _TICK_SECONDS = 0.1
-_DETAILS_LETTER: Final = "d"
-_ENTER_CHARACTER: Final = "\r"
-_DETAILS_SCREEN_KEYS: Final = frozenset("ynjk ")
-"""Plain keys with a meaning on the page of details; others show that a text is being typed, which began with `d`."""
-_LETTER_BY_MAC_OPTION: Final = {"å": "y", "≈": "n", "∑": "a", "√": _DETAILS_LETTER}
-"""What Option with A, X, W and V types in the terminals of a Mac as shipped, and the letters of the answers."""
-
-
-def _is_text_key(event: events.Key) -> bool:
-    return event.is_printable and event.character not in _DETAILS_SCREEN_KEYS
 
 
 class ApprovalBar(Widget, can_focus=False):
     """The card above the editor that shows approval questions."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "approval--head",
-        "approval--head-floor",
-        "approval--mark",
-        "approval--mark-floor",
-        "approval--title",
-        "approval--text",
-        "approval--muted",
-        "approval--key",
-        "approval--current",
-        "approval--added",
-        "approval--removed",
-        "approval--danger",
-        "approval--warning",
-        *COMPONENT_NAMES,
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*CARD_COMPONENTS, *COMPONENT_NAMES}
     DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
 
     class Answered(Message):
@@ -134,17 +111,11 @@ class ApprovalBar(Widget, can_focus=False):
         self._is_left = False
         """Whether Escape was pressed, or the focus left the card: plain keys are text until the card has the focus
         again, because the person may have wanted to stop the run and goes on typing."""
-        self._held_key: tuple[str, Timer] | None = None
+        self._held = HeldKey(self.set_timer)
         """A letter that counts as an answer unless another key follows at once."""
-        self._is_held_early = False
-        """Whether the held letter came before the question accepted keys, so that it is dropped and not applied."""
         self._too_early_until = -math.inf
         self._was_armed = False
-        self._ambiguous_key = ""
-        """The ambiguous Alt key that is being handled; empty for other keys."""
-        self._awaited_key = ""
-        """The ambiguous key that answers when pressed again."""
-        self._pressed_at = self._press_again_deadline = math.inf
+        self._ambiguous = AmbiguousKeys()
         self._shows_press_again = False
         self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
@@ -181,7 +152,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._change, self._was_armed, self._is_in_use, self._is_left = None, False, False, False
         self._too_early_until = -math.inf
         self._close_rule_list()
-        self._resolve_ambiguity()
+        self._ambiguous.resolve()
         self.display = asked is not None
         self._update_rows()
         if self._check_timer is not None:
@@ -211,20 +182,20 @@ class ApprovalBar(Widget, can_focus=False):
         now = self._clock()
         if self.asked is not None:
             self.arming.note_key(now)
-        elif now >= self._press_again_deadline:
-            self._resolve_ambiguity()
+        elif self._ambiguous.is_overdue(now):
+            self._ambiguous.resolve()
         if not isinstance(event, events.Key):
             self._write_held_key()
-        elif self.asked is not None and self.app.screen is not self.screen and _is_text_key(event):
+        elif self.asked is not None and self.app.screen is not self.screen and is_text_key(event):
             self.arming.note_letter(now)
-        self._ambiguous_key = event.key if isinstance(event, AmbiguousAltKey) else ""
+        self._ambiguous.current = event.key if isinstance(event, AmbiguousAltKey) else ""
         is_escape = isinstance(event, events.Key) and event.key == "escape"
         is_on_card = self.has_focus or self.app.screen is self.screen
-        if self._ambiguous_key or (is_escape and is_on_card):  # otherwise it closes a page over the card
+        if self._ambiguous.current or (is_escape and is_on_card):  # otherwise it closes a page over the card
             self._stop_taking_letters()
-        was_stop = bool(self._awaited_key) and isinstance(event, events.Key) and event.is_printable
+        was_stop = self._ambiguous.is_awaited and isinstance(event, events.Key) and event.is_printable
         if was_stop:
-            self._resolve_ambiguity()
+            self._ambiguous.resolve()
         return was_stop
 
     # Keys from the editor
@@ -253,17 +224,17 @@ class ApprovalBar(Widget, can_focus=False):
         if self.asked is None or self.has_focus:
             return False
         is_blank = is_blank and not self._is_left
-        held = self._held_key[0] if self._held_key is not None else ""
-        is_again = self._is_held_early and event.character == held
+        held = self._held.character
+        is_again = self._held.is_early and event.character == held
         if held and (is_again or event.key in ("enter", "backspace", "escape")):
-            self._take_held_key()
+            self._held.take()
             if is_again or event.key == "enter":
-                self._hold_key(held, is_early=self._is_held_early)
+                self._hold_key(held, is_early=self._held.is_early)
             return event.key != "escape"
         self._write_held_key()
-        if (letter := _LETTER_BY_MAC_OPTION.get(event.character or "")) is not None:
+        if (letter := LETTER_BY_MAC_OPTION.get(event.character or "")) is not None:
             return self._answer_by_mac_option(letter, event.character or "", is_blank=is_blank and not held)
-        if not is_blank or held or not self._is_answer_key(event):
+        if not is_blank or held or not is_answer_key(event, self.answers):
             self._is_in_use = False
             return False
         is_early = not self.arming.was_armed and not self._is_in_use
@@ -273,15 +244,9 @@ class ApprovalBar(Widget, can_focus=False):
             self._is_in_use = True
             self._move_choice(event.key)
         else:
-            character = _ENTER_CHARACTER if event.key == "enter" else event.character or ""
+            character = ENTER_CHARACTER if event.key == "enter" else event.character or ""
             self._hold_key(character, is_early=is_early)
         return True
-
-    def _is_answer_key(self, event: events.Key) -> bool:
-        letters = {answer.letter for answer in self.answers if answer.letter}
-        numbers = {str(number) for number in range(1, min(9, len(self.answers)) + 1)}
-        accepted = letters | numbers | {_DETAILS_LETTER}
-        return event.key in ("up", "down", "enter") or event.character in accepted
 
     def _answer_by_mac_option(self, letter: str, character: str, *, is_blank: bool) -> bool:
         """Takes a character of Option on a Mac. `å` is a letter of words too, so it answers like a plain letter."""
@@ -316,38 +281,30 @@ class ApprovalBar(Widget, can_focus=False):
         return True
 
     def _hold_key(self, character: str, *, is_early: bool) -> None:
-        timer = self.set_timer(HOLD_SECONDS, self._on_hold_timeout)
-        self._held_key, self._is_held_early = (character, timer), is_early
+        self._held.hold(character, self._on_hold_timeout, is_early=is_early)
 
     def _on_hold_timeout(self) -> None:
-        held = self._take_held_key()
+        held = self._held.take()
         if held and self.asked is not None:
-            if self._is_held_early:
+            if self._held.is_early:
                 self._show_too_early()
             else:
                 self._answer_by_letter(held)
 
-    def _take_held_key(self) -> str:
-        if self._held_key is None:
-            return ""
-        (held, timer), self._held_key = self._held_key, None
-        timer.stop()
-        return held
-
     def _write_held_key(self) -> None:
         """Writes a held letter into the editor, because another key followed: the user is typing a text."""
-        if (held := self._take_held_key()) and held != _ENTER_CHARACTER:
+        if (held := self._held.take()) and held != ENTER_CHARACTER:
             self._return_focus(held)
 
     def _answer_by_letter(self, character: str) -> None:
-        character = _LETTER_BY_MAC_OPTION.get(character, character)
-        if character == _DETAILS_LETTER:
+        character = LETTER_BY_MAC_OPTION.get(character, character)
+        if character == DETAILS_LETTER:
             self.arming.note_letter(self._clock())
             self.post_message(self.DetailsRequested())
             return
         if not character:  # as of Alt with a letter: an answer may have no letter either
             return
-        if character == _ENTER_CHARACTER:
+        if character == ENTER_CHARACTER:
             self._choose_answer(self._chosen_index)
             return
         for index, answer in enumerate(self.answers):
@@ -397,7 +354,7 @@ class ApprovalBar(Widget, can_focus=False):
         """Stops treating plain letters as answers until the card is focused again."""
         if self.asked is None:
             return
-        if self.has_focus and (self._ambiguous_key or self.app.screen is not self.screen):
+        if self.has_focus and (self._ambiguous.current or self.app.screen is not self.screen):
             self.return_to_editor()
         if not self._is_left and not self.asked.is_dangerous:  # no plain key lets a dangerous call run
             self._is_left, self._is_in_use = True, False
@@ -424,23 +381,11 @@ class ApprovalBar(Widget, can_focus=False):
 
     def is_intended_key(self) -> bool:
         """Whether a key counts as an answer. An Alt key that may be Escape and a letter must be pressed twice."""
-        now, was_quiet = self._clock(), self.asked is None or self.arming.was_armed
-        is_again = (
-            self._ambiguous_key == self._awaited_key
-            and now - self._pressed_at >= MIN_QUIET_SECONDS
-            and was_quiet
-        )
-        if not self._ambiguous_key or is_again:
-            self._resolve_ambiguity()
+        was_quiet = self.asked is None or self.arming.was_armed
+        if self._ambiguous.is_intended(self._clock(), was_quiet=was_quiet):
             return True
-        if self._ambiguous_key != self._awaited_key:
-            self._awaited_key, self._pressed_at = self._ambiguous_key, now
-            self._press_again_deadline = now + REPEAT_SECONDS
         self._update_rows()
         return False
-
-    def _resolve_ambiguity(self) -> None:
-        self._awaited_key, self._press_again_deadline = "", math.inf
 
     def return_to_editor(self) -> None:
         self._close_rule_list()
@@ -496,7 +441,7 @@ class ApprovalBar(Widget, can_focus=False):
             if self._opened_by and event.is_printable:
                 self._return_focus(self._opened_by + character)
                 self.return_to_editor()
-        elif key in (_DETAILS_LETTER, "v"):
+        elif key in (DETAILS_LETTER, "v"):
             self.post_message(self.DetailsRequested())
         elif key == "e" and asked.kind == "call":
             self.post_message(self.EditRequested())
@@ -511,13 +456,13 @@ class ApprovalBar(Widget, can_focus=False):
         now = self._clock()
         self.arming.update_armed(now)
         is_armed = self.arming.is_armed(now)
-        if now >= self._press_again_deadline:
-            self._resolve_ambiguity()
+        if self._ambiguous.is_overdue(now):
+            self._ambiguous.resolve()
             self.post_message(self.StopRequested())
         was_too_early = self._too_early_until > -math.inf
         if was_too_early and now >= self._too_early_until:
             self._too_early_until, self._was_armed = -math.inf, not is_armed
-        was_told_again, self._shows_press_again = self._shows_press_again, bool(self._awaited_key)
+        was_told_again, self._shows_press_again = self._shows_press_again, self._ambiguous.is_awaited
         if is_armed != self._was_armed or was_told_again != self._shows_press_again:
             self._was_armed = is_armed
             self._update_rows()  # the keys change their colour
@@ -544,7 +489,7 @@ class ApprovalBar(Widget, can_focus=False):
         self.refresh()
 
     def _card_state(self) -> ApprovalCardState:
-        is_answering = self._held_key is not None and not self._is_held_early
+        is_answering = bool(self._held.character) and not self._held.is_early
         return ApprovalCardState(
             width=max(20, (self.size.width or 80) - 2 - RIGHT_MARGIN),
             screen_height=self.app.size.height,
@@ -558,7 +503,7 @@ class ApprovalBar(Widget, can_focus=False):
             is_armed=self._was_armed or self._is_in_use or is_answering,
             takes_letters=self._is_editor_blank and not self._is_left,
             has_text=not self._is_editor_blank,
-            must_repeat=bool(self._awaited_key),
+            must_repeat=self._ambiguous.is_awaited,
             is_too_early=self._clock() < self._too_early_until,
         )
 
@@ -566,30 +511,15 @@ class ApprovalBar(Widget, can_focus=False):
         line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
         if self.asked is None or y >= len(self.shown_rows):
             return line.strip()
-        danger = "-floor" if self.asked.is_dangerous else ""
-        if y == 0:
-            line.base = self._style(f"approval--head{danger}")
-        line.add("▌ ", self._ink(f"approval--mark{danger}", line.base))
-        current = self._style("approval--current") if self.shown_rows[y][0][0] == "current" else None
-        for name, text in self.shown_rows[y]:
-            key = name.removeprefix(DIFF_PREFIX)
-            style = (
-                self._ink(f"approval--{name}", line.base)
-                if key == name
-                else self._diff_styles.current.style(key)
-            )
-            line.add(text, style if current is None else selected_row_style(style, current))
-        if current is not None:  # to the edge, as in every list
-            line.base = selected_row_style(line.base, current)
-        return line.strip()
-
-    def _ink(self, name: str, base: Style) -> Style:
-        """Returns a style on the ground of its row."""
-        return readable_style(self._style(name) + Style(bgcolor=base.bgcolor))
+        return paint_row(
+            self.shown_rows[y],
+            line,
+            self.get_component_rich_style,
+            self._diff_styles.current.style,
+            is_head=y == 0,
+            is_dangerous=self.asked.is_dangerous,
+        )
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._diff_styles.forget()
-
-    def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(name)

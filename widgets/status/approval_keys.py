@@ -1,0 +1,94 @@
+"""The keys of an approval question: which are answers, a plain key that is held back because it may begin a text, and
+an Alt key that may be Escape and a letter, so that it must be pressed again."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from textual import events
+from textual.timer import Timer
+
+from widgets.status.approval_request import AnswerOption
+from widgets.status.input_guard import MIN_QUIET_SECONDS
+
+REPEAT_SECONDS = 2.5
+"""Seconds in which an ambiguous Alt key must be pressed again to answer; afterwards it counts as Escape."""
+HOLD_SECONDS = MIN_QUIET_SECONDS
+"""Seconds without another key after which a letter, number or Enter counts as an answer: as long as before it, because
+slow typing has pauses too, and lines of a paste have none behind Enter."""
+DETAILS_LETTER: Final = "d"
+ENTER_CHARACTER: Final = "\r"
+_DETAILS_SCREEN_KEYS: Final = frozenset("ynjk ")
+"""Plain keys with a meaning on the page of details; others show that a text is being typed, which began with `d`."""
+LETTER_BY_MAC_OPTION: Final = {"å": "y", "≈": "n", "∑": "a", "√": DETAILS_LETTER}
+"""What Option with A, X, W and V types in the terminals of a Mac as shipped, and the letters of the answers."""
+
+
+def is_text_key(event: events.Key) -> bool:
+    """Whether a key pressed on the page of details shows that a text is being typed."""
+    return event.is_printable and event.character not in _DETAILS_SCREEN_KEYS
+
+
+def is_answer_key(event: events.Key, answers: Sequence[AnswerOption]) -> bool:
+    """Whether a key moves the cursor of the card, chooses one of the answers or opens the details."""
+    letters = {answer.letter for answer in answers if answer.letter}
+    numbers = {str(number) for number in range(1, min(9, len(answers)) + 1)}
+    return event.key in ("up", "down", "enter") or event.character in letters | numbers | {DETAILS_LETTER}
+
+
+class HeldKey:
+    """The key that is held back, if there is one. It is taken by its timer, or before that by the next key."""
+
+    def __init__(self, start_timer: Callable[[float, Callable[[], None]], Timer]) -> None:
+        self._start_timer = start_timer
+        self._timer: Timer | None = None
+        self.character = ""
+        """The character of the key; empty while no key is held."""
+        self.is_early = False
+        """Whether the last held key came before the question accepted keys, so that it is dropped and not applied."""
+
+    def hold(self, character: str, on_timeout: Callable[[], None], *, is_early: bool) -> None:
+        self._timer = self._start_timer(HOLD_SECONDS, on_timeout)
+        self.character, self.is_early = character, is_early
+
+    def take(self) -> str:
+        """Returns the character of the held key, which is held no longer; empty if there was none."""
+        held, self.character = self.character, ""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        return held
+
+
+class AmbiguousKeys:
+    """The ambiguous Alt key that is being handled, and the one that answers when it is pressed again."""
+
+    def __init__(self) -> None:
+        self.current = ""
+        """The ambiguous key that is being handled; empty for other keys."""
+        self._awaited = ""
+        self._pressed_at = self._deadline = math.inf
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a key answers only when it is pressed again."""
+        return bool(self._awaited)
+
+    def resolve(self) -> None:
+        """Waits for no key any more."""
+        self._awaited, self._deadline = "", math.inf
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the key was not pressed again in time, so that it was an Escape."""
+        return now >= self._deadline
+
+    def is_intended(self, now: float, *, was_quiet: bool) -> bool:
+        """Whether the key that is being handled counts; if not, it is awaited a second time."""
+        is_again = self.current == self._awaited and now - self._pressed_at >= MIN_QUIET_SECONDS and was_quiet
+        if not self.current or is_again:
+            self.resolve()
+            return True
+        if self.current != self._awaited:
+            self._awaited, self._pressed_at = self.current, now
+            self._deadline = now + REPEAT_SECONDS
+        return False

@@ -1,0 +1,60 @@
+"""Paints the rows of an approval card with the styles of the theme; `approval_rows` says what is in them."""
+
+from collections.abc import Callable
+
+from rich.style import Style
+from textual.strip import Strip
+
+from widgets.line import RowBuilder
+from widgets.readable_styles import readable_style, selected_row_style
+from widgets.status.approval_rows import DIFF_PREFIX, StyledRow
+
+CARD_COMPONENTS = frozenset(
+    f"approval--{name}"
+    for name in (
+        "head",
+        "head-floor",
+        "mark",
+        "mark-floor",
+        "title",
+        "text",
+        "muted",
+        "key",
+        "current",
+        "added",
+        "removed",
+        "danger",
+        "warning",
+    )
+)
+"""The component classes of the rows, besides those of diffs."""
+
+StyleByName = Callable[[str], Style]
+
+
+def paint_row(
+    row: StyledRow,
+    line: RowBuilder,
+    component_style: StyleByName,
+    diff_style: StyleByName,
+    *,
+    is_head: bool,
+    is_dangerous: bool,
+) -> Strip:
+    """Paints a row on `line`, whose base is the ground of the card; the answer at the cursor has its own ground."""
+    danger = "-floor" if is_dangerous else ""
+    if is_head:
+        line.base = component_style(f"approval--head{danger}")
+
+    def on_ground(name: str) -> Style:
+        return readable_style(component_style(f"approval--{name}") + Style(bgcolor=line.base.bgcolor))
+
+    line.add("▌ ", on_ground(f"mark{danger}"))
+    current = component_style("approval--current") if row[0][0] == "current" else None
+    for name, text in row:
+        key = name.removeprefix(DIFF_PREFIX)
+        style = on_ground(name) if key == name else diff_style(key)
+        line.add(text, style if current is None else selected_row_style(style, current))
+    if current is not None:  # to the edge, as in every list
+        line.base = selected_row_style(line.base, current)
+    return line.strip()

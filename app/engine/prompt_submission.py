@@ -22,8 +22,9 @@ from app.engine.repository.first_prompt_hint import FirstPromptHint
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.settings_watch import SettingsWatch
 from app.sessions.errors import SessionWriteError
-from app.values.content import text_of
+from app.values.content import Image, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
+from tools.files.images import decode_image, prepare_image
 
 PromptDisposition = Literal["started", "queued", "handled"]
 
@@ -91,7 +92,22 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         return "started"
 
     async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
-        """Expands a prompt and passes it to hooks; None: a command or an extension handled it."""
+        """Checks a prompt's images, expands it and passes it to hooks; None: a command or an extension handled it."""
+        words = await self._with_sendable_images(words)
+        taken = await self._expand(words, expand=expand)
+        has_other_images = taken is not None and taken.images != words.images
+        return await self._with_sendable_images(taken) if taken is not None and has_other_images else taken
+
+    async def _with_sendable_images(self, words: PromptInput) -> PromptInput:
+        """Returns a prompt with its images as they are sent, scaled down if they are large. Raises `RequestRefused`
+        for one that providers reject: it would make every later request of the session fail."""
+        if not words.images:
+            return words
+        resizes = self.options.effective_settings.settings.images.auto_resize
+        images = await asyncio.to_thread(_sendable_images, words.images, resizes=resizes)
+        return msgspec.structs.replace(words, images=images)
+
+    async def _expand(self, words: PromptInput, *, expand: bool) -> PromptInput | None:
         if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
             return None
         if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
@@ -230,6 +246,21 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         except SessionWriteError:
             pass  # the run reports it, with advice
         self.runner.start(messages)
+
+
+def _sendable_images(images: Sequence[Image], *, resizes: bool) -> tuple[Image, ...]:
+    sendable: list[Image] = []
+    for number, image in enumerate(images, 1):
+        found = decode_image(image.data)
+        ready = prepare_image(*found, resizes=resizes) if found is not None else None
+        problem = "it is no PNG, JPEG, GIF, WebP or BMP image in Base64" if ready is None else ready.problem
+        if ready is None or problem:
+            which = f"Image {number} of {len(images)}" if len(images) > 1 else "The image"
+            raise RequestRefused(
+                f"{which} in the prompt cannot be sent: {problem}. Replace or remove it, then send the prompt again."
+            )
+        sendable.append(Image(data=ready.data, mime_type=ready.info.mime_type))
+    return tuple(sendable)
 
 
 def _require_content(words: PromptInput) -> None:

@@ -1,4 +1,5 @@
-"""Replaces the oldest images by a text when a request has more images than its model accepts. Pure."""
+"""Replaces images by a text in requests: the oldest when there are more than the model accepts, those that providers
+reject, and all while images are blocked. Does no I/O."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -7,11 +8,14 @@ from typing import Any
 import msgspec
 
 from app.providers.provider_messages import ProviderMessage
-from app.values.content import Image, Text
-from app.values.messages import AssistantMessage
+from app.values.content import Image, Text, UserContent
+from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 from app.values.models import Model
+from tools.files.images import decode_image, image_problem
 
 OMITTED_IMAGE_TEXT = "(An image was here; the model does not take more of them in one request.)"
+_BLOCKED_TEXT = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
+_NO_IMAGE = "it is no PNG, JPEG, GIF or WebP image in Base64"
 _IMAGE_BYTES_SHARE = 0.75
 """The share of a request's bytes that images may use; the rest is for text."""
 
@@ -74,3 +78,62 @@ def _without_first_images(message: ProviderMessage, count: int) -> ProviderMessa
 def _limit_value(limits: Any, name: str) -> int:
     value = limits.get(name) if isinstance(limits, Mapping) else None
     return value if isinstance(value, int) and value > 0 else 0
+
+
+_MessageWithImages = UserMessage | ToolResultMessage | CustomMessage
+
+
+class RequestImages:
+    """Replaces images by a short text: all of them while `images.blockImages` is on, else those that providers reject,
+    since one of them would make every later request of the session fail. Prompts and bayou's own tools check theirs
+    before; those of session files, extensions and clients are found here.
+
+    The same message always becomes the same one, so that requests begin alike."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], tuple[Message, Message]] = {}
+        """Each message with images, by its id and whether images are blocked, and what is sent of it."""
+
+    def sendable(self, messages: Sequence[Message], *, are_blocked: bool) -> Sequence[Message]:
+        """Returns the messages as they are sent: the same sequence if all images may be sent."""
+        changed = {
+            index: sent
+            for index, message in enumerate(messages)
+            if _may_have_image(message) and (sent := self._as_sent(message, are_blocked)) is not message
+        }
+        return tuple(changed.get(index, one) for index, one in enumerate(messages)) if changed else messages
+
+    def _as_sent(self, message: Message, are_blocked: bool) -> Message:
+        assert isinstance(message, _MessageWithImages)
+        known = self._known.get((message.id, are_blocked))
+        if known is None or known[0] is not message:
+            content = tuple(_as_sent(block, are_blocked) for block in message.content)
+            sent = (
+                message if content == message.content else msgspec.structs.replace(message, content=content)
+            )
+            known = self._known[message.id, are_blocked] = (message, sent)
+        return known[1]
+
+
+def _as_sent(block: UserContent | str, are_blocked: bool) -> UserContent | str:
+    if not isinstance(block, Image):
+        return block
+    if are_blocked:
+        return Text(text=_BLOCKED_TEXT)
+    found = decode_image(block.data)
+    problem = image_problem(*found) if found is not None else _NO_IMAGE
+    if found is None or problem:
+        return Text(text=f"[An image stood here. It is not sent: {problem}.]")
+    return (
+        block
+        if found[1].mime_type == block.mime_type
+        else Image(data=block.data, mime_type=found[1].mime_type)
+    )
+
+
+def _may_have_image(message: Message) -> bool:
+    return (
+        isinstance(message, _MessageWithImages)
+        and not isinstance(message.content, str)
+        and any(isinstance(block, Image) for block in message.content)
+    )

@@ -1,10 +1,13 @@
 """What a client may get wrong: every line gets an answer, and the session goes on."""
 
+import base64
+import io
 import json
 import random
 from pathlib import Path
 
 import pytest
+from PIL import Image as Picture
 
 from tests.acp.peers import AcpError, bayou, scripted_client
 
@@ -84,7 +87,12 @@ async def test_a_prompt_of_fifty_megabytes_arrives_and_a_line_beyond_the_limit_i
 ) -> None:
     async with scripted_client() as client:
         session = await client.new(tmp_path)
-        large = {"type": "image", "data": "A" * 50_000_000, "mimeType": "image/png"}
+        out = io.BytesIO()
+        Picture.new("RGB", (3600, 3500)).save(out, "PNG", compress_level=0)
+        large = {
+            "type": "image", "data": base64.b64encode(out.getvalue()).decode(), "mimeType": "image/png"
+        }  # fmt: skip
+        assert len(large["data"]) > 50_000_000
         assert await client.prompt(session, "words 3", large) == "end_turn"
         client.write_line(json.dumps({"x": "y" * 70_000_000}).encode())
         await client.until(lambda: client.unasked)

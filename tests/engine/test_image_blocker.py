@@ -12,7 +12,7 @@ from tests.engine.scripted_session import ScriptedSession
 from tools.base import ToolContext
 from tools.results import ImagePart, TextPart, ToolResult
 
-PIXEL = "iVBORw0KGgo="
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
 
 async def _drawn(arguments: Any, context: ToolContext) -> ToolResult:

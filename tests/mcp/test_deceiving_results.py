@@ -6,6 +6,7 @@ import struct
 import pytest
 
 from app.mcp.result_conversion import AnswerConverter
+from tests.acp.test_capabilities import PIXEL
 from tools.files.artifacts import Artifacts
 from tools.results import ImagePart, TextPart
 
@@ -33,7 +34,7 @@ def png_header(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height)
 
 
-@pytest.mark.parametrize("data", [b"hello", b"BM" + bytes(40), png_header(20_000, 10)])
+@pytest.mark.parametrize("data", [b"hello", b"BM" + bytes(40), png_header(20_000, 10), png_header(3, 4)])
 def test_an_image_that_providers_refuse_is_a_file_and_not_sent(data: bytes) -> None:
     answers = AnswerConverter("notes", Artifacts(), reads_images=True)
     block = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
@@ -43,6 +44,6 @@ def test_an_image_that_providers_refuse_is_a_file_and_not_sent(data: bytes) -> N
 
 def test_an_image_is_sent_as_what_it_is() -> None:
     answers = AnswerConverter("notes", Artifacts(), reads_images=True)
-    block = {"type": "image", "data": base64.b64encode(png_header(3, 4)).decode(), "mimeType": "image/jpeg"}
+    block = {"type": "image", "data": PIXEL, "mimeType": "image/jpeg"}
     (part,) = answers.tool_result({"content": [block]}).content
     assert isinstance(part, ImagePart) and part.mime_type == "image/png"

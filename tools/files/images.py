@@ -1,8 +1,10 @@
 """Detects the type and size of images from their bytes, and scales them down for models if possible."""
 
 import base64
+import binascii
 import io
 import struct
+import zlib
 from typing import Final
 
 import msgspec
@@ -12,6 +14,20 @@ MAX_BYTES: Final = 4_500_000
 """Maximum size of the base64 form; providers reject more."""
 _MAX_UNSCALED_SIDE: Final = 8000
 """Providers reject larger images; up to this size they scale down themselves."""
+
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+_DECODING_ERRORS: Final = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    LookupError,
+    TypeError,
+    struct.error,
+    zlib.error,
+)
+"""What decoding a damaged image raises."""
+_DAMAGED: Final = "it is damaged or incomplete; make it anew, or leave it out"
 
 
 class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +45,16 @@ class PreparedImage(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     problem: str = ""
     """Why it cannot be sent; `data` is empty then."""
+
+
+def decode_image(encoded: str) -> tuple[bytes, ImageInfo] | None:
+    """Returns the bytes of an image in Base64, and its type; None if it is neither of them."""
+    try:
+        data = binascii.a2b_base64(encoded, strict_mode=True)
+    except ValueError:
+        return None
+    info = identify_image(data)
+    return (data, info) if info is not None else None
 
 
 def identify_image(head: bytes) -> ImageInfo | None:
@@ -80,35 +106,58 @@ def prepare_image(data: bytes, info: ImageInfo, *, resizes: bool) -> PreparedIma
     """Prepares an image for a model: as it is if small enough, scaled down if possible, otherwise a problem with a way
     out."""
     fits = max(info.width, info.height) <= MAX_IMAGE_SIDE and _encoded_size(data) <= MAX_BYTES
-    if fits and info.mime_type != "image/bmp":
-        return PreparedImage(data=base64.b64encode(data).decode(), info=info)
-    smaller = _scale_image(data, info) if resizes else None
+    smaller = _scale_image(data) if resizes and not (fits and info.mime_type != "image/bmp") else None
     if smaller is not None:
         return smaller
+    problem = image_problem(data, info) or ("" if _has_pixels(data) else _DAMAGED)
+    return PreparedImage(data="" if problem else base64.b64encode(data).decode(), info=info, problem=problem)
+
+
+def image_problem(data: bytes, info: ImageInfo) -> str:
+    """Returns why providers reject an image as it is, as far as its beginning, end and size tell; empty if they do
+    not."""
     if info.mime_type == "image/bmp":
-        return PreparedImage(
-            data="", info=info, problem="models read no BMP; convert it to PNG with bash first"
-        )
+        return "models read no BMP; convert it to PNG with bash first"
     if _encoded_size(data) > MAX_BYTES or max(info.width, info.height) > _MAX_UNSCALED_SIDE:
         size = f"{info.width}x{info.height}, {len(data):,} bytes"
-        return PreparedImage(
-            data="", info=info, problem=f"too large for a model ({size}); scale it down with bash first"
-        )
-    return PreparedImage(data=base64.b64encode(data).decode(), info=info)
+        return f"too large for a model ({size}); scale it down with bash first"
+    return "" if _has_end(data, info.mime_type) else _DAMAGED
+
+
+def _has_end(data: bytes, mime_type: str) -> bool:
+    match mime_type:
+        case "image/png":
+            return b"IEND" in data
+        case "image/jpeg":
+            return b"\xff\xd9" in data
+        case "image/gif":
+            return b"\x3b" in data
+        case _:
+            return len(data) >= 8 + int.from_bytes(data[4:8], "little")
+
+
+def _has_pixels(data: bytes) -> bool:
+    """Returns whether an image can be decoded."""
+    from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
+
+    try:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            image.load()
+    except (*_DECODING_ERRORS, Image.DecompressionBombError):
+        return False
+    return True
 
 
 def _encoded_size(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
-def _scale_image(data: bytes, info: ImageInfo) -> PreparedImage | None:
-    """Scales an image down with Pillow, if that is installed."""
+def _scale_image(data: bytes) -> PreparedImage | None:
+    """Scales an image down."""
+    from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
+
     try:
-        from PIL import Image  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  (optional)
-    except ImportError:
-        return None
-    try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             original = image.size
             image.load()
             shown = image if image.mode in ("RGB", "RGBA", "L") else image.convert("RGBA")
@@ -119,7 +168,7 @@ def _scale_image(data: bytes, info: ImageInfo) -> PreparedImage | None:
                     (shown.convert("RGB") if kind == "JPEG" else shown).save(buffer, kind, **options)
                     if _encoded_size(buffer.getvalue()) <= MAX_BYTES:
                         return _scaled_image(buffer.getvalue(), kind, original, shown.size)
-    except (OSError, ValueError, Image.DecompressionBombError):
+    except (*_DECODING_ERRORS, Image.DecompressionBombError):
         return None
     return None
 

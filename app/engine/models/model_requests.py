@@ -23,10 +23,10 @@ from app.engine.models.prompt_cache import PromptCache
 from app.engine.secrets.session_mask import SessionMask
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError
+from app.providers.image_limits import RequestImages
 from app.providers.model_stream import AssistantStream, Context, Credential, RequestHooks
 from app.providers.request_cache import RequestCache
 from app.values.codec import encode_json
-from app.values.content import Image, Text
 from app.values.events import (
     MessageEnd,
     MessageStart,
@@ -40,11 +40,8 @@ from app.values.events import (
 )
 from app.values.messages import (
     AssistantMessage,
-    CustomMessage,
     Message,
     SystemMessage,
-    ToolResultMessage,
-    UserMessage,
     user_message,
 )
 from app.values.models import Model, ThinkingLevel
@@ -122,7 +119,7 @@ class ModelRequests:
         self.budget = budget
         self._request_of_message: dict[str, str] = {}
         self._request_cache = RequestCache(conversation.reading_token)
-        self._image_blocker = ImageBlocker()
+        self._images = RequestImages()
         self._head_cache = RequestHeadCache()
         self._current_request: str | None = None
         """The request whose answer is arriving and has not been seen as delivered."""
@@ -251,11 +248,11 @@ class ModelRequests:
         )
 
     def _sendable_context(self, context: Context) -> Context:
-        """Returns the context of a request without images where images are blocked."""
-        if self._options.sends_images:
-            return context
-        without = tuple(map(self._image_blocker.strip_images, context.messages))
-        return msgspec.structs.replace(context, messages=without)
+        """Returns the context of a request without the images that are not to be sent."""
+        messages = self._images.sendable(context.messages, are_blocked=not self._options.sends_images)
+        return (
+            context if messages is context.messages else msgspec.structs.replace(context, messages=messages)
+        )
 
     async def request_unrecorded(self, messages: Sequence[Message]) -> AssistantStream:
         """Requests an answer to other messages with the same system prompt and tools; nothing is recorded or
@@ -381,36 +378,3 @@ def failed_stream(
         stream.draft.error_message = text
 
     return AssistantStream(model, message_id=message_id or new_id(), timestamp=now_ms()).run(produce)
-
-
-_IMAGE_BLOCKED_TEXT = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
-
-
-class ImageBlocker:
-    """Replaces images by a short text while `images.blockImages` is on.
-
-    The same message always becomes the same one, so that requests begin alike."""
-
-    def __init__(self) -> None:
-        self._stripped_messages: dict[str, tuple[Message, Message]] = {}
-
-    def strip_images(self, message: Message) -> Message:
-        if not isinstance(message, UserMessage | ToolResultMessage | CustomMessage) or not _has_image(
-            message
-        ):
-            return message
-        known = self._stripped_messages.get(message.id)
-        if known is None or known[0] is not message:
-            content = tuple(
-                Text(text=_IMAGE_BLOCKED_TEXT) if isinstance(block, Image) else block
-                for block in message.content
-            )
-            known = self._stripped_messages[message.id] = (
-                message,
-                msgspec.structs.replace(message, content=content),
-            )
-        return known[1]
-
-
-def _has_image(message: UserMessage | ToolResultMessage | CustomMessage) -> bool:
-    return not isinstance(message.content, str) and any(isinstance(block, Image) for block in message.content)

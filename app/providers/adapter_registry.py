@@ -153,7 +153,7 @@ def _secrets_in_request(model: Model, credential: Credential) -> Iterator[str]:
     yield credential.key
     for name, value in ({**(model.headers or {}), **credential.headers}).items():
         if name.lower() == "authorization" or is_secret_variable(name.replace("-", "_"), value):
-            yield value.rpartition(" ")[2]
+            yield from (value, value.rpartition(" ")[2])
     for name, value in credential.env.items():
         if is_secret_variable(name, value):
             yield value

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from app.values.wire import now_ms
-from tools.masking.known_values import encoded_forms
+from tools.masking.known_values import KnownSecret
+from tools.masking.marks import Marker
 from tools.patterns import late
 
 _HTML_TAG = late(r"<[^>]*>")
@@ -40,10 +41,10 @@ class ProviderError(Exception):
 
     def without_secrets(self, secrets: Iterable[str]) -> "ProviderError":
         """Returns the error with all secrets masked, in case the server repeated a key in any spelling."""
-        written = sorted(
-            {text for secret in secrets for text in encoded_forms(secret)}, key=len, reverse=True
-        )
-        text, kind = _mask_secrets(str(self), written), _mask_secrets(self.kind or "", written)
+        from tools.masking.mask import Mask  # noqa: PLC0415  (a start without an error needs none)
+
+        mask = Mask(Marker(b""), known=[KnownSecret("key", secret) for secret in secrets], masks_words=True)
+        text, kind = (mask.hide_secrets(one, "•" * 8) for one in (str(self), self.kind or ""))
         if text == str(self) and kind == (self.kind or ""):
             return self
         return ProviderError(text, status=self.status, retry_after_ms=self.retry_after_ms, kind=kind or None)
@@ -54,12 +55,6 @@ class ProviderError(Exception):
         facts = {"status": self.status, "retryAfterMs": self.retry_after_ms, "kind": self.kind}
         details = {name: value for name, value in facts.items() if value is not None}
         return [{"type": "provider_error", "timestamp": now_ms(), "details": details}] if details else []
-
-
-def _mask_secrets(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "•" * 8)
-    return text
 
 
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:

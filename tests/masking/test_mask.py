@@ -369,3 +369,63 @@ def test_a_value_broken_behind_sixteen_characters_is_masked_in_any_pieces(gap: s
         pieces = [stream.mask_piece(data[at : at + size]) for at in range(0, len(data), size)]
         masked = b"".join((*pieces, stream.mask_rest())).decode()
         assert value[:first] not in masked and value[first:] not in masked, (size, masked)
+
+
+SIGNED = (
+    'p"a\\ss w0rd & more stuff',
+    "p@ss/w0rd+x=1'y",
+    "пароль-99-длинный",
+    "line one 1\nline two 2",
+    "aa''bb\\\\cc-12dd",
+    "$(w0w) `b4ck` | end9",
+)
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "JSON": json.dumps,
+    "JSON within JSON": lambda value: json.dumps(json.dumps(value)),
+    "an address": lambda value: quote(value, safe=""),
+    "HTML": html.escape,
+    "a shell": shlex.quote,
+    "Python": repr,
+    "numbers": lambda value: "".join(
+        one if one.isascii() and one.isalnum() else f"&#{ord(one)};" for one in value
+    ),
+}
+
+
+def shown_at_once(mask: Mask, *pieces: bytes) -> bytes:
+    """What a terminal shows that gets each piece, and what can be no part of a secret, at once."""
+    stream = MaskedStream(lambda: mask)
+    return b"".join(stream.mask_piece(one) + stream.flush_safe_part() for one in pieces) + stream.mask_rest()
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize("value", SIGNED)
+def test_half_of_a_value_with_signs_is_never_shown(value: str, form: str):
+    mask = Mask(MARKER, known=[KnownSecret("P", value)], as_bytes=True)
+    for before in ("", "the key is ", "Type p"):
+        data = f"{before}{WRITTEN[form](value)} then\n".encode()
+        masked = mask.mask_text(data.decode("latin-1")).text.encode("latin-1")
+        assert b"[secret:P:" in masked
+        for cut in range(len(data)):
+            assert shown_at_once(mask, data[:cut], data[cut:]) == masked, data[:cut]
+        assert shown_at_once(mask, *(data[at : at + 1] for at in range(len(data)))) == masked
+        stream = MaskedStream(lambda: mask)
+        pieces = [stream.mask_piece(data[at : at + 1]) for at in range(len(data))]
+        assert b"".join((*pieces, stream.mask_rest())) == masked
+
+
+@pytest.mark.parametrize("kind", [*SHAPED, "private key", "address", "named"])
+def test_half_of_a_secret_with_a_shape_or_a_name_is_never_shown(kind: str):
+    more = {
+        "private key": PRIVATE_KEY,
+        "address": "postgres://bob:hunt3r-x!y@h/db",
+        "named": "PGPASSWORD = 'postgres' x",
+    }
+    named = [KnownSecret("PGPASSWORD", "postgres")]
+    mask = Mask(MARKER, named=named, as_bytes=True)
+    for write in SURROUNDINGS.values():
+        data = write(SHAPED.get(kind) or more[kind]).encode()
+        masked = mask.mask_text(data.decode("latin-1")).text.encode("latin-1")
+        for cut in range(0, len(data) if b"[secret:" in masked else 0, 3):
+            assert shown_at_once(mask, data[:cut], data[cut:]) == masked, data[:cut]

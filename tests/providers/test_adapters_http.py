@@ -1,8 +1,9 @@
 """What holds for every adapter that speaks over HTTP, asked of a loopback server."""
 
 import asyncio
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -245,6 +246,29 @@ async def test_a_key_that_the_server_repeats_is_not_shown(api: str, server: Loop
     message = await ask(model_for(api, server.url), how=options(key=key))
     assert "Incorrect key" in (message.error_message or "")
     assert "sk-very-secret-key" not in repr(message)
+
+
+WAYS = (
+    lambda key: key.replace("'", """'"'"'"""),
+    lambda key: "".join(f"&#x{ord(one):x};" if not one.isalnum() else one for one in key),
+    lambda key: "".join(f"\\u{ord(one):04x}" if not one.isalnum() else one for one in key),
+    lambda key: "".join(f"%25{ord(one):02x}" if not one.isalnum() else one for one in key),
+    lambda key: json.dumps(json.dumps(json.dumps(key))),
+    lambda key: base64.b64encode(f"key:{key}".encode()).decode(),
+)
+
+
+@pytest.mark.parametrize("write", WAYS)
+async def test_a_key_that_the_server_repeats_is_not_shown_however_it_is_written(
+    write: Callable[[str], str], server: Loopback
+):
+    key = """it's a "very"\\secret/k3y+7&x"""
+    body = json.dumps({"error": {"message": f"Incorrect key {write(key)} provided"}}).encode()
+    server.reply(Reply(status=401, body=body, headers={"Content-Type": "application/json"}))
+    model = model_for("openai-completions", server.url, headers={"X-Key": key})
+    message = await ask(model, how=options(key="another-key-123"))
+    assert "Incorrect key" in (message.error_message or "") and "•" in (message.error_message or "")
+    assert "very" not in repr(message) and "k3y" not in repr(message)
 
 
 @every_api

@@ -9,7 +9,7 @@ from functools import cache
 
 import msgspec
 
-from tools.masking.known_values import KnownSecret, data_forms, encoded_forms, is_distinctive
+from tools.masking.known_values import MIN_LENGTH, KnownSecret, data_forms, encoded_forms, is_distinctive
 from tools.masking.long_words import LongWords, is_long_word, is_word_part
 from tools.masking.marks import MARK_PATTERN, MARK_PREFIX, Marker
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
@@ -40,6 +40,8 @@ _ANCHOR_LENGTH = 16
 """Number of characters by which a known value is searched for; a longer anchor is found faster."""
 _ENCODED_ANCHOR_LENGTH = 24
 _PIECE_LENGTH = 8
+_MAX_FORM_LENGTH = 16
+"""Number of characters in which programs write one."""
 _MAX_WRAPPED_LINES = 6
 
 
@@ -79,17 +81,21 @@ class Mask:
         own: Iterable[CustomShape] = (),
         ignored: Collection[str] = (),
         as_bytes: bool = False,
+        masks_words: bool = False,
     ) -> None:
         """`named` values are short or common words, masked only behind their name. `ignored` holds digests of false
-        alarms. `as_bytes` is for texts in which each character stands for one byte."""
+        alarms. `as_bytes` is for texts in which each character stands for one byte. `masks_words`: known values that
+        are words, which may mean something else, are masked too."""
         self.marker = marker
         self._as_bytes = as_bytes
+        self._masks_words = masks_words
         self._own_marks = tuple(own)
         self._ignored = frozenset(ignored)
         self._names: dict[str, str] = {}
         self._texts_by_head: dict[str, list[_KnownSecretsText]] = {}
         self._texts_by_tail: dict[str, list[_KnownSecretsText]] = {}
         self._written_values: list[tuple[str, WrittenValue]] = []
+        self._known_values: list[tuple[str, WrittenValue]] = []
         for one in known:
             self._add_known_value(one, as_bytes=as_bytes)
         self._named_secrets = tuple(
@@ -99,14 +105,16 @@ class Mask:
         _shape_literals()  # made here, where a thread makes the mask, and not with the first text
 
     def _add_known_value(self, one: KnownSecret, *, as_bytes: bool) -> None:
-        if one.value in self._names or not is_distinctive(one.value):
+        is_known = len(one.value) >= MIN_LENGTH if self._masks_words else is_distinctive(one.value)
+        if one.value in self._names or not is_known:
             return
         self._names[one.value] = one.name
         if self.marker.digest(one.value) in self._ignored:
             return
         texts: tuple[str, ...] = (one.value,)
+        written_value = WrittenValue(one.value, as_bytes=as_bytes)
+        self._known_values.append((one.value, written_value))
         if not one.is_plain:
-            written_value = WrittenValue(one.value, as_bytes=as_bytes)
             texts = data_forms(one.value) if written_value.anchor else encoded_forms(one.value)
             if written_value.anchor not in ("", one.value):
                 self._written_values.append((one.name, written_value))
@@ -141,6 +149,13 @@ class Mask:
         out.append(text[at:])
         return MaskedText("".join(out), tuple(found.items()))
 
+    def hide_secrets(self, text: str, cover: str) -> str:
+        """Returns a text with the same cover for every secret, where no mark is wanted."""
+        spans = self.secret_spans(text)
+        for span in reversed([*_merged_spans(spans, text)] if spans else []):
+            text = f"{text[: span.start]}{cover}{text[span.end :]}"
+        return text
+
     def finds_nothing(self, texts: Iterable[str]) -> bool:
         """Returns whether none of these texts has a secret or a mark, checked all at once; otherwise each text has to
         be masked by itself."""
@@ -158,6 +173,31 @@ class Mask:
             SecretSpan(bare.original_position(one.start), bare.original_position(one.end - 1) + 1, one.kind)
             for one in self._spans_as_meant(bare.text, is_within_key)
         ]
+
+    def unfinished_start(self, text: str, end: int) -> int:
+        """Returns the first position from which a known value may go on behind `end`; `end` if there is none."""
+        return min(
+            (
+                written.unfinished_start(text, max(0, end - _MAX_FORM_LENGTH * len(value)), end)
+                for value, written in self._known_values
+            ),
+            default=end,
+        )
+
+    def unfinished_line_start(self, text: str, end: int) -> int:
+        """Does so for the end of a line, and only for values with line breaks."""
+        return min(
+            (
+                written.unfinished_start(text, max(0, end - _MAX_FORM_LENGTH * len(value)), end)
+                for value, written in self._known_values
+                if "\n" in value
+            ),
+            default=end,
+        )
+
+    def names_secret(self, text: str) -> bool:
+        """Returns whether a text has the name of a secret that is masked only behind its name."""
+        return any(name in text for name, _ in self._named_secrets)
 
     def _spans_as_meant(self, text: str, is_within_key: bool) -> list[SecretSpan]:
         """Returns the spans of a text as it is, and with the characters that it writes as numbers."""

@@ -6,6 +6,7 @@ and the last 8 KB of a line without end."""
 from tools.masking.mask import CurrentMask, Mask
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.masking.secret_shapes import SHAPE_LITERALS
+from tools.patterns import late
 
 MAX_HELD_BYTES = 8 << 10
 _MAX_LINE = 64 << 10
@@ -22,6 +23,12 @@ _SECRET_INTRODUCERS = (
     "AccountKey=",
     "SharedAccessKey=",
 )
+
+_STARTED = late(
+    r"(?:&[\w#;]*|[%\\]+|[\xc2-\xf4][\x80-\xbf]{0,2}|-{1,5}(?:[A-Z][A-Z ]*)?|[a-z][a-z0-9+.-]*:/?|\d{6,}:[\w-]*)\Z"
+)
+"""The beginning of a sign that is written in several characters or bytes, of a private key, of an address, and of a
+token that begins with a number."""
 
 
 class MaskedStream:
@@ -58,12 +65,18 @@ class MaskedStream:
         mask = self._mask_now()
         if not text or mask is None or self._is_within_key or any(one in text for one in _SECRET_INTRODUCERS):
             return b""
+        if mask.names_secret(text):
+            return b""
         at = len(text)
         while at and text[at - 1] in _TOKEN_CHARS:
             at -= 1
         word = text[at:]
         if not any(one.isalnum() for one in word):
             at = len(text)
+        if started := _STARTED.search(text, max(0, at - 64), at):
+            at = started.start()
+        at = min(at, mask.unfinished_start(text, len(text)))
+        at = _outside_of_secrets(mask, text, at)
         if PRIVATE_KEY_LITERAL in text or "\n" in text[:at] or "\x1b" in text[-256:]:
             return b""
         self._held_text = text[at:]
@@ -93,9 +106,9 @@ def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
     # A line that ends in a long word may be a secret broken by `fold`, whose rest is on the next line.
     for _ in range(6):
         if not end or not _may_secret_continue(text, end):
-            return end
+            break
         end = text.rfind("\n", 0, end - 1) + 1
-    return end
+    return mask.unfinished_line_start(text, end)
 
 
 def _end_before_key(text: str, end: int) -> int:
@@ -123,7 +136,8 @@ def _safe_end_in_line(mask: Mask, text: str) -> int:
     """Returns the safe end in an unfinished line, which is never within a secret."""
     cut = len(text) - MAX_HELD_BYTES
     begin = max(0, cut - MAX_HELD_BYTES)
-    crossing = [
-        one.start for one in mask.secret_spans(text[begin:]) if begin + one.start < cut < begin + one.end
-    ]
-    return begin + min(crossing) if crossing else cut
+    return begin + _outside_of_secrets(mask, text[begin:], cut - begin)
+
+
+def _outside_of_secrets(mask: Mask, text: str, cut: int) -> int:
+    return min((one.start for one in mask.secret_spans(text) if one.start < cut < one.end), default=cut)

@@ -16,7 +16,15 @@ _BACKSLASHES = r"\\{0,16}+"
 _LETTERS_AFTER_BACKSLASH = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", "\v": "v", "\x1b": "eE"}
 _LETTERS_OR_DIGITS = late(r"[A-Za-z0-9]+")
 _RUNS = late(r"(\\*)(([^\\])\3*)|\\+", re.DOTALL)
+_PART_OF_FORM = late(r"[\\%&'\"][\w\\%&#;{}'\"]{0,63}|\\?\r?\n?[ \t]{0,16}")
+"""The beginning of a sign that is written in several characters, or of a line break within a value."""
 _LINE = late(r"(?:\n[ \t]{0,16})?([^\r\n]+)")
+
+
+class _Unit(NamedTuple):
+    text: str
+    """One character, with the backslashes before it, which nothing else separates from its own."""
+    may_be_doubled: bool
 
 
 class WrittenValue:
@@ -29,9 +37,35 @@ class WrittenValue:
         before, self.anchor, behind = (
             (value[: run.start()], run[0], value[run.end() :]) if run else ("", "", value)
         )
+        self._units = _units(value)
         self._units_before = _units(before)[::-1]
         self._units_behind = _units(behind)
         self._as_bytes = as_bytes
+
+    def unfinished_start(self, text: str, begin: int, end: int) -> int:
+        """Returns the first position behind `begin` from which the value may go on behind `end`; `end` if there is
+        none."""
+        for found in _compile_unit(self._units[0], self._as_bytes, is_before=False).finditer(
+            text, begin, end
+        ):
+            last, at = found.span()
+            for unit in self._units[1:]:
+                following = _compile_unit(unit, self._as_bytes, is_before=False).match(text, at, end)
+                if following is None:
+                    # The last sign may be the beginning of a longer form of it: `&` of `&amp;`.
+                    is_started = _PART_OF_FORM.fullmatch(text, at, end) or _PART_OF_FORM.fullmatch(
+                        text, last, end
+                    )
+                    if is_started or self._is_part_of(unit, text[at:end]):
+                        return found.start()
+                    break
+                last, at = following.span()
+        return end
+
+    def _is_part_of(self, unit: _Unit, rest: str) -> bool:
+        """Returns whether a text has the first bytes of a character."""
+        data = unit.text.encode("utf-8", "replace").decode("latin-1")
+        return self._as_bytes and data.startswith(rest)
 
     def spans_around(self, text: str, at: int) -> Iterator[tuple[int, int]]:
         """Yields the pieces of the value, one on each line, whose anchor begins at a position."""
@@ -49,12 +83,6 @@ class WrittenValue:
             start = found.start()
         for piece in _LINE.finditer(text, start, end):
             yield piece.span(1)
-
-
-class _Unit(NamedTuple):
-    text: str
-    """One character, with the backslashes before it, which nothing else separates from its own."""
-    may_be_doubled: bool
 
 
 def _units(text: str) -> list[_Unit]:

@@ -12,7 +12,7 @@ from app.engine.core.active_skills import ActiveSkills
 from app.sessions.context_projection import project_context, unix_milliseconds
 from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded
 from app.sessions.session_log import SessionLog
-from app.values.content import Text, ToolCall
+from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -123,6 +123,14 @@ def prompt_text(sections: Mapping[str, str]) -> str:
     return "\n\n".join(parts)
 
 
+def _has_image(message: Message) -> bool:
+    return (
+        isinstance(message, UserMessage | ToolResultMessage | CustomMessage)
+        and not isinstance(message.content, str)
+        and any(isinstance(block, Image) for block in message.content)
+    )
+
+
 class Conversation:
     """One session log with the messages that the model reads."""
 
@@ -139,6 +147,8 @@ class Conversation:
         self.reading_token = object()
         """An object that is replaced whenever the messages are read anew; while it stays the same, messages are only
         appended."""
+        self.has_images = False
+        """Whether a message of the context has an image."""
         self.declared_prompt = DeclaredPrompt()
         self._recent: list[Entry] = []
         """The part of the branch that the context was made of when it was read."""
@@ -170,6 +180,7 @@ class Conversation:
             message for message in self.messages if not isinstance(message, SystemMessage)
         ]
         self.ids_without_system = [message.id for message in self.messages_without_system]
+        self.has_images = any(map(_has_image, self.messages_without_system))
         self.reading_token = object()
 
     def warm_up(self) -> None:
@@ -310,6 +321,7 @@ class Conversation:
             self.declared_prompt.apply_message(message)
             self.messages.append(message)
             return
+        self.has_images = self.has_images or _has_image(message)
         behind = 0
         if isinstance(message, ToolResultMessage):
             behind = len(self.messages) - self._result_position(message)

@@ -233,6 +233,8 @@ class ModelRequests:
         context = await self._apply_hooks(said)
         if context.messages is not said:
             message_ids, stretch = tuple(message.id for message in context.messages), None
+        elif not self._conversation.has_images:
+            return context, message_ids, stretch
         return self._sendable_context(context), message_ids, stretch
 
     async def _apply_hooks(self, messages: Sequence[Message]) -> Context:

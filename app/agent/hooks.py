@@ -17,6 +17,8 @@ class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     is_blocked: bool = False
     reason: str = ""
+    denied_with: str | None = None
+    """What the person said who denied the call, which may be nothing; None if no person denied it."""
     terminate: bool = False
     arguments: dict[str, Any] | None = None
     """Replaces the arguments; they are validated like the model's."""

@@ -34,7 +34,13 @@ import msgspec
 
 from app.agent.call_order import CallOrder, CallSlot, ResourceClaim, claim_of_call
 from app.agent.hooks import CallVerdict, LoopHooks
-from app.agent.tool_results import describe_error, failed_result, unknown_tool_result, validated_result
+from app.agent.tool_results import (
+    DENIED_KEY,
+    describe_error,
+    failed_result,
+    unknown_tool_result,
+    validated_result,
+)
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import OPAQUE_EFFECTS, Effects
@@ -336,7 +342,8 @@ def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any
 
 
 def _blocked_result(verdict: CallVerdict) -> ToolResult:
-    told = failed_result(verdict.reason or "Tool execution was blocked")
+    details = None if verdict.denied_with is None else {DENIED_KEY: verdict.denied_with}
+    told = failed_result(verdict.reason or "Tool execution was blocked", details)
     return msgspec.structs.replace(told, terminate=verdict.terminate)
 
 

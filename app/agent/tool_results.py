@@ -12,6 +12,8 @@ from tools.results import ImagePart, Json, TextPart, ToolResult, text_result
 
 ABORTED_TEXT = "Operation aborted"
 SKIPPED_TEXT = "Skipped due to queued user message."
+DENIED_KEY = "denied"
+"""The detail of a result whose call a person denied: what the person said, which may be nothing."""
 
 
 def failed_result(text: str, details: dict[str, Any] | None = None) -> ToolResult:
@@ -33,6 +35,13 @@ def is_stopped(message: ToolResultMessage) -> bool:
     if isinstance(details, dict) and details.get("aborted") is True:
         return True
     return message.is_error and text_of(message.content) == ABORTED_TEXT
+
+
+def denial_of(message: ToolResultMessage) -> str | None:
+    """Returns what the person said who denied the call, which may be nothing; None if no person denied it."""
+    details: Json = message.details
+    said = details.get(DENIED_KEY) if isinstance(details, dict) else None
+    return said if isinstance(said, str) else None
 
 
 def truncated_call_result(name: str) -> ToolResult:

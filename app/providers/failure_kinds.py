@@ -165,6 +165,10 @@ NETWORK_PATTERNS = _failure_rows(
     ("http2", r"http/?2.{0,40}(?:cancel|goaway|refused_stream|internal_error)|stream (?:was )?reset"),
 )
 
+_CUT_PATTERN = (
+    r"connection (?:was )?(?:reset|closed|lost|aborted|dropped)|closed the connection|peer closed|econnreset"
+    r"|socket hang up|other side closed|incomplete chunked|premature|stream (?:was )?reset"
+)
 _RETRYABLE_STATUSES = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 _WAIT_PATTERNS = (
     r"(?:retry|try again|retrying|available|resets?)[ _](?:again )?(?:in|after)[ :]+(?:about )?"
@@ -191,6 +195,13 @@ def classify_failure(message: AssistantMessage, model: Model | None = None) -> F
     if kind in ("rate_limit", "network", "server"):
         return Failure(kind=kind, is_retryable=True, retry_after_ms=_retry_wait_ms(text, facts))
     return Failure(kind=kind, retry_after_ms=_retry_wait_ms(text, facts) if kind == "quota" else None)
+
+
+def is_cut_connection(message: AssistantMessage) -> bool:
+    """Returns whether a failed answer ended because the connection was closed, and not because none was made."""
+    return classify_failure(message).kind == "network" and bool(
+        compiled_pattern(_CUT_PATTERN).search(message.error_message or "")
+    )
 
 
 def _kind_of_text(text: str, facts: dict[str, Any]) -> FailureKind:

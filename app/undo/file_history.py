@@ -10,6 +10,7 @@ import msgspec
 
 from app.undo.change_records import (
     NOTE_CALL_PREFIX,
+    RESTORED_ENTRY_TYPE,
     Change,
     FileImage,
     FilesData,
@@ -269,6 +270,29 @@ def redo_target(path: Sequence[Entry]) -> RestoreTarget | None:
         return None
     entry, restored = waiting[-1]
     return RestoreTarget(entry_id=restored.origin, title=restored.title, undoes=entry.id)
+
+
+def undone_changes(path: Sequence[Entry]) -> dict[str, str]:
+    """Returns the entries of a branch whose file changes are undone at its end, each with the restore that undid it."""
+    if not any(type(entry) is CustomEntry and entry.custom_type == RESTORED_ENTRY_TYPE for entry in path):
+        return {}
+    undone: dict[str, str] = {}
+    places: dict[str | None, int] = {None: 0}
+    undone_at: list[dict[str, str]] = [undone]
+    for number, entry in enumerate(path, 1):
+        restored = restored_of(entry)
+        if (
+            restored is not None
+            and restored.total
+            and restored.target in places
+            and not (restored.hunks or restored.is_move or restored.interrupted)
+        ):
+            place = places[restored.target]
+            later = (one.id for one in path[place : number - 1] if files_of(one) is not None)
+            undone = undone_at[place] | {id: undone.get(id, entry.id) for id in later}
+        places[entry.id] = number
+        undone_at.append(undone)
+    return undone
 
 
 def title_at(path: Sequence[Entry]) -> str:

@@ -151,7 +151,7 @@ async def test_a_command_that_was_stopped_has_not_failed(home: Path, tmp_path: P
         await pilot.press("ctrl+b")
         await app.settling_until(pilot, lambda: "cannot move to the background" in app.screen_text)
         await pilot.press("escape")
-        await app.settling_until(pilot, lambda: "aborted" in app.screen_text)
+        await app.settling_until(pilot, lambda: "stopped" in app.screen_text)
         assert "failed" not in app.screen_text
 
 

@@ -64,7 +64,7 @@ def conversation(turns: int, seed: int) -> list[Entry]:
 
 
 def at_once(entries: list[Entry]) -> list[Block]:
-    return message_blocks.branch_blocks(entries, renderers(), TurnEnds(lambda _, usual: usual))
+    return message_blocks.branch_blocks(entries, renderers(), TurnEnds())
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -79,10 +79,10 @@ async def test_what_comes_later_is_what_would_have_been_there(seed: int, monkeyp
     page = Page()
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
-        coming = EarlierBlocks(transcript, drawn, lambda _, usual: usual)
+        coming = EarlierBlocks(transcript, drawn)
         end = coming.first_entries(entries)
         assert 0 < len(end) < len(entries)
-        transcript.replace_all(message_blocks.branch_blocks(end, drawn, TurnEnds(lambda _, usual: usual)))
+        transcript.replace_all(message_blocks.branch_blocks(end, drawn, TurnEnds()))
         assert coming.has_more
         for _ in range(20):
             await pilot.pause()

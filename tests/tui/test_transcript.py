@@ -127,7 +127,7 @@ async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> 
         await pilot.press("alt+r")
         await wait_for_runs(app, pilot, 2)
         assert app.screen_text.count("retry") == 1
-        assert "The request failed here. It was sent again" in app.screen_text
+        assert "The answer broke off here. The next try is below." in app.screen_text
         await submit(app, pilot, "second")
         await wait_for_runs(app, pilot, 3)
         assert "retry" not in app.screen_text
@@ -302,3 +302,20 @@ async def test_a_pipeline_that_hid_a_failure_is_marked_on_the_page(tmp_path: Pat
         assert "▲ bash no-such-tests -q 2>&1 | tail -20" in rows
         assert any(row.startswith("│ exit 0, but `no-such-tests -q` failed with 127") for row in rows)
         assert any("command not found" in row for row in rows)
+
+
+async def test_a_cut_connection_says_so_and_what_happens_next(home: Path) -> None:
+    cut = say("Half of", error="Connection error: host closed the connection (eof).", breaks_after=1)
+    app = make_app(home, cut, cut)
+    app.session.settings.save_setting("retry.maxRetries", 1)
+    async with app.run_test(size=(110, 24)) as pilot:
+        await submit(app, pilot, "go")
+        await app.settling_until(pilot, lambda: "Retrying: 1 of 1" in app.screen_text)
+        said = " ".join(app.screen_text.split())
+        assert "was cut in the middle of the answer. Retrying: 1 of 1" in said
+        assert "alt+r retry now · esc stop" in said
+        await pilot.press("alt+r")
+        await wait_for_runs(app, pilot)
+        said = " ".join(app.screen_text.split())
+        assert "✗ The connection to scripted was cut in the middle of the answer. 1 retry failed." in said
+        assert "→ Connection error: host closed the connection (eof)." in said

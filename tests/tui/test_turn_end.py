@@ -1,6 +1,7 @@
 """The end of a turn: told while it happens as it is when the session is read."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,10 @@ from app.values.content import Text, ToolCall
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
+from tests.tui.test_approvals import asked, asking_app, wait
 from widgets.transcript.blocks import CardBlock, CardState, TurnBlock
-from widgets.transcript.leaves.block_leaves import raw_text
+from widgets.transcript.expansion import Extent
+from widgets.transcript.leaves.block_leaves import draw_block, raw_text
 
 
 @pytest.fixture
@@ -36,6 +39,10 @@ def lines(app: ScriptedApp) -> list[str]:
 
 def told(block: TurnBlock) -> str:
     return raw_text(block).removeprefix(block.words).strip()
+
+
+def ends(app: ScriptedApp) -> list[TurnBlock]:
+    return [block for item in app.transcript.column.items if isinstance(block := item.block, TurnBlock)]
 
 
 def order(app: ScriptedApp) -> list[str]:
@@ -69,6 +76,73 @@ async def test_behind_the_answer_and_the_same_when_it_is_read_again(home: Path) 
         await app.settling_until(pilot, lambda: "Changed by “remove”" in app.screen_text)
         assert "prompt 2 of 2" in app.screen_text
         await pilot.press("escape")
+
+
+async def test_an_undo_marks_its_turn_and_gives_the_keys_to_the_turn_that_is_next(home: Path) -> None:
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n"),
+        say("one"),
+        call("write", path="b.txt", content="2\n"),
+        say("two"),
+    )
+    async with app.run_test(size=(100, 40)) as pilot:
+        for number, prompt in enumerate(("first", "second"), 1):
+            await submit(app, pilot, prompt)
+            await wait_for_runs(app, pilot, number)
+        assert lines(app) == ["a.txt +1", "b.txt +1   alt+g review   alt+z undo"]
+        for step, expected in (
+            ("undo", ["a.txt +1   alt+g review   alt+z undo", "b.txt +1   /redo change again"]),
+            ("redo", ["a.txt +1", "b.txt +1   alt+g review   alt+z undo"]),
+            ("undo", ["a.txt +1   alt+g review   alt+z undo", "b.txt +1   /redo change again"]),
+        ):
+            await submit(app, pilot, f"/{step}")
+            await app.settling_until(pilot, lambda: "enter restore" in app.screen_text)
+            await pilot.press("enter")
+            await app.settling_until(pilot, lambda expected=expected: lines(app) == expected)
+            assert [end.words for end in ends(app)] == ["Done", "Undone" if step == "undo" else "Done"]
+        before = ends(app)
+        app.presenter.rebuild_transcript()
+        assert ends(app) == before
+
+
+async def test_a_turn_says_that_a_job_still_runs_until_it_ends(home: Path) -> None:
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n"),
+        call("bash", command="cat fifo", background=True),
+        say("started"),
+        say("it ended"),
+    )
+    os.mkfifo(home / "project" / "fifo")
+    app.session.permissions.rules.set_mode("full")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await submit(app, pilot, "start")
+        await wait_for_runs(app, pilot)
+        assert [(end.words, end.waiting) for end in ends(app)] == [("Answered", "1 job still runs: /jobs")]
+        await asyncio.to_thread((home / "project" / "fifo").write_text, "over\n")
+        await app.settling_until(pilot, lambda: [end.waiting for end in ends(app)] == [""])
+        assert ends(app)[0].words == "Done"
+
+
+async def test_a_denied_call_says_so_below_its_row_and_at_the_end_of_the_turn(home: Path) -> None:
+    app = asking_app(
+        home,
+        call("write", path="a.txt", content="1\n") + call("bash", command="touch denied"),
+        say("as you wish"),
+    )
+    async with app.run_test(size=(100, 40)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("alt+a")
+        await app.settling_until(pilot, lambda: "Run this command?" in app.screen_text)
+        wait(app)
+        app.editor.set_text("not today")
+        await pilot.press("alt+x")
+        await wait_for_runs(app, pilot)
+        assert "│ You said no: not today" in app.screen_text
+        assert [(end.words, end.doubt) for end in ends(app)] == [("Ended", "you said no")]
+        assert not (home / "project" / "denied").exists()
 
 
 async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> None:
@@ -127,7 +201,7 @@ async def test_a_run_that_is_stopped_in_a_call_is_stopped_and_not_done(home: Pat
 def test_a_turn_that_ends_with_a_stopped_call_says_so_and_an_answer_after_it_ends_it(
     result: ToolResultMessage,
 ) -> None:
-    ends = TurnEnds(lambda action, usual: usual)
+    ends = TurnEnds()
     asking = AssistantMessage(content=(ToolCall(id="c", name="bash", arguments={}),), model="m")
     assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
     stopped = ends.unfinished_turn_end()
@@ -140,23 +214,8 @@ def test_a_turn_that_ends_with_a_stopped_call_says_so_and_an_answer_after_it_end
     assert done is not None and (done.words, done.state) == ("Done in 6 s", CardState.DONE)
 
 
-def test_unbound_keys_are_not_named() -> None:
-    line = TurnEnds(lambda action, usual: "" if action == "app.review.show" else "f4")
-    entry = CustomEntry(
-        parent_id=None,
-        custom_type=FILES_ENTRY_TYPE,
-        data=to_entry_data(
-            FilesData(call_id="c", tool="edit", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
-        ),
-    )
-    line.add_entry(entry)
-    end = line.turn_end_after(AssistantMessage(content=(), model="m"))
-    assert end is not None and told(end) == "a   f4 undo"
-    assert line.unfinished_turn_end() is None
-
-
 def test_what_cannot_be_put_back_is_named_at_once() -> None:
-    line = TurnEnds(lambda action, usual: usual)
+    line = TurnEnds()
     for path in ("big.bin", "build/", "."):
         data = FilesData(
             call_id="c", tool="write", uncovered=(UnstoredFile(path=path, why="it is larger than 32 MB"),)
@@ -167,7 +226,7 @@ def test_what_cannot_be_put_back_is_named_at_once() -> None:
 
 
 def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None:
-    ends = TurnEnds(lambda action, usual: usual)
+    ends = TurnEnds()
     asking = AssistantMessage(
         content=(ToolCall(id="c", name="ls", arguments={}),), model="m", duration_ms=2_000
     )
@@ -176,7 +235,7 @@ def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None
         ends.turn_end_after(ToolResultMessage(tool_call_id="c", tool_name="ls", duration_ms=61_000)) is None
     )
     done = ends.turn_end_after(AssistantMessage(content=(), model="m", duration_ms=9_000))
-    assert done is not None and (done.words, done.actions) == ("Done in 1 m 12 s", ())
+    assert done is not None and (done.words, done.doubt) == ("Done in 1 m 12 s", "")
     assert ends.turn_end_after(AssistantMessage(content=(), model="m", duration_ms=400)) is None
     stopped = ends.turn_end_after(
         AssistantMessage(content=(), model="m", duration_ms=5_000, stop_reason="aborted")
@@ -184,8 +243,21 @@ def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None
     assert stopped is None, "the answer itself tells"
 
 
+def test_a_turn_whose_last_call_failed_is_not_done() -> None:
+    ends = TurnEnds()
+    asking = AssistantMessage(content=(ToolCall(id="c", name="bash", arguments={}),), model="m")
+    for is_error in (True, False, True):
+        result = ToolResultMessage(tool_call_id="c", tool_name="bash", duration_ms=3_000, is_error=is_error)
+        assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
+    end = ends.turn_end_after(AssistantMessage(content=(), model="m"))
+    assert end is not None
+    assert (end.words, end.doubt) == ("Ended after 9 s", "last call failed")
+    drawn = draw_block(end, Extent.CLOSED)[0]
+    assert (drawn.first, drawn.fill) == ("▲ ", "pill-aborted")
+
+
 def test_untold_changes_are_shown_before_the_next_prompt() -> None:
-    line = TurnEnds(lambda action, usual: "")
+    line = TurnEnds()
     data = to_entry_data(
         FilesData(call_id="c", tool="bash", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
     )

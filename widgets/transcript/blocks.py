@@ -110,6 +110,8 @@ class CardBlock(_FrozenValue, frozen=True, kw_only=True):
     state: CardState = CardState.DONE
     timing: str = ""
     """How long it took or has been running, in words."""
+    note: str = ""
+    """What bayou says below its row, such as that a person denied the call."""
 
 
 class CustomBlock(_FrozenValue, frozen=True, kw_only=True):
@@ -179,6 +181,10 @@ class TurnBlock(_FrozenValue, frozen=True, kw_only=True):
     state: CardState = CardState.DONE
     files: str = ""
     """The changed files: `2 files +4 −1`."""
+    doubt: str = ""
+    """Why it may not be complete, although the model ended it: `last call failed`."""
+    waiting: str = ""
+    """What still runs or waits: `1 job still runs`."""
     warning: str = ""
     actions: tuple[TurnAction, ...] = ()
 

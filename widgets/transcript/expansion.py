@@ -59,8 +59,8 @@ class Expansion(NamedTuple):
             case "always":
                 return Extent.ALL
             case "errors" | "edits" | "results":
-                if block.state is CardState.ASKED:
-                    return Extent.CLOSED  # the question above the editor shows the change
+                if block.state is CardState.ASKED or block.note:
+                    return Extent.CLOSED  # the question above the editor shows the change, or showed it
                 is_edit = self.cards != "errors" and any(
                     isinstance(one, DiffBlock) for one in block.card.blocks
                 )

@@ -214,7 +214,8 @@ class PermissionGate:
                 allowed_writes = frozenset(reading.effects.writes) if reply.allows_changed_call else None
                 continue
             if not reply.allows:
-                return self._refused_result(call, decision, "The user denied it", reply.reason, by="person")
+                denied = self._refused_result(call, decision, "The user denied it", reply.reason, by="person")
+                return msgspec.structs.replace(denied, denied_with=reply.reason)
             return self._allow_call(call, reading, decision, looked_at, seen, is_changed=changed is not None)
 
     async def _ask_and_judge_again(

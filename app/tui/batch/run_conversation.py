@@ -81,7 +81,7 @@ def _session_blocks(file: Path) -> list[Block]:
     try:
         draw = builtin_card_drawer()
         renderers = Renderers(lambda call, result=None: draw(call, result), _no_key_label)
-        return branch_blocks(log.path_to(), renderers, TurnEnds(_no_key_label), goes_on=True)
+        return branch_blocks(log.path_to(), renderers, TurnEnds(), goes_on=True)
     finally:
         log.close()
 

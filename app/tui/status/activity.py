@@ -250,7 +250,10 @@ class ActivityTracker:
         figures = _elapsed_text(now - self._activity_start())
         if (count := max(self._counted_tokens, self._characters // CHARACTERS_PER_TOKEN)) >= MIN_SHOWN_TOKENS:
             figures += (f"↓ {tokens(count)}",)
-        return ActivityStatus(text=self._activity_words(now), figures=figures, hints=self._stop_hint())
+        hints = self._stop_hint()
+        if self.phase == "retrying" and (key := self._key_label("app.retry", "alt+r")):
+            hints = " · ".join(filter(None, (f"{key} retry now", hints)))
+        return ActivityStatus(text=self._activity_words(now), figures=figures, hints=hints)
 
     def _activity_start(self) -> float:
         """Returns when the current activity began; a retry has no elapsed time, because its text

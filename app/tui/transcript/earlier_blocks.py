@@ -1,9 +1,8 @@
 """Shows a long conversation from its end; earlier turns are added after the first paint, a few at a time."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from app.tui.page_protocols import KeyLabel
 from app.tui.transcript.message_blocks import branch_blocks
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.turn_end import TurnEnds
@@ -57,10 +56,16 @@ def _has_all_results_at(entries: Sequence[Entry], at: int) -> bool:
 class EarlierBlocks:
     """Adds the earlier part of a conversation above the visible blocks."""
 
-    def __init__(self, transcript: Transcript, renderers: Renderers, key_label: KeyLabel) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        renderers: Renderers,
+        finish: Callable[[list[Block]], list[Block]] = list,
+    ) -> None:
+        """`finish`: returns earlier blocks as they are shown now."""
         self._transcript = transcript
         self._renderers = renderers
-        self._key_label = key_label
+        self._finish = finish
         self._entries: Sequence[Entry] = ()
         self._next: asyncio.TimerHandle | None = None
         self._has_begun = False
@@ -88,7 +93,7 @@ class EarlierBlocks:
 
     def redraw_entries(self, entries: Sequence[Entry]) -> None:
         """Redraws entries whose look has changed; entries still to come get the new look anyway."""
-        for block in branch_blocks(entries, self._renderers, TurnEnds(self._key_label)):
+        for block in branch_blocks(entries, self._renderers, TurnEnds()):
             if not self.has_more or self._transcript.find_block(block.id) is not None:
                 self._transcript.add(block)
 
@@ -107,7 +112,7 @@ class EarlierBlocks:
 
     def _draw_turns(self, entries: Sequence[Entry]) -> list[Block]:
         """Returns the blocks of turns that precede others."""
-        changed = TurnEnds(self._key_label)
+        changed = TurnEnds()
         blocks = branch_blocks(entries, self._renderers, changed, goes_on=True)
         line = changed.unfinished_turn_end()
-        return blocks if line is None else [*blocks, line]
+        return self._finish(blocks if line is None else [*blocks, line])

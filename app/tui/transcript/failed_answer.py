@@ -6,10 +6,11 @@ from app.tui.transcript import message_blocks
 from app.tui.transcript.renderers import Renderers
 from app.values.events import AutoRetryEnd, AutoRetryStart
 from app.values.messages import AssistantMessage
-from tools.amounts import pluralized
+from tools.amounts import elapsed, pluralized
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
+_MIN_TOLD_MS = 1000
 AddNote = Callable[[str, NoteKind], str]
 
 
@@ -49,15 +50,21 @@ class FailedAnswer:
         if isinstance(event, AutoRetryStart):
             self._awaiting_retry = self._message
             self._remove_retry_key(is_tried_again=True)
-            what = f"{message_blocks.as_sentence(event.error_message.rstrip('.'))}. Retrying"
-            self._notice_id = self._note(
-                f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
-            )
+            self._notice_id = self._note(self._retry_text(event), NoteKind.WARNING)
         elif was_waiting:
             self._show_error_again()
         elif not event.success:
             retries = pluralized(event.attempt, "retry", "retries")
             self._append_to_error(f"{retries} failed.")
+
+    def _retry_text(self, event: AutoRetryStart) -> str:
+        """Says why the request failed and when it is sent again; the line above the editor counts down, with keys."""
+        failed = self._awaiting_retry
+        what = message_blocks.as_sentence(event.error_message)
+        if failed is not None and failed.error_message == event.error_message:
+            what = message_blocks.failure_sentence(failed)
+        wait = f" after {elapsed(round(event.delay_ms / 1000))}" if event.delay_ms >= _MIN_TOLD_MS else ""
+        return f"{what.rstrip('.')}. Retrying: {event.attempt} of {event.max_attempts}{wait}."
 
     def _append_to_error(self, words: str) -> None:
         """Adds words to the failed answer's error message, or as a separate message if there is none."""

@@ -5,13 +5,14 @@ from typing import assert_never, cast
 
 import msgspec
 
-from app.agent.tool_results import SKIPPED_TEXT, is_stopped, result_from_message
+from app.agent.tool_results import SKIPPED_TEXT, denial_of, is_stopped, result_from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
 from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
 from app.engine.files.memory_notes import NOTE_MESSAGE_TYPE
 from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
+from app.providers.failure_kinds import is_cut_connection
 from app.tui.transcript.cell_block import finished_cell
 from app.tui.transcript.goal_block import check_block
 from app.tui.transcript.renderers import Renderers
@@ -63,7 +64,7 @@ from widgets.transcript.blocks import (
 )
 
 DIAGNOSTICS_PREVIEW_LINES = 3
-RETRIED_TEXT = "The request failed here. It was sent again, and its answer is below."
+RETRIED_TEXT = "The answer broke off here. The next try is below."
 STOPPED_BY_RULE_TEXT = "Stopped here by a rule. The next answer is below."
 _RULE_VIOLATION_TYPE = "rule-violation"
 PENDING, DELIVERED = "pending", "delivered"
@@ -170,6 +171,18 @@ def _superseded_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str
 def as_sentence(text: str) -> str:
     """Returns a provider's message with a capital at its beginning, unless that is a name such as `x-api-key`."""
     return f"{text[0].upper()}{text[1:]}" if text.split(" ", 1)[0].rstrip(".,:").isalpha() else text
+
+
+def failure_sentence(message: AssistantMessage) -> str:
+    """Returns why an answer failed, in plain words where the connection was cut."""
+    if is_cut_connection(message):
+        return cut_connection_text(message)
+    return as_sentence(message.error_message or "The request failed.")
+
+
+def cut_connection_text(message: AssistantMessage) -> str:
+    middle = " in the middle of the answer" if message.content else ""
+    return f"The connection to {message.provider or 'the model'} was cut{middle}."
 
 
 def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
@@ -289,9 +302,12 @@ def _content_part(block: Content, renderers: Renderers) -> Thought | Prose | Non
 def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyState, ShownFailure | None]:
     match message.stop_reason:
         case "error":
-            text = as_sentence(message.error_message or "The request failed.")
+            text, next_step = failure_sentence(message), renderers.next_step(message)
+            if text == cut_connection_text(message):
+                said = f"{as_sentence(message.error_message or '').rstrip('.')}."
+                next_step = f"{said} {next_step}".rstrip()
             return ReplyState.ERROR, ShownFailure(
-                message=text, next_step=renderers.next_step(message), retry_key=renderers.retry_key
+                message=text, next_step=next_step, retry_key=renderers.retry_key
             )
         case "aborted":
             return ReplyState.ABORTED, None
@@ -308,16 +324,18 @@ def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyS
 def result_block(
     block_id: str, call: ToolCall, message: ToolResultMessage, renderers: Renderers
 ) -> CardBlock:
+    denial = denial_of(message)
     return CardBlock(
         id=block_id,
-        card=renderers.call_card(call, result_from_message(message)),
+        card=renderers.call_card(call, None if denial is not None else result_from_message(message)),
         state=result_state(message),
-        timing=format_duration(message.duration_ms),
+        timing=format_duration(message.duration_ms) if denial is None else "",
+        note="" if denial is None else f"You said no: {denial}" if denial else "You said no.",
     )
 
 
 def result_state(message: ToolResultMessage) -> CardState:
-    if is_stopped(message):
+    if is_stopped(message) or denial_of(message) is not None:
         return CardState.ABORTED
     if not message.is_error:
         return CardState.DONE

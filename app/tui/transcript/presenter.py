@@ -17,7 +17,9 @@ from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.running_commands import RunningCommands
 from app.tui.transcript.shown_call import ShownCall, StreamedCalls
 from app.tui.transcript.summary_card import SummaryCard, make_branch_namer
+from app.tui.transcript.turn_bars import TurnBars
 from app.tui.transcript.turn_end import TurnEnds
+from app.undo.change_records import RESTORED_ENTRY_TYPE
 from app.values.content import ToolCall
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.entries import CustomEntry, Entry
@@ -141,13 +143,13 @@ class Presenter:
         self._pending_results: dict[str, CustomBlock] = {}
         """Job results that were not sent to the model yet, by job."""
         self._reply_id, self._notes = "", 0
-        self._turn_ends = TurnEnds(key_label)
+        self._turn_ends, self._turn_bars = TurnEnds(), TurnBars(session, transcript, key_label)
         self.renderers = Renderers(session.tools.draw_card, key_label, next_step, make_branch_namer(session))
         self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
         self.summary_card = SummaryCard(transcript)
         self._staged = StagedCards(transcript, key_label)
         self.own_commands = RunningCommands(transcript)
-        self._earlier_blocks = EarlierBlocks(transcript, self.renderers, key_label)
+        self._earlier_blocks = EarlierBlocks(transcript, self.renderers, self._turn_bars.add_earlier)
         self.next_step_by_subject: dict[str, str] = {}
         """The page's suggested next step, by the subject of a notice."""
 
@@ -164,7 +166,7 @@ class Presenter:
         blocks = message_blocks.branch_blocks(entries, self.renderers, self._turn_ends)
         if not self._session.is_running and (line := self._turn_ends.unfinished_turn_end()) is not None:
             blocks.append(line)
-        self._transcript.replace_all(blocks)
+        self._transcript.replace_all(self._turn_bars.replace_all(blocks))
         self._first_blocks = ()
         if not blocks and self._has_first_page:
             self._show_first_page()
@@ -242,7 +244,7 @@ class Presenter:
                     self._show_call(event)
             case SessionReplaced():
                 self.rebuild_transcript()
-            case AgentStart() | AgentSettled() | PendingChanged():
+            case AgentStart() | AgentSettled() | PendingChanged() | QueueUpdate():
                 self._change_waiting_cards(event)
             case Notice() | ExtensionError() | AnswerInterrupted():
                 self._show_notice(event)
@@ -252,14 +254,13 @@ class Presenter:
                 self._show_compaction(event)
             case EntryAppended():
                 self._show_entry(event.entry)
-            case JobChanged(state="delivered") if told := self._pending_results.pop(event.job_id, None):
-                self._transcript.add(message_blocks.mark_job_delivered(told))
+            case JobChanged():
+                self._update_job(event)
             case (
                 AgentEnd()
                 | TurnStart()
                 | TurnEnd()
                 | PromptResult()
-                | QueueUpdate()
                 | SessionInfoChanged()
                 | ModelChanged()
                 | ThinkingLevelChanged()
@@ -270,7 +271,6 @@ class Presenter:
                 | ProviderRequestDelivered()
                 | ProviderRequestFailed()
                 | ProviderWaiting()
-                | JobChanged()
                 | HelperChanged()
                 | FileChanged()
                 | TodosChanged()
@@ -289,11 +289,17 @@ class Presenter:
             case _:
                 assert_never(event)
 
-    def _change_waiting_cards(self, event: AgentStart | AgentSettled | PendingChanged) -> None:
-        """Updates the cards of calls that were abandoned, or staged changes."""
+    def _update_job(self, event: JobChanged) -> None:
+        self._turn_bars.update_waiting()
+        if event.state == "delivered" and (told := self._pending_results.pop(event.job_id, None)):
+            self._transcript.add(message_blocks.mark_job_delivered(told))
+
+    def _change_waiting_cards(self, event: AgentStart | AgentSettled | PendingChanged | QueueUpdate) -> None:
+        """Updates the cards of calls that were abandoned, of staged changes, and of what waits."""
         if isinstance(event, AgentSettled):
             self._close_open_calls()
             self._add_turn_end(self._turn_ends.unfinished_turn_end())
+        self._turn_bars.update_waiting()
         self._staged.handle_event(event)
 
     def _show_notice(self, event: Notice | ExtensionError | AnswerInterrupted) -> None:
@@ -400,10 +406,12 @@ class Presenter:
     def _add_turn_end(self, line: TurnBlock | None) -> None:
         """Adds the end of a turn, if there is one."""
         if line is not None:
-            self._transcript.add(line)
+            self._turn_bars.add(line)
 
     def _show_entry(self, entry: Entry) -> None:
         self._turn_ends.add_entry(entry)
+        if isinstance(entry, CustomEntry) and entry.custom_type == RESTORED_ENTRY_TYPE:
+            self._turn_bars.update_changes()
         if isinstance(entry, CustomEntry) and (block := self.renderers.entry_block(entry)) is not None:
             self._transcript.add(block)
 

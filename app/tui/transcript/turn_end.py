@@ -4,33 +4,35 @@ It follows the answer that ends a run; after a stopped run, it precedes the next
 
 from pathlib import PurePath
 
-from app.agent.tool_results import is_stopped
-from app.tui.page_protocols import KeyLabel
+from app.agent.tool_results import denial_of, is_stopped
 from app.undo.change_records import files_of
 from app.undo.file_history import ChangeCounts, count_changes
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
 from tools.amounts import changed_lines, elapsed
 from widgets.line import cells
-from widgets.transcript.blocks import CardState, TurnAction, TurnBlock
+from widgets.transcript.blocks import CardState, TurnBlock
 
 _MIN_SHOWN_SECONDS = 1
 """A shorter turn that changed nothing has no end of its own."""
 _MAX_NAMED_FILES = 2
 _MAX_NAMES_CELLS = 28
-_STATE_WORDS = {CardState.DONE: "Done", CardState.ABORTED: "Stopped", CardState.FAILED: "Failed"}
+CHANGES_ID_PREFIX = "changed/"
+"""Before the id of the first changing entry in the id of a turn's end."""
+DONE_WORD = "Done"
+_STATE_WORDS = {CardState.DONE: DONE_WORD, CardState.ABORTED: "Stopped", CardState.FAILED: "Failed"}
 
 
 class TurnEnds:
     """Collects what the turns of one branch took and changed, from its entries or from messages as they arrive."""
 
-    def __init__(self, key_label: KeyLabel) -> None:
-        self._key_label = key_label
+    def __init__(self) -> None:
         self._entries_since_end: list[Entry] = []
         self._elapsed_ms = 0.0
         self._last_id = ""
         self._state = CardState.DONE
         self._is_told_by_answer = False
+        self._doubt = ""
 
     def add_entry(self, entry: Entry) -> None:
         """Adds an entry to the current turn; only entries about file changes count."""
@@ -50,11 +52,17 @@ class TurnEnds:
         if isinstance(message, ToolResultMessage):
             if is_stopped(message):
                 self._state, self._is_told_by_answer = CardState.ABORTED, False
+            elif denial_of(message) is not None:
+                self._doubt = self._doubt or "you said no"
+            elif message.is_error:
+                self._doubt = self._doubt or "last call failed"
             return None
         self._last_id = said.id
         stopped = {"aborted": CardState.ABORTED, "error": CardState.FAILED}
         self._state = stopped.get(message.stop_reason, CardState.DONE)
         self._is_told_by_answer = self._state is not CardState.DONE
+        if message.tool_calls:
+            self._doubt = ""
         return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
 
     def unfinished_turn_end(self) -> TurnBlock | None:
@@ -64,6 +72,7 @@ class TurnEnds:
         seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
         state, self._state = self._state, CardState.DONE
         is_told, self._is_told_by_answer = self._is_told_by_answer, False
+        doubt, self._doubt = self._doubt if state is CardState.DONE else "", ""
         counted = count_changes(entries)
         has_changes = bool(counted.files or counted.unstored_files)
         is_short = seconds < _MIN_SHOWN_SECONDS and state is CardState.DONE
@@ -73,23 +82,15 @@ class TurnEnds:
         if counted.unstored_files:
             first, *others = counted.unstored_files
             warning = f"cannot be undone: {first}" + (f" and {len(others)} more" if others else "")
-        within = " after" if state is not CardState.DONE else " in"
+        within = " after" if state is not CardState.DONE or doubt else " in"
         return TurnBlock(
-            id=f"changed/{entries[0].id}" if entries else f"turn/{self._last_id}",
-            words=_STATE_WORDS[state]
+            id=f"{CHANGES_ID_PREFIX}{entries[0].id}" if entries else f"turn/{self._last_id}",
+            words=("Ended" if doubt else _STATE_WORDS[state])
             + (f"{within} {elapsed(seconds)}" if seconds >= _MIN_SHOWN_SECONDS else ""),
             state=state,
             files=_changed_files(counted),
+            doubt=doubt,
             warning=warning,
-            actions=self._turn_actions() if has_changes else (),
-        )
-
-    def _turn_actions(self) -> tuple[TurnAction, ...]:
-        known = (("app.review.show", "alt+g", "review"), ("app.files.undo", "alt+z", "undo"))
-        return tuple(
-            TurnAction(key=key, words=words, id=action)
-            for action, usual, words in known
-            if (key := self._key_label(action, usual))
         )
 
 

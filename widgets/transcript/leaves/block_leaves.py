@@ -77,6 +77,9 @@ _PILL_STYLES = {
     CardState.ABORTED: "state-aborted+b|pill-aborted",
 }
 """The styles of the words for how a call ended."""
+_STATE_WORDS = {CardState.ABORTED: "stopped"}
+"""The words for states whose name is another one."""
+_WAITING_GLYPH = "‖"
 CUSTOM_GLYPHS = {
     CustomKind.FILE_MAP: "≡",
     CustomKind.READ_RECOVERY: "↻",
@@ -109,6 +112,8 @@ def can_expand(block: Block) -> bool:
 
 def shows_lines(block: Block, extent: Extent) -> bool:
     """Returns whether a card shows more than its header: content, or the reason of a failure."""
+    if isinstance(block, CardBlock) and block.note:
+        return True
     if not isinstance(block, CardBlock | CustomBlock) or not block.card.blocks:
         return False
     if isinstance(block, CustomBlock):
@@ -129,9 +134,15 @@ def draw_block(block: Block, extent: Extent, *, is_whole: bool = False) -> list[
         case NoteBlock():
             return draw_note(block)
         case TurnBlock():
-            return [draw_turn(block, f"{STATE_GLYPHS[block.state]} ")]
+            return [draw_turn(block, f"{_turn_glyph(block)} ")]
         case _:
             assert_never(block)
+
+
+def _turn_glyph(block: TurnBlock) -> str:
+    if block.state is CardState.DONE and (block.doubt or block.waiting):
+        return NOTE_GLYPHS[NoteKind.WARNING] if block.doubt else _WAITING_GLYPH
+    return STATE_GLYPHS[block.state]
 
 
 def with_side_bar(leaves: list[Leaf]) -> list[Leaf]:
@@ -313,7 +324,8 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     state, card = block.state, block.card
     key = f"state-{state}"
     reason = cards.failure_reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
-    word = "" if state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) else str(state)
+    is_told = state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) or block.note
+    word = "" if is_told else _STATE_WORDS.get(state, str(state))
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # the reason says that it failed
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
@@ -336,6 +348,7 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
         return [top, *with_side_bar([Leaf(clean(reason), key="output")])]
     return [
         top,
+        *(with_side_bar([Leaf(clean(block.note), key="text")]) if block.note else ()),
         *_leaves_of_open_card(card, extent, is_running=state is CardState.RUNNING, is_whole=is_whole),
     ]
 
@@ -360,7 +373,7 @@ def _leaves_of_open_card(card: Card, extent: Extent, *, is_running: bool, is_who
 def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]:
     key = f"state-{block.state}" if block.state else f"note-{block.tone}" if block.tone else "accent"
     is_told = not block.state or block.state in (CardState.DONE, CardState.RUNNING)
-    word = block.label or ("" if is_told else str(block.state))
+    word = block.label or ("" if is_told or not block.state else _STATE_WORDS.get(block.state, block.state))
     card = block.card
     open_hint = block.open_hint if extent is Extent.CLOSED else ""
     figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (open_hint, "summary")]
@@ -457,7 +470,8 @@ def raw_text(block: Block) -> str:
         case ReplyBlock():
             return "\n\n".join(part.text for part in block.parts if isinstance(part, Prose))
         case CardBlock() | CustomBlock():
-            return "\n".join(filter(None, map(_raw_part_text, block.card.blocks)))
+            note = block.note if isinstance(block, CardBlock) else ""
+            return "\n".join(filter(None, (note, *map(_raw_part_text, block.card.blocks))))
         case _:
             assert_never(block)
 

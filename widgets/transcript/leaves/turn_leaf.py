@@ -5,7 +5,11 @@ from widgets.transcript.blocks import CardState, TurnBlock
 from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX, Leaf, StyleRun
 from widgets.transcript.leaves.safe_text import clean, wrap
 
-_GROUNDS = {CardState.ABORTED: "pill-aborted", CardState.FAILED: "pill-failed"}
+_GROUNDS = {
+    CardState.ABORTED: "pill-aborted",
+    CardState.FAILED: "pill-failed",
+    CardState.SKIPPED: "user",
+}
 _UNBROKEN_BLANK = "\u00a0"
 """Keeps in one row what belongs together: a key and what it does, files and their counts."""
 
@@ -50,28 +54,37 @@ def _turn_pieces(block: TurnBlock) -> list[tuple[str, str]]:
     """Returns the pieces of a turn's end with their styles; what can be done with it are links."""
     ground = _turn_ground(block)
     pieces = [(block.words, _words_key(block, weight="+b"))]
+    if block.doubt:
+        pieces += [("   ", ground), (clean(block.doubt), f"note-warning|{ground}")]
     if block.files:
         pieces.append(("   ", ground))
         pieces += [
             (piece.text.replace(" ", _UNBROKEN_BLANK), f"{piece.kind or 'text'}|{ground}")
             for piece in split_diffstat(clean(block.files))
         ]
+    if block.waiting:
+        pieces += [("   ", ground), (clean(block.waiting), f"accent|{ground}")]
     if block.warning:
         pieces += [("   ", ground), (clean(block.warning), f"note-warning|{ground}")]
     for action in block.actions:
         address = f"@{ACTION_LINK_PREFIX}{action.id}\0"
         pieces += [("   ", ground), (action.key, f"{address}accent|{ground}"), (_UNBROKEN_BLANK, ground)]
-        pieces.append((action.words, f"{address}text|{ground}"))
+        pieces.append((action.words.replace(" ", _UNBROKEN_BLANK), f"{address}text|{ground}"))
     return pieces
 
 
 def _turn_ground(block: TurnBlock) -> str:
-    """Returns the colour behind a turn with changes; others have none, because they need no second look."""
-    has_changes = block.files or block.warning or block.actions
-    return _GROUNDS.get(block.state, "turn") if has_changes else ""
+    """Returns the colour behind a turn that needs a second look: with changes, or in doubt, or that waits."""
+    has_more = block.files or block.doubt or block.waiting or block.warning or block.actions
+    if block.doubt:
+        return "pill-aborted"
+    return _GROUNDS.get(block.state, "turn") if has_more else ""
 
 
 def _words_key(block: TurnBlock, weight: str = "") -> str:
     if ground := _turn_ground(block):
-        return f"state-{block.state}{weight}|{ground}"
+        style = f"state-{block.state}"
+        if block.state is CardState.DONE:
+            style = "note-warning" if block.doubt else "accent" if block.waiting else style
+        return f"{style}{weight}|{ground}"
     return "dim" if block.state is CardState.DONE else f"state-{block.state}"

@@ -134,7 +134,7 @@ class HelperConversation:
             log = self._open_log(helper.session_file)
         if log is None:
             return
-        transcript.replace_all(branch_blocks(log.path_to(), self._renderers, TurnEnds(self._key_label)))
+        transcript.replace_all(branch_blocks(log.path_to(), self._renderers, TurnEnds()))
         self._has_log = True
         if log is not helper.log:
             log.close()

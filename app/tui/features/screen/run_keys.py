@@ -35,8 +35,11 @@ class RunActions(msgspec.Struct, frozen=True):
         self.copy(text, f"answer, {pluralized(len(text.splitlines()), 'line')}")
 
     async def retry_request(self) -> None:
-        """Repeats the request after a failed or stopped answer, which is removed from the context."""
-        if not await self.session.retry():
+        """Repeats the request after a failed or stopped answer, which is removed from the context; ends a wait for
+        the next try."""
+        if self.session.retry_countdown.is_running:
+            self.session.retry_countdown.retry_now()
+        elif not await self.session.retry():
             self.presenter.add_note("There is nothing to retry.")
 
     def move_to_background(self) -> None:

@@ -1,0 +1,128 @@
+"""Keeps the ends of turns true: which changes are undone, what their keys would act on now, and what still waits."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from app.engine.session import Session
+from app.tui.page_protocols import KeyLabel
+from app.tui.transcript.turn_end import CHANGES_ID_PREFIX, DONE_WORD
+from app.undo.change_records import restored_of
+from app.undo.file_history import redo_target, undone_changes
+from tools.amounts import pluralized
+from widgets.transcript.blocks import Block, CardState, TurnAction, TurnBlock
+from widgets.transcript.view import Transcript
+
+_CHANGE_KEYS = (("app.review.show", "alt+g", "review"), ("app.files.undo", "alt+z", "undo"))
+_REDO = "app.files.redo"
+
+
+class TurnBars:
+    """The ends of turns in one transcript. Only the one on which the keys for changes act names them."""
+
+    def __init__(self, session: Session, transcript: Transcript, key_label: KeyLabel) -> None:
+        self._session, self._transcript, self._key_label = session, transcript, key_label
+        self._ends: dict[str, TurnBlock] = {}
+        """The ends as they were made, by their ids."""
+        self._last_id = ""
+        self._undone: dict[str, str] = {}
+        self._undoable_id = self._redoable_restore = ""
+
+    def add(self, end: TurnBlock) -> None:
+        """Adds the end of the last turn to the transcript."""
+        before, self._last_id = self._last_id, end.id
+        self._ends[end.id] = end
+        before_undoable = self._undoable_id
+        self._look_up_changes()
+        self._transcript.add(self._as_of_now(end))
+        for id in dict.fromkeys((before, before_undoable)):
+            if id in self._ends and id != end.id:
+                self._replace(id)
+
+    def replace_all(self, blocks: Iterable[Block]) -> list[Block]:
+        """Returns the blocks of a conversation with the ends of its turns as they are now."""
+        self._ends.clear()
+        return self.add_earlier(blocks)
+
+    def add_earlier(self, blocks: Iterable[Block]) -> list[Block]:
+        """Returns blocks above the known ones, with the ends of their turns as they are now."""
+        shown = list(blocks)
+        earlier = {block.id: block for block in shown if isinstance(block, TurnBlock)}
+        undoable = self._undoable_id
+        self._ends = earlier | self._ends
+        self._last_id = next(reversed(self._ends), "")
+        self._look_up_changes()
+        if self._undoable_id != undoable and undoable in self._ends and undoable not in earlier:
+            self._replace(undoable)
+        return [self._as_of_now(block) if isinstance(block, TurnBlock) else block for block in shown]
+
+    def update_changes(self) -> None:
+        """Updates all ends after files were restored."""
+        self._look_up_changes()
+        for id in self._ends:
+            self._replace(id)
+
+    def update_waiting(self) -> None:
+        """Updates the last end after something began or ended to wait."""
+        if self._last_id in self._ends:
+            self._replace(self._last_id)
+
+    def _replace(self, id: str) -> None:
+        shown, wanted = self._transcript.find_block(id), self._as_of_now(self._ends[id])
+        if shown is not None and shown != wanted:
+            self._transcript.add(wanted)
+
+    def _look_up_changes(self) -> None:
+        path = self._session.log.path_to()
+        self._undone = undone_changes(path)
+        redo = redo_target(path) if self._undone else None
+        self._redoable_restore = redo.undoes or "" if redo is not None else ""
+        changed = (id for id, end in reversed(self._ends.items()) if end.files or end.warning)
+        self._undoable_id = next((id for id in changed if not self._restore_of(id)), "")
+
+    def _restore_of(self, id: str) -> str:
+        """Returns the restore that undid the changes of a turn; empty if they are not undone."""
+        return self._undone.get(id.removeprefix(CHANGES_ID_PREFIX), "")
+
+    def _as_of_now(self, end: TurnBlock) -> TurnBlock:
+        if restore := self._restore_of(end.id):
+            is_last = restore == self._redoable_restore
+            return msgspec.structs.replace(
+                end,
+                words="Undone",
+                state=CardState.SKIPPED,
+                doubt="",
+                warning=self._kept_files(restore),
+                actions=(self._redo(),) if is_last else (),
+            )
+        waiting = self._what_waits() if end.id == self._last_id else ""
+        words = end.words
+        if waiting and end.state is CardState.DONE and words.startswith(DONE_WORD):
+            words = f"Answered{words.removeprefix(DONE_WORD)}"
+        actions = self._change_actions() if end.id == self._undoable_id else ()
+        return msgspec.structs.replace(end, words=words, waiting=waiting, actions=actions)
+
+    def _kept_files(self, restore: str) -> str:
+        data = restored_of(self._session.log.entry(restore))
+        kept = [one.path for one in data.kept] if data is not None else []
+        return f"kept: {kept[0]}" + (f" and {len(kept) - 1} more" if kept[1:] else "") if kept else ""
+
+    def _what_waits(self) -> str:
+        jobs, queued = len(self._session.jobs.running_jobs()), len(self._session.queues)
+        waiting = (
+            f"{pluralized(jobs, 'job still runs', 'jobs still run')}: /jobs" if jobs else "",
+            pluralized(queued, "message is queued", "messages are queued")
+            if queued and not self._session.is_running
+            else "",
+        )
+        return ", ".join(filter(None, waiting))
+
+    def _change_actions(self) -> tuple[TurnAction, ...]:
+        return tuple(
+            TurnAction(key=key, words=words, id=action)
+            for action, usual, words in _CHANGE_KEYS
+            if (key := self._key_label(action, usual))
+        )
+
+    def _redo(self) -> TurnAction:
+        return TurnAction(key=self._key_label(_REDO, "") or "/redo", words="change again", id=_REDO)

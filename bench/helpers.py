@@ -191,7 +191,7 @@ async def tree(seed: int, home: Path) -> Tree:
     total = session.stats.usage.total_tokens
     if total != server.served:
         problems.append(f"counted {total}, the server {server.served}")
-    over = [helper.budget.used.total_tokens for helper in helpers]
+    over = [helper.budget.usage_so_far.total_tokens for helper in helpers]
     problems += [f"a helper spent {tokens}" for tokens in over if tokens >= BUDGET + MOST_TOKENS]
     problems += await check_left(scene, session.log.path, home)
     return Tree(seed=seed, kind=kind, problems=tuple(problems))

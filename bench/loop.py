@@ -17,7 +17,7 @@ from typing import Any
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.session import Session
 from app.engine.session_parts import SessionParts
 from app.engine.tree.session_paths import SessionPaths
@@ -98,13 +98,13 @@ class BenchSession:
             answer = AssistantMessage(content=(Text(text="answer"),), stop_reason="stop", **_MESSAGE_ORIGIN)
             log.append(MessageEntry(parent_id=None, message=answer))
         self.session = Session(
-            Dependencies(
-                log=log,
+            SessionDependencies(
+                session_log=log,
                 session_paths=places,
                 registry=registry,
                 model_choice=self.choice,
                 toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], Workspace(folder)),
-                sections=lambda tools: {"preamble": "A benchmark."},
+                build_sections=lambda tools: {"preamble": "A benchmark."},
                 classify_failure=lambda message, model: Failure(is_retryable=False),
                 options=SessionOptions(self.effective_settings, merges_deltas=False),
             )

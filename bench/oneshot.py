@@ -360,7 +360,7 @@ async def _measure_turns(url: str, compacts: bool) -> None:
                         parent_id=None, summary=f"{seen} turns.", first_kept_entry_id=kept, tokens_before=1
                     )
                 )
-                stage.parts.core.conversation.reload()
+                stage.parts.core.conversation.reload_context()
             if seen == TURNS:
                 leaving.append(asyncio.ensure_future(session.abort()))
 

@@ -14,7 +14,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.helpers.helper_run import HelperRefused, HelperRun, HelperStart
 from app.engine.permissions.session_rules import SessionRules
 from app.engine.secrets.known_secrets import SecretSources
@@ -46,8 +46,8 @@ class HelperHooks(Hooks):
     def __init__(self, parent: Hooks) -> None:
         self._parent = parent
 
-    def may_change_calls(self) -> bool:
-        return self._parent.may_change_calls()
+    def may_change_tool_calls(self) -> bool:
+        return self._parent.may_change_tool_calls()
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
@@ -111,7 +111,7 @@ class HelperSessions:
         )
         choice.set_model(model)
         if level is not None:
-            choice.set_thinking(level)
+            choice.set_thinking_level(level)
         settings = parent.effective_settings
         paths = msgspec.structs.replace(self._paths, cwd=folder)
         workspace = session_workspace(
@@ -129,13 +129,13 @@ class HelperSessions:
         told = {"helper": "\n\n".join(filter(None, words)), "cwd": folder.as_posix()}
         made, unsubscribe = settings.collect_subscriptions(
             lambda: Session(
-                Dependencies(
-                    log=log,
+                SessionDependencies(
+                    session_log=log,
                     session_paths=parent.session_paths,
                     registry=parent.registry.with_shared_connections(),
                     model_choice=choice,
                     toolbox=Toolbox(tools, workspace),
-                    sections=lambda active: {**parent.prompt(active), **told},
+                    build_sections=lambda active: {**parent.prompt(active), **told},
                     classify_failure=classify_failure,
                     options=SessionOptions(settings, ends_with_answer=True),
                     budget=helper.budget,
@@ -147,7 +147,7 @@ class HelperSessions:
                         ),
                         add_session_rule=session.permissions.rules.add_rule,
                     ),
-                    secrets=SecretSources(
+                    secret_sources=SecretSources(
                         agent_dir=self._paths.agent_dir, home=self._paths.home, env=self._env
                     ),
                 )
@@ -184,7 +184,7 @@ class HelperSessions:
                 )
             except ModelNotFound:
                 chosen = None
-            if chosen is not None and parent.model_choice.is_available(chosen.model):
+            if chosen is not None and parent.model_choice.is_model_available(chosen.model):
                 return chosen.model, chosen.thinking, ""
         if own is None:
             raise HelperRefused(parent.model_choice.missing_model_text)

@@ -8,7 +8,7 @@ up again then; until it is found no model answers, and no other takes its place.
 from collections.abc import Mapping
 
 from app.assembly.options import Options, UsageError
-from app.engine.context.summariser import summary_model
+from app.engine.context.summariser import find_summary_model
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -53,7 +53,7 @@ class InitialModel:
     def summary_problem(self) -> str | None:
         """Returns why the model that the settings name for summaries cannot be used; None: it can, or none is
         named."""
-        return summary_model(self._in_force.settings.compaction.model, self.choice)[1]
+        return find_summary_model(self._in_force.settings.compaction.model, self.choice)[1]
 
     @property
     def _loads_extensions(self) -> bool:
@@ -101,7 +101,7 @@ class InitialModel:
         self._set_initial_model(model)
         asked = thinking_level(self._options.thinking) or selection.thinking
         if asked is not None:
-            choice.set_thinking(asked)
+            choice.set_thinking_level(asked)
 
     def _set_initial_model(self, model: Model | None) -> None:
         self._initial_model = model
@@ -110,7 +110,7 @@ class InitialModel:
             return
         self.choice.set_model(model)
         if (asked := thinking_level(self._options.thinking)) is not None:
-            self.choice.set_thinking(asked)
+            self.choice.set_thinking_level(asked)
 
     def _model_scope(self, told: list[str], *, is_last: bool) -> tuple[Model, ...]:
         names = self._options.models

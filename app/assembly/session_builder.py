@@ -22,7 +22,7 @@ from app.engine.core.session_options import (
     SessionOptions,
 )
 from app.engine.core.toolbox import Toolbox
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.permissions.permission_context import Approver
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
@@ -62,20 +62,20 @@ def assemble_session(
     workspace.active_tools = toolbox.active_tools
     prompt = system_prompt_source(paths, options, trust, chosen)
     session: Session = Session(
-        Dependencies(
-            log=log,
+        SessionDependencies(
+            session_log=log,
             session_paths=begun.session_paths,
             registry=registry,
             model_choice=choice,
             toolbox=toolbox,
-            sections=prompt,
+            build_sections=prompt,
             classify_failure=classify_failure,
             hooks=hooks,
             enter_folder=ground.switch_to,
-            secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
-            helpers=HelperSessions(paths, env, lambda: assembled),
-            undo=undo_config(paths, project),
-            servers=server_config_files(paths, project, effective_settings, options),
+            secret_sources=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
+            helper_source=HelperSessions(paths, env, lambda: assembled),
+            undo_config=undo_config(paths, project),
+            server_sources=server_config_files(paths, project, effective_settings, options),
             permission_context=permission_context_of(paths, project, can_ask, ends_with_answer, asks),
             budget=budget_from_options(options),
             options=_session_options(options, begun, can_ask, ends_with_answer),

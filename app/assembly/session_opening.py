@@ -155,10 +155,10 @@ def budget_from_options(options: Options) -> RequestBudget:
     """Returns the usage limits of the command line, unused so far."""
     return RequestBudget(
         RequestLimits(
-            turns=options.max_turns,
-            cost=options.max_cost,
-            tokens=options.max_tokens,
-            seconds=options.time_limit,
+            max_turns=options.max_turns,
+            max_cost=options.max_cost,
+            max_tokens=options.max_tokens,
+            max_seconds=options.time_limit,
         ),
         rate_limit=SharedRateLimit.from_environment(os.environ),
     )

@@ -6,9 +6,9 @@ from app.assembly.live_trust import LiveTrust, is_explicitly_approved
 from app.assembly.mapped_repositories import MappedRepositories
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.session_options import (
-    edit_mode,
+    edit_tool_mode,
     kernel_settings,
-    read_tool_settings,
+    settings_of_read_tool,
     shell_settings,
 )
 from app.engine.permissions.permission_context import Approver, PermissionContext, rules_from_settings
@@ -44,14 +44,14 @@ def session_workspace(
         shell=partial(
             shell_settings, effective_settings, project.check_async, own_shell, has_person=has_person
         ),
-        read=partial(read_tool_settings, effective_settings),
+        read=partial(settings_of_read_tool, effective_settings),
         kernel_settings=lambda: kernel_settings(
             effective_settings, project.check_async, lambda: _is_harmless(project)
         ),
-        edit_mode=partial(edit_mode, effective_settings, choice),
+        edit_mode=partial(edit_tool_mode, effective_settings, choice),
         cache_dir=paths.cache_dir,
         added=paths.added_folders,
-        spawn_hook=hooks.before_spawn,
+        spawn_hook=hooks.before_process_spawn,
         repositories=MappedRepositories(
             paths,
             effective_settings,

@@ -9,11 +9,11 @@ from app.resources.settings.settings import Settings
 
 def tool_choice(options: Options, settings: Settings) -> ToolChoice:
     if options.no_tools:
-        return ToolChoice(only=())
+        return ToolChoice(allowed_patterns=())
     names = options.tools.split(",") if options.tools else settings.tools.default_tools or ()
     try:
         choice = ToolChoice.parse([name.strip() for name in names if name.strip()])
     except ValueError as problem:
         raise UsageError(f"--tools: {problem}") from None
     excluded = tuple(name.strip() for name in (options.exclude_tools or "").split(",") if name.strip())
-    return msgspec.structs.replace(choice, remove=(*choice.remove, *excluded))
+    return msgspec.structs.replace(choice, removed_patterns=(*choice.removed_patterns, *excluded))

@@ -48,7 +48,7 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
 
-NextStep = Literal["continue", "stop"]
+ContinueOrStop = Literal["continue", "stop"]
 
 
 class AgentRunner:
@@ -90,7 +90,7 @@ class AgentRunner:
         self.interruption = AnswerInterruption(
             core,
             requests,
-            is_answering=lambda: self._open_events.is_answering and not self._abort.is_set,
+            is_answer_arriving=lambda: self._open_events.is_answering and not self._abort.is_set,
         )
         self._pending_messages: list[Message] = []
         """The messages that the next run of the loop delivers."""
@@ -105,7 +105,7 @@ class AgentRunner:
         """The abort signal of the current run, or of the last one."""
         return self._abort
 
-    def start(self, prompts: Sequence[Message]) -> None:
+    def start_run(self, prompts: Sequence[Message]) -> None:
         """Starts an agent run with `prompts`; without prompts it continues the conversation."""
         if self.is_running:
             raise RuntimeError("A run is already in progress.")
@@ -125,17 +125,17 @@ class AgentRunner:
         """Stops the run when its time limit is reached."""
         while left := self._requests.budget.seconds_left:  # noqa: ASYNC110  (a clock has no event)
             await asyncio.sleep(left)
-        self._requests.budget.note_time_over()
+        self._requests.budget.note_time_limit_reached()
         abort.set()
         self.countdown.cancel()
 
-    async def abort(self) -> None:
+    async def abort_run(self) -> None:
         """Stops the run or the wait before a retry, and waits until it has settled."""
         self._abort.set()
         self.countdown.cancel()
-        await self.wait()
+        await self.wait_until_idle()
 
-    async def wait(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Waits until the agent is idle."""
         if self._task is not None and self._task is not asyncio.current_task():
             await asyncio.wait([self._task])
@@ -163,7 +163,7 @@ class AgentRunner:
 
     async def _close_open_events(self, why: str) -> None:
         """Publishes an end event for every event of the run that has started and not ended."""
-        for event in self._open_events.end_events(self._requests.partial_answer(), why):
+        for event in self._open_events.make_end_events(self._requests.partial_answer(), why):
             if isinstance(event, MessageEnd) and not self._conversation.log.is_read_only:
                 event = self._record_message(event)
             await self._event_bus.publish(event)
@@ -180,16 +180,16 @@ class AgentRunner:
                 await self._consume_events(loop.run_loop(pending, ports, is_from_queue=is_queued))
             else:
                 await self._consume_events(loop.resume_loop(self._conversation.messages, ports))
-            if await self._next_step() == "continue":
+            if await self._continue_or_stop() == "continue":
                 pending, self._pending_messages = self._pending_messages, []
                 continue
             if self._abort.is_set:
                 return
-            pending, is_queued = self._late_messages(), True
-            if pending or await self._should_continue():
+            pending, is_queued = self._take_late_messages(), True
+            if pending or await self._should_run_again():
                 continue
             # Messages that arrived while the settings were read.
-            pending = [] if self._abort.is_set else self._late_messages()
+            pending = [] if self._abort.is_set else self._take_late_messages()
             if not pending:
                 return
 
@@ -198,7 +198,7 @@ class AgentRunner:
         return LoopPorts(
             request_answer=self._requests.ask,
             tools=self._core.toolbox.callable_tools,
-            reason_unavailable=self._core.toolbox.why_withheld,
+            reason_unavailable=self._core.toolbox.withheld_reason,
             tool_context=self._tools.nested.tool_context,
             queues=self._queues,
             abort=self._abort,
@@ -224,13 +224,13 @@ class AgentRunner:
         files: EntryAppended | None = None
         match event:
             case MessageUpdate():
-                self._conversation.save_partial(self._requests.partial_answer)
+                self._conversation.save_partial_answer(self._requests.partial_answer)
             case MessageEnd(message=ToolResultMessage()):
                 pass  # recorded when its tool ended
             case MessageEnd():
                 event = self._record_message(event)
                 if isinstance(event.message, AssistantMessage):
-                    self._conversation.discard_partial()
+                    self._conversation.discard_partial_answer()
             case ToolExecutionEnd(message=ToolResultMessage() as result):
                 self._conversation.record_message(result)
                 files = self._files.session_files.record_call_changes(result.tool_call_id, result.tool_name)
@@ -238,7 +238,7 @@ class AgentRunner:
                 self._files.session_files.note_call_start(event.tool_call_id, event.tool_name)
             case AgentEnd():
                 self._last_run_end = event
-                await self._sync_log()
+                await self._sync_session_file()
             case (
                 ToolExecutionUpdate()
                 | ToolExecutionEnd()
@@ -280,7 +280,7 @@ class AgentRunner:
         if self._conversation.log.unwritten_error is not None:
             self._abort.set()
 
-    async def _sync_log(self) -> None:
+    async def _sync_session_file(self) -> None:
         try:
             self._conversation.log.end_turn()
         except SessionWriteError as problem:
@@ -297,7 +297,7 @@ class AgentRunner:
             return True
         if message.stop_reason != "error" or self._abort.is_set or self._requests.budget.has_refused_request:
             return False
-        failure = self._core.failure_of(message)
+        failure = self._core.classify_failure(message)
         policy = self._core.options.retry_policy
         return (
             failure.is_retryable
@@ -306,27 +306,27 @@ class AgentRunner:
             and policy.delay_ms(self._retry_attempt + 1, failure.retry_after_ms) is not None
         )
 
-    async def _next_step(self) -> NextStep:
-        message = self._conversation.last_assistant
+    async def _continue_or_stop(self) -> ContinueOrStop:
+        message = self._conversation.last_answer
         if message is None or self._last_run_end is None:
             return "stop"
         if self._last_run_end.will_retry and self.interruption.is_requested:
             self._pending_messages = [await self.interruption.drop_answer(message)]
             return "stop" if self._abort.is_set else "continue"
         if self._last_run_end.will_retry:
-            return await self._retry(message)
+            return await self._retry_failed_request(message)
         if message.stop_reason in ("error", "aborted") and self._retry_attempt:
             attempt, self._retry_attempt = self._retry_attempt, 0
             await self._event_bus.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=message.error_message)
             )
-        if not self._abort.is_set and await self._compactor.after_run(message):
+        if not self._abort.is_set and await self._compactor.compact_after_run(message):
             return "continue"
         return "stop"
 
-    async def _retry(self, message: AssistantMessage) -> NextStep:
+    async def _retry_failed_request(self, message: AssistantMessage) -> ContinueOrStop:
         policy = self._core.options.retry_policy
-        failure = self._core.failure_of(message)
+        failure = self._core.classify_failure(message)
         self._retry_attempt += 1
         delay = policy.delay_ms(self._retry_attempt, failure.retry_after_ms)
         assert delay is not None, "checked by will_retry"
@@ -352,12 +352,14 @@ class AgentRunner:
 
     async def drop_failed_answer(self, message: AssistantMessage) -> None:
         """Removes a failed answer from the context; the answer stays in the session file."""
-        await self._event_bus.publish(EntryAppended(entry=self._conversation.remove_entry(message.id)))
+        await self._event_bus.publish(
+            EntryAppended(entry=self._conversation.remove_entry_from_context(message.id))
+        )
 
-    async def _should_continue(self) -> bool:
+    async def _should_run_again(self) -> bool:
         if self._requests.budget.has_refused_request:
             return False
-        last = self._conversation.last_assistant
+        last = self._conversation.last_answer
         wanted = await self._core.hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
             return True
@@ -376,7 +378,7 @@ class AgentRunner:
         if told is not None:
             self._queues.add_aside(AsideMessage(message=told))
 
-    def _late_messages(self) -> list[Message]:
+    def _take_late_messages(self) -> list[Message]:
         """Returns messages queued while the last run was ending."""
         return [*(self._queues.take_next("steering") or self._queues.take_next("follow_up"))]
 
@@ -388,7 +390,7 @@ class AgentRunner:
                 await self.record_custom_message(aside)
         except SessionWriteError as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
-        await self._sync_log()
+        await self._sync_session_file()
         if self.goal.is_set:
             await self._note_run_end_for_goal()
         await self._event_bus.publish(AgentSettled(aborted=self._abort.is_set))
@@ -411,8 +413,8 @@ class AnswerInterruption(msgspec.Struct, eq=False):
     after a message that says why."""
 
     core: SessionCore
-    requests: ModelRequests
-    is_answering: Callable[[], bool]
+    model_requests: ModelRequests
+    is_answer_arriving: Callable[[], bool]
     _reason_message: CustomMessage | None = None
 
     @property
@@ -421,12 +423,12 @@ class AnswerInterruption(msgspec.Struct, eq=False):
 
     def interrupt_answer(self, why: CustomMessage) -> bool:
         """Interrupts the arriving answer. Returns False if no answer is arriving, or it is stopped already."""
-        if self.is_requested or not self.is_answering():
+        if self.is_requested or not self.is_answer_arriving():
             return False
         self._reason_message = why
         self.core.run_start.register(self._forget)
-        if self.requests.stream is not None:
-            self.requests.stream.cancel()
+        if self.model_requests.stream is not None:
+            self.model_requests.stream.cancel()
         return True
 
     def _forget(self) -> None:
@@ -439,5 +441,7 @@ class AnswerInterruption(msgspec.Struct, eq=False):
         await self.core.event_bus.publish(
             AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
         )
-        await self.core.event_bus.publish(EntryAppended(entry=self.core.conversation.remove_entry(answer.id)))
+        await self.core.event_bus.publish(
+            EntryAppended(entry=self.core.conversation.remove_entry_from_context(answer.id))
+        )
         return why

@@ -39,7 +39,7 @@ _GROUP_BY_SECTION: Mapping[str, BreakdownGroup] = {
     "tools": "tools",
     "mcp_servers": "tools",
 }
-_TEXT_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
+_PART_TEXT_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
 LARGE_RESULT_TOKENS = 500
 """Results of at least this many tokens are listed one by one."""
 
@@ -50,7 +50,7 @@ class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
     group: BreakdownGroup
     title: str
     tokens: int
-    count: int = 1
+    count_items: int = 1
 
 
 class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,18 +67,18 @@ class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[ContextPart, ...]
     large_results: tuple[LargeResult, ...]
     tokens: int
-    window: int
+    window_tokens: int
     reserved_tokens: int
     tokens_freed: int
     """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
     is_exact: bool
     """Whether the provider has counted the whole context."""
 
-    def item_count(self, group: BreakdownGroup) -> int:
+    def count_items(self, group: BreakdownGroup) -> int:
         return sum(part.tokens for part in self.parts if part.group == group)
 
 
-def context_breakdown(session: Session) -> ContextBreakdown:
+def break_down_context(session: Session) -> ContextBreakdown:
     messages, room = session.messages, session.context_room()
     sizes = _message_sizes(messages)
     for group, title, text in _prompt_parts(session):
@@ -88,14 +88,14 @@ def context_breakdown(session: Session) -> ContextBreakdown:
     log = session.log
     return ContextBreakdown(
         parts=tuple(
-            ContextPart(group=group, title=title, tokens=round(tokens * scale), count=count)
+            ContextPart(group=group, title=title, tokens=round(tokens * scale), count_items=count)
             for (group, title), (tokens, count) in sorted(
                 sizes.items(), key=lambda item: (BREAKDOWN_GROUPS.index(item[0][0]), -item[1][0])
             )
         ),
         large_results=tuple(_large_results(log.path_to(), {message.id for message in messages})),
         tokens=room.tokens or estimated,
-        window=room.window,
+        window_tokens=room.window,
         reserved_tokens=room.reserved_tokens,
         tokens_freed=room.tokens_freed,
         is_exact=room.is_exact,
@@ -116,7 +116,7 @@ def _prompt_parts(session: Session) -> Iterator[tuple[BreakdownGroup, str, str]]
     system = merge_system_messages(session.messages)
     sections = system.sections or dict(session.requests.sections())
     for name, text in sections.items():
-        yield _GROUP_BY_SECTION.get(name, "prompt"), _SECTION_TITLES.get(name, name), text
+        yield _GROUP_BY_SECTION.get(name, "prompt"), _PROMPT_SECTION_TITLES.get(name, name), text
     for tool in system.tools or tool_declarations(session.tools.active_tools()):
         yield "tools", _tool_group_title(tool.name), encode_json(to_wire(tool)).decode()
 
@@ -127,7 +127,7 @@ def _tool_group_title(name: str) -> str:
     return f"tools of MCP server {server}" if server else "tool descriptions"
 
 
-_SECTION_TITLES = {
+_PROMPT_SECTION_TITLES = {
     "preamble": "agent role",
     "tools": "tool list",
     "rules": "rules",
@@ -145,13 +145,13 @@ def _message_sizes(messages: Iterable[Message]) -> SizeByGroup:
     sizes: SizeByGroup = {}
     for message in messages:
         if not isinstance(message, AssistantMessage | SystemMessage):
-            _add_size(sizes, *_group_and_title(message), estimate_tokens(message))
-        for title, text in _texts_by_kind(message).items():
+            _add_size(sizes, *_group_and_title_of_message(message), estimate_tokens(message))
+        for title, text in _answer_texts_by_kind(message).items():
             _add_size(sizes, "messages", title, -(-len(text) // 4))
     return sizes
 
 
-def _group_and_title(message: Message) -> tuple[BreakdownGroup, str]:
+def _group_and_title_of_message(message: Message) -> tuple[BreakdownGroup, str]:
     if isinstance(message, ToolResultMessage):
         return "results", "maps" if _is_map_result(message) else f"{message.tool_name} results"
     return "messages", _message_kind(message)
@@ -166,7 +166,7 @@ def _is_map_result(message: ToolResultMessage) -> bool:
             return False
 
 
-def _texts_by_kind(message: Message) -> dict[str, str]:
+def _answer_texts_by_kind(message: Message) -> dict[str, str]:
     """Splits an answer of the model into one text for each kind of content."""
     found: dict[str, str] = {}
     for block in message.content if isinstance(message, AssistantMessage) else ():
@@ -185,20 +185,22 @@ def _texts_by_kind(message: Message) -> dict[str, str]:
     return found
 
 
-def text_of_part(session: Session, part: ContextPart) -> str:
+def text_of_context_part(session: Session, part: ContextPart) -> str:
     """Returns the text behind one line of the context breakdown, the latest messages first."""
     texts = [
         text for group, title, text in _prompt_parts(session) if (group, title) == (part.group, part.title)
     ]
     for message in reversed(session.messages):
-        if part.title in (said := _texts_by_kind(message)):
+        if part.title in (said := _answer_texts_by_kind(message)):
             texts.append(said[part.title])
-        elif not isinstance(message, AssistantMessage | SystemMessage) and _group_and_title(message) == (
+        elif not isinstance(message, AssistantMessage | SystemMessage) and _group_and_title_of_message(
+            message
+        ) == (
             part.group,
             part.title,
         ):
             texts.append(conversation_text([message]))
-    return _TEXT_SEPARATOR.join(text.strip() for text in texts)
+    return _PART_TEXT_SEPARATOR.join(text.strip() for text in texts)
 
 
 _CUSTOM_MESSAGE_NAMES = {
@@ -231,11 +233,11 @@ def _message_kind(message: Message) -> str:
 
 def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[LargeResult]:
     entries = list(path)
-    dropped = _dropped_ids(entries)
+    dropped = _dropped_entry_ids(entries)
     titles = _call_titles(entries)
     found: list[LargeResult] = []
     for entry in entries:
-        message = droppable_result(entry)
+        message = as_droppable_result(entry)
         if message is None or (entry.id not in in_context and entry.id not in dropped):
             continue
         tokens = estimate_tokens(message)
@@ -251,7 +253,7 @@ def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[Larg
     return sorted(found, key=lambda large: -large.tokens)
 
 
-def droppable_result(entry: Entry) -> ToolResultMessage | CustomMessage | None:
+def as_droppable_result(entry: Entry) -> ToolResultMessage | CustomMessage | None:
     if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
         return entry.message
     if isinstance(entry, CustomMessageEntry):
@@ -269,31 +271,33 @@ def _call_titles(entries: Iterable[Entry]) -> dict[str, str]:
     return titles
 
 
-def _dropped_ids(entries: Iterable[Entry]) -> frozenset[str]:
+def _dropped_entry_ids(entries: Iterable[Entry]) -> frozenset[str]:
     last = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
     return frozenset(target for target, edit in last.items() if _is_dropped_result(edit))
 
 
 def _is_dropped_result(edit: ContextEditEntry) -> bool:
-    return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(_DROPPED_TEXT)
+    return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(
+        _DROPPED_RESULT_TEXT
+    )
 
 
-_DROPPED_TEXT = "[Taken out of the context by the user"
+_DROPPED_RESULT_TEXT = "[Taken out of the context by the user"
 
 
-async def drop_or_restore(session: Session, entry_id: str) -> bool:
+async def drop_or_restore_result(session: Session, entry_id: str) -> bool:
     """Drops a large tool result from the context, or restores it; returns True if it is dropped now. A short
     text stays in its place, so that the model knows of the result and can call the tool again."""
     log = session.log
-    message = droppable_result(log.entry(entry_id))
+    message = as_droppable_result(log.entry(entry_id))
     assert message is not None, "only large results in the list can be dropped"
-    is_out = entry_id in _dropped_ids(log.path_to())
-    word = f"{_DROPPED_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
+    is_out = entry_id in _dropped_entry_ids(log.path_to())
+    word = f"{_DROPPED_RESULT_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
     content = to_wire(message.content) if is_out else word
     await session.notes.change_context(entry_id, {"content": content})
     return not is_out
 
 
 def text_of_large_result(session: Session, entry_id: str) -> str:
-    message = droppable_result(session.log.entry(entry_id))
+    message = as_droppable_result(session.log.entry(entry_id))
     return text_of(message.content) if message is not None else ""

@@ -26,15 +26,15 @@ async def _do_not_enter_folder(folder: Path) -> None:
     """Does nothing, for a front end whose session stays in one folder."""
 
 
-class Dependencies(msgspec.Struct, kw_only=True):
+class SessionDependencies(msgspec.Struct, kw_only=True):
     """The dependencies of a session: its record and model, and the sources of everything else."""
 
-    log: SessionLog
+    session_log: SessionLog
     session_paths: SessionPaths
     registry: AdapterRegistry
     model_choice: ModelChoice
     toolbox: Toolbox
-    sections: BuildSections
+    build_sections: BuildSections
     classify_failure: ClassifyFailure
     options: SessionOptions
     budget: RequestBudget = msgspec.field(default_factory=RequestBudget)
@@ -44,11 +44,11 @@ class Dependencies(msgspec.Struct, kw_only=True):
     """Whether a user or a program can approve calls, and whether the project is trusted."""
     enter_folder: Callable[[Path], Awaitable[None]] = _do_not_enter_folder
     """Changes the session's working folder."""
-    secrets: SecretSources = msgspec.field(default_factory=SecretSources)
+    secret_sources: SecretSources = msgspec.field(default_factory=SecretSources)
     """The sources of known secrets."""
-    servers: ServerSources | None = None
+    server_sources: ServerSources | None = None
     """The sources of MCP servers; None: no servers."""
-    helpers: HelperSource | None = None
+    helper_source: HelperSource | None = None
     """Makes the sessions of helper agents; None: the session starts none."""
-    undo: UndoConfig | None = None
+    undo_config: UndoConfig | None = None
     """Where the contents of changed files are stored; None: nowhere, so that undo is off."""

@@ -24,7 +24,7 @@ class Preconditions(msgspec.Struct, frozen=True):
         model = self.model_choice.model
         if model is None:
             raise RequestRefused(self.model_choice.missing_model_text)
-        if not self.model_choice.is_available(model):
+        if not self.model_choice.is_model_available(model):
             raise MissingApiKey(model.provider)
 
     def _require_saved_messages(self) -> None:

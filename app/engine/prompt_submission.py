@@ -55,7 +55,11 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     async def prompt(self, words: PromptInput, *, expand: bool) -> PromptDisposition:
         _require_content(words)
         is_running = self.runner.is_running
-        if is_running and words.while_running is None and not self.hooks.is_command(words.text):
+        if (
+            is_running
+            and words.queue_while_running is None
+            and not self.hooks.is_extension_command(words.text)
+        ):
             raise RequestRefused(
                 "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
                 "to queue the message."
@@ -64,7 +68,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             self.settings_watch.reload_if_changed()  # before extensions are asked about the run that this prompt begins
         taken = await self._preprocess(words, expand=expand)
         if taken is None:
-            self.outcomes.publish_handled(words.request_id)
+            self.outcomes.publish_handled_prompt(words.request_id)
             return "handled"
         message = await self._masked_user_message(taken)
         if self.runner.is_running:
@@ -108,7 +112,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         return msgspec.structs.replace(words, images=images)
 
     async def _expand(self, words: PromptInput, *, expand: bool) -> PromptInput | None:
-        if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
+        if expand and words.text.startswith("/") and await self.hooks.run_extension_command(words.text):
             return None
         if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
             self.event_bus.notify(await self._run_mcp_command(words.text.removeprefix("/mcp")))
@@ -116,7 +120,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         changed = await self.hooks.change_prompt(words)
         if changed is None or not expand:
             return changed
-        expanded = msgspec.structs.replace(changed, text=await self.hooks.expand(changed.text))
+        expanded = msgspec.structs.replace(changed, text=await self.hooks.expand_prompt(changed.text))
         return await self.servers.expand_prompt(expanded) if ":" in expanded.text else expanded
 
     async def _run_mcp_command(self, text: str) -> str:
@@ -128,7 +132,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     def _queue_messages(self, words: PromptInput, messages: Sequence[Message]) -> PromptDisposition:
         for message in messages:
             self.queues.add(
-                "follow_up" if words.while_running == "follow_up" else "steering",
+                "follow_up" if words.queue_while_running == "follow_up" else "steering",
                 message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
             )
         self._track_outcome(words, messages[-1])
@@ -136,14 +140,14 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
 
     async def queue(self, queue: QueueName, words: PromptInput) -> PromptDisposition:
         _require_content(words)
-        if self.hooks.is_command(words.text):
+        if self.hooks.is_extension_command(words.text):
             raise RequestRefused(
                 f'Extension command "{words.text.split()[0]}" cannot be queued. '
                 "Use prompt() or execute the command when not streaming."
             )
         taken = await self._preprocess(words)
         if taken is None:
-            self.outcomes.publish_handled(words.request_id)
+            self.outcomes.publish_handled_prompt(words.request_id)
             return "handled"
         message = await self._masked_user_message(taken)
         self.queues.add(queue, message)
@@ -157,7 +161,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     async def _masked_user_message(self, words: PromptInput) -> UserMessage:
         """Returns the user's message, with secrets masked unless they are to be sent."""
         said = user_message(words.text, words.images)
-        if words.sends_secrets or self.masking.mask() is None:
+        if words.is_sent_unmasked or self.masking.mask() is None:
             return said
         async with self._masking_lock:
             await asyncio.to_thread(self.masking.search_files, words.text)
@@ -178,8 +182,8 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             raise RequestRefused("No prompt of this session was masked, so there is nothing to unmask.")
         words = msgspec.structs.replace(
             self._last_masked_prompt,
-            sends_secrets=True,
-            while_running=self._last_masked_prompt.while_running or "steer",
+            is_sent_unmasked=True,
+            queue_while_running=self._last_masked_prompt.queue_while_running or "steer",
         )
         done = await self.prompt(words, expand=False)
         self._last_masked_prompt = None
@@ -240,12 +244,12 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     def _start_run(self, messages: Sequence[Message]) -> None:
         if self._is_closed:
             raise RequestRefused("The session is closing; no further prompts are accepted.")
-        self.context.compactor.allow_recovery()
+        self.context.compactor.allow_overflow_recovery()
         try:
             self.models.record_thinking_level()
         except SessionWriteError:
             pass  # the run reports it, with advice
-        self.runner.start(messages)
+        self.runner.start_run(messages)
 
 
 def _sendable_images(images: Sequence[Image], *, resizes: bool) -> tuple[Image, ...]:

@@ -12,9 +12,9 @@ from app.agent.abort import Abort
 from app.agent.queues import QueueName
 from app.engine.core.context_usage import ContextUsage
 from app.engine.core.delivery import DeliverAs, DeliveryReceipt
-from app.engine.core.event_bus import Backpressure, Listener
+from app.engine.core.event_bus import EventListener, WaitForListenerRoom
 from app.engine.core.prompt_intake import PromptInput, PromptSource, QueueWhileRunning
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session_parts import SessionParts
 from app.engine.session_state import ContextRoom, SessionState, context_room, session_state
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Session:
     """A conversation with a model that can use tools."""
 
-    def __init__(self, given: Dependencies) -> None:
+    def __init__(self, given: SessionDependencies) -> None:
         self._dependencies = given
         self._parts = made = SessionParts(given)
         self._close_callbacks: list[Callable[[], None]] = []
@@ -114,7 +114,7 @@ class Session:
 
     @property
     def stats(self) -> SessionCounts:
-        return self._parts.core.usage_totals.stats
+        return self._parts.core.usage_totals.session_counts
 
     @property
     def model(self) -> Model | None:
@@ -122,7 +122,7 @@ class Session:
 
     @property
     def last_answer(self) -> AssistantMessage | None:
-        return self._parts.core.conversation.last_assistant
+        return self._parts.core.conversation.last_answer
 
     @property
     def last_answer_text(self) -> str | None:
@@ -141,14 +141,18 @@ class Session:
 
     def commands(self) -> Sequence[Any]:
         """Returns the `/name` commands of extensions, prompts and skills, as `get_commands` lists them."""
-        return [*self._dependencies.hooks.commands(), *self.mcp.commands()]
+        return [*self._dependencies.hooks.extension_commands(), *self.mcp.commands()]
 
     def shown_text(self, message: CustomMessage) -> str:
         """Returns the text of a message for a text-only interface."""
-        return self._dependencies.hooks.shown_text(message)
+        return self._dependencies.hooks.text_of_custom_message(message)
 
     def subscribe(
-        self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
+        self,
+        listener: EventListener,
+        *,
+        pace: WaitForListenerRoom | None = None,
+        hears: Container[str] | None = None,
     ) -> Callable[[], None]:
         """Calls `listener` with every event of the session, or with the types in `hears`; returns a function
         that stops it."""
@@ -181,8 +185,8 @@ class Session:
             text=text,
             images=tuple(images),
             source=source,
-            while_running=while_running,
-            sends_secrets=as_it_is,
+            queue_while_running=while_running,
+            is_sent_unmasked=as_it_is,
             request_id=request_id,
         )
         return await self._parts.prompts.prompt(words, expand=expand)
@@ -199,7 +203,7 @@ class Session:
         """Adds a message to a queue: it is delivered in the current run, or with the next one."""
         how = "steer" if queue == "steering" else "follow_up"
         words = PromptInput(
-            text=text, images=tuple(images), source=source, while_running=how, request_id=request_id
+            text=text, images=tuple(images), source=source, queue_while_running=how, request_id=request_id
         )
         return await self._parts.prompts.queue(queue, words)
 
@@ -231,8 +235,8 @@ class Session:
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> DeliveryReceipt:
         """Waits until a request with this message got response headers, or the message left the context."""
-        look = self._parts.core.event_bus.forget_undeliverable
-        return await self._parts.core.deliveries.wait(message_id, timeout, look=look)
+        look = self._parts.core.event_bus.drop_undeliverable_messages
+        return await self._parts.core.deliveries.wait_for_delivery(message_id, timeout, look=look)
 
     async def abort(self) -> None:
         """Stops the current run and all helpers, and waits until the run has settled. Queued messages stay queued."""
@@ -243,13 +247,15 @@ class Session:
         return self._parts.runner.interruption.interrupt_answer(message)
 
     async def wait_until_idle(self) -> None:
-        await self._parts.runner.wait()
+        await self._parts.runner.wait_until_idle()
 
     def export(self, target: Path | None = None) -> Path:
         """Exports the session in the format of the file's ending, secrets masked. For a thread; raises
         `OSError`."""
         change = entry_masker(self._parts.masking, self.cwd)
-        return export_session(self.log, target, change=change, draw=self.tools.draw_card, folder=self.cwd)
+        return export_session(
+            self.log, target, change=change, draw=self.tools.draw_call_card, folder=self.cwd
+        )
 
     def use_terminal(self, host: PtyHost) -> None:
         """Sets the terminal in which commands that need one are shown."""
@@ -260,7 +266,7 @@ class Session:
         is for a thread."""
         import_module("app.agent.loop")
         self.requests.sections()
-        self._parts.core.conversation.warm_up()
+        self._parts.core.conversation.warm_up_encoders()
         choice = self._dependencies.model_choice
         if choice.model is not None:
             choice.credentials.prepare(choice.model.provider)

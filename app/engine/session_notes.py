@@ -22,7 +22,7 @@ class SessionNotes(msgspec.Struct, frozen=True):
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
-        self.conversation.rename(cleaned)
+        self.conversation.record_session_name(cleaned)
         await self.event_bus.publish(SessionInfoChanged(name=cleaned or None))
 
     async def append_custom_entry(self, custom_type: str, data: Any) -> Entry:

@@ -8,7 +8,7 @@ from app.engine.agent_runner import AgentRunner
 from app.engine.context.context_parts import ContextParts
 from app.engine.core.delivery import DeliverAs
 from app.engine.core.session_core import SessionCore
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.files.file_parts import FileParts
 from app.engine.helpers.helper_table import HelperTable
 from app.engine.jobs.job_notices import make_job_table
@@ -39,9 +39,9 @@ STOP_TIMEOUT = 0.5
 class SessionParts:
     """The parts of one session. Each part gets those built before it, and none knows the session."""
 
-    def __init__(self, given: Dependencies) -> None:
+    def __init__(self, given: SessionDependencies) -> None:
         self.core = core = SessionCore(
-            given.log,
+            given.session_log,
             choice=given.model_choice,
             toolbox=given.toolbox,
             options=given.options,
@@ -49,8 +49,8 @@ class SessionParts:
             classify=given.classify_failure,
             budget=given.budget,
         )
-        self.masking = masking = install_masking(core.workspace, given.secrets, core.options)
-        self.models = ModelParts(core, given.registry, given.sections, masking)
+        self.masking = masking = install_masking(core.workspace, given.secret_sources, core.options)
+        self.models = ModelParts(core, given.registry, given.build_sections, masking)
         self.permission_gate = PermissionGate(
             core,
             given.permission_context,
@@ -65,13 +65,18 @@ class SessionParts:
         )
         self.forms = FormQuestions(self.permission_gate.permission_context, core.event_bus)
         self.servers = McpServers(
-            core, given.servers, self.models.requests, self.permission_gate, masking, self.forms
+            core, given.server_sources, self.models.requests, self.permission_gate, masking, self.forms
         )
         self.settings_watch = SettingsWatch(core.options.effective_settings, self.servers, core.event_bus)
         self.jobs = make_job_table(core, self._send)
-        self.helpers = HelperTable(core, self.jobs, given.helpers)
+        self.helpers = HelperTable(core, self.jobs, given.helper_source)
         self.files = FileParts(
-            core, given.undo, self.permission_gate, masking, send=self._send, require_idle=self._require_idle
+            core,
+            given.undo_config,
+            self.permission_gate,
+            masking,
+            send=self._send,
+            require_idle=self._require_idle,
         )
         self.tools = ToolParts(core, self.jobs, self.permission_gate, masking)
         self.user_runs = UserRunParts(
@@ -120,7 +125,7 @@ class SessionParts:
             options=core.options,
         )
 
-    def _build_navigation(self, given: Dependencies) -> Navigation:
+    def _build_navigation(self, given: SessionDependencies) -> Navigation:
         return Navigation(
             core=self.core,
             session_paths=given.session_paths,
@@ -147,8 +152,8 @@ class SessionParts:
         """Stops the running operations and waits until they have ended."""
         self.user_runs.abort()
         self.runner.goal.stop_check()
-        self.context.stop()
-        await self.runner.abort()
+        self.context.stop_summaries()
+        await self.runner.abort_run()
 
     async def abort(self) -> None:
         """Stops the running operations and all helpers, those in the background too."""

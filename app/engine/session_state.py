@@ -10,7 +10,7 @@ import msgspec
 from app.agent.loop_ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.compaction_plan import NothingToCompact
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.session_parts import SessionParts
 from app.permits.permission_decisions import PermissionMode
 from app.values.models import Model, ThinkingLevel
@@ -100,22 +100,22 @@ class ContextRoom(msgspec.Struct, frozen=True, kw_only=True):
     """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
 
 
-def context_room(given: Dependencies, made: SessionParts) -> ContextRoom:
+def context_room(given: SessionDependencies, made: SessionParts) -> ContextRoom:
     model = given.model_choice.model
     try:
-        freed = made.context.compactor.plan().freed_tokens
+        freed = made.context.compactor.plan_compaction().freed_tokens
     except NothingToCompact:
         freed = 0
     return ContextRoom(
         tokens=made.core.usage_totals.context_tokens,
-        is_exact=made.core.usage_totals.is_exact,
+        is_exact=made.core.usage_totals.is_context_size_exact,
         window=model.context_window if model else 0,
-        reserved_tokens=made.context.compactor.limits.reserve_tokens,
+        reserved_tokens=made.context.compactor.context_limits.reserve_tokens,
         tokens_freed=freed,
     )
 
 
-def session_state(given: Dependencies, made: SessionParts) -> SessionState:
+def session_state(given: SessionDependencies, made: SessionParts) -> SessionState:
     log, choice, queues = made.core.conversation.log, given.model_choice, made.core.queues
     return SessionState(
         session_id=log.session_id,
@@ -137,7 +137,7 @@ def session_state(given: Dependencies, made: SessionParts) -> SessionState:
         waiting_count=len(queues),
         running_jobs=len(made.jobs.running_jobs()),
         context_tokens=made.core.usage_totals.context_tokens,
-        is_full=made.context.compactor.is_full,
+        is_full=made.context.compactor.is_context_full,
         permission_mode=made.permission_gate.rules.mode,
         sandbox_warning=made.permission_gate.boxes.missing_sandbox_warning
         if made.permission_gate.asks_person

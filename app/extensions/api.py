@@ -336,11 +336,11 @@ class ExtensionApi:
         return tuple(self._session.tools.active_tools())
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        self._session.tools.set_active(names)
+        self._session.tools.set_active_tools(names)
 
     async def set_model(self, model: Model) -> bool:
         """Switches the session to a model. Returns False when there are no credentials for it."""
-        if not self._session.models.model_choice.is_available(model):
+        if not self._session.models.model_choice.is_model_available(model):
             return False
         await self._session.models.use_model(model)
         return True

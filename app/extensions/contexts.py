@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from app.compaction.compaction_plan import NothingToCompact
 from app.engine.context.summariser import SummaryFailed
-from app.engine.core.conversation import prompt_text
+from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.hook_results import NavigationOptions
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.files.pending_changes import RequestedChange
@@ -97,7 +97,7 @@ class Context:
 
     @property
     def models(self) -> Sequence[Model]:
-        return self._session.models.model_choice.available()
+        return self._session.models.model_choice.available_models()
 
     @property
     def thinking_level(self) -> ThinkingLevel:
@@ -137,7 +137,7 @@ class Context:
         return WindowUsage(tokens=usage.tokens, window=usage.context_window, percent=usage.percent)
 
     def system_prompt(self) -> str:
-        return prompt_text(self._session.requests.sections())
+        return join_prompt_sections(self._session.requests.sections())
 
     async def abort(self) -> None:
         await self._session.abort()
@@ -193,7 +193,7 @@ class CommandContext(Context):
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
-        wish = NavigationOptions(summarise=summarize, instructions=instructions)
+        wish = NavigationOptions(should_summarise=summarize, instructions=instructions)
         return await await_success(
             self._session.branches.go_to(entry_id, wish), RequestRefused, SummaryFailed, NothingToCompact
         )

@@ -140,13 +140,13 @@ class RegistrationTables(msgspec.Struct, eq=False):
     )
 
     def add_tool(self, tool: Tool, owner: str) -> None:
-        self.session.tools.register(tool, owner=owner)
+        self.session.tools.register_tool(tool, owner=owner)
         self._tools_by_owner.setdefault(owner, []).append(tool.name)
 
     def remove_tool(self, name: str, owner: str) -> None:
         if name in self._tools_by_owner.get(owner, []):
             self._tools_by_owner[owner].remove(name)
-            self.session.tools.unregister(name)
+            self.session.tools.unregister_tool(name)
 
     def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
         self.session.mcp.set_server(name, entry)
@@ -186,7 +186,7 @@ class RegistrationTables(msgspec.Struct, eq=False):
     def remove_owner(self, owner: str) -> None:
         self.remove_operations(owner)
         for name in self._tools_by_owner.pop(owner, []):
-            self.session.tools.unregister(name)
+            self.session.tools.unregister_tool(name)
         for name in self._servers_by_owner.pop(owner, []):
             self.session.mcp.set_server(name, None)
         self.registry.remove_owner(owner)

@@ -92,7 +92,7 @@ async def wait_for_jobs(session: Session) -> None:
             while await session.jobs.wait_for_all():
                 await session.wait_until_idle()
     except TimeoutError:
-        session.budget.note_time_over()
+        session.budget.note_time_limit_reached()
 
 
 def print_refusal(problem: RequestRefused) -> int:
@@ -149,7 +149,7 @@ def _answer_failure(session: Session, next_step: RemedyFinder) -> FailedRun | No
     if session.budget.has_run_out:
         return FailedRun(
             LIMIT_REACHED,
-            f"The limit of {session.budget.limits.seconds:g} seconds was reached, and the run was stopped. "
+            f"The limit of {session.budget.limits.max_seconds:g} seconds was reached, and the run was stopped. "
             "Raise it with --time-limit.",
         )
     message = session.last_answer

@@ -68,7 +68,7 @@ async def _changes_patch(session: Session) -> tuple[str, str]:
 
 
 def _usage_data(session: Session, code: int, note: str) -> dict[str, Any]:
-    used = session.budget.used
+    used = session.budget.usage_so_far
     return {
         "exitCode": code,
         "turns": session.budget.turns,

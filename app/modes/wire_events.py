@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from app.engine.core.event_bus import join_deltas
+from app.engine.core.event_bus import join_message_deltas
 from app.values.codec import encode_line
 from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 
@@ -27,7 +27,9 @@ class DeltaJoiner:
             self.flush()
             self._send(event)
             return
-        joined = join_deltas(self._pending_update, event) if self._pending_update is not None else None
+        joined = (
+            join_message_deltas(self._pending_update, event) if self._pending_update is not None else None
+        )
         if joined is None:
             self.flush()
         self._pending_update = joined if isinstance(joined, MessageUpdate) else event

@@ -37,7 +37,7 @@ async def test_a_refusal_is_reported_and_a_narrow_place_is_offered(
         call("bash", **script, outside=True, reason="a note"),
         say("ok"),
     )
-    asked = await questions_asked(harness, ApprovalReply(allows=True, rule="sandbox.write: ~/notes"))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=True, rule="sandbox.write: ~/notes"))
     first = results(harness)[0]
     assert "[Sandbox: writing ~/notes/b.txt was refused." in first
     (question,) = asked
@@ -66,7 +66,7 @@ async def test_the_result_says_what_to_ask_for_and_exactly_that_is_asked(
         say("ok"),
     )
     (notes.parent / "other").mkdir()
-    (question,) = await asked_for(harness, ApprovalReply(allows=True))
+    (question,) = await asked_for(harness, ApprovalReply(is_allowed=True))
     first, second, third = results(harness)
     assert 'the same call with allow: ["write ~/notes"] and a reason' in first
     assert not (notes / "c.txt").exists() and "was refused" in third, "it counted for its call alone"
@@ -80,7 +80,7 @@ async def test_always_for_this_project_keeps_the_place_for_this_project(
 ) -> None:
     ask = call("bash", command=WRITES, allow=["write ~/notes/b.txt"], reason="the note")
     harness, notes = boxed_session(tmp_path, monkeypatch, ask, call("bash", command=WRITES), ask, say("ok"))
-    reply = ApprovalReply(allows=True, rule="sandbox.write: ~/notes", rule_scope="project")
+    reply = ApprovalReply(is_allowed=True, rule="sandbox.write: ~/notes", rule_scope="project")
     (question,) = await asked_for(harness, reply)
     assert [rule.text for rule in question.rules] == ["sandbox.write: ~/notes"]
     assert (notes / "b.txt").exists() and not any("refused" in text for text in results(harness))
@@ -104,7 +104,7 @@ async def test_what_is_hidden_or_runs_later_wants_a_typed_word(
     (notes.parent / ".ssh/id_rsa").write_text("x")
     (notes.parent / ".bashrc").write_text("x")
     (harness.session.cwd / ".envrc").write_text("")
-    (question,) = await asked_for(harness, ApprovalReply(allows=False))
+    (question,) = await asked_for(harness, ApprovalReply(is_allowed=False))
     assert question.confirmation_word == word and question.rules == ()
 
 
@@ -118,7 +118,7 @@ async def test_a_typed_word_shows_what_was_hidden_and_nothing_else(
     for name in (".ssh", ".aws"):
         (notes.parent / name).mkdir()
         (notes.parent / name / "config").write_text("x")
-    await asked_for(harness, ApprovalReply(allows=True))
+    await asked_for(harness, ApprovalReply(is_allowed=True))
     assert "['config'] []" in results(harness)[0]
 
 
@@ -127,7 +127,7 @@ async def test_a_host_is_asked_for_by_name_and_rules_answer_it(
 ) -> None:
     ask = call("bash", command="make x", allow=["reach one.example.invalid:443"], reason="it has to")
     harness, _ = boxed_session(tmp_path, monkeypatch, ask, ask, say("ok"))
-    reply = ApprovalReply(allows=True, rule="net: one.example.invalid:443")
+    reply = ApprovalReply(is_allowed=True, rule="net: one.example.invalid:443")
     (question,) = await asked_for(harness, reply)
     assert question.parts[0].text == "allow reaching one.example.invalid:443"
     assert [rule.text for rule in question.rules] == ["net: one.example.invalid:443"]
@@ -165,7 +165,7 @@ async def test_a_yes_runs_it_outside(tmp_path: Path, monkeypatch: pytest.MonkeyP
     harness, notes = boxed_session(
         tmp_path, monkeypatch, asking, call("bash", command="rm -f x; " + WRITES), say("ok")
     )
-    await questions_asked(harness, ApprovalReply(allows=True))
+    await questions_asked(harness, ApprovalReply(is_allowed=True))
     assert (notes / "b.txt").exists()
     assert "was refused" in results(harness)[1], "the next one is boxed again"
 
@@ -210,7 +210,7 @@ async def test_rules_do_not_let_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         tmp_path, monkeypatch, call("bash", command="make x", outside=True, reason="why"), say("ok")
     )
     harness.session.permissions.rules.add_allow_rule("bash: make **")
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert len(asked) == 1
 
 
@@ -238,7 +238,7 @@ async def test_a_yes_after_a_change_of_mode_runs_the_command_as_the_new_mode_wou
     def answer(event: Any) -> None:
         if isinstance(event, QuestionAsked) and event.approval is not None:
             rules.set_mode("auto-edit")
-            event.answer.set_result(ApprovalReply(allows=True))
+            event.answer.set_result(ApprovalReply(is_allowed=True))
 
     harness.session.subscribe(answer)
     await harness.prompt("go")

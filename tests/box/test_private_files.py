@@ -153,7 +153,7 @@ async def test_the_sandbox_hides_it_and_a_yes_shows_it_from_then_on(tmp_path: Pa
     harness = gated_session(tmp_path, *calls, say("ok"), mode="auto-edit")
     seen = harness.session.cwd / "seen"
     place = "~/.newprogram/session"
-    reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", rule_scope="project")
+    reply = ApprovalReply(is_allowed=True, rule=f"sandbox.read: {place}", rule_scope="project")
     (question,) = await questions_asked(harness, reply)
     assert question.approval is not None and question.approval.confirmation_word is None
     assert 'allow: ["read ' in results(harness)[0] and not any(

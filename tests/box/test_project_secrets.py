@@ -42,7 +42,7 @@ async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_pa
     ask = call("bash", command=READS, allow=["read .env"], reason="the server wants it")
     harness = project(tmp_path, ask, call("bash", command=READS), call("bash", command=READS))
     place = "~/project/.env"
-    reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", rule_scope="project")
+    reply = ApprovalReply(is_allowed=True, rule=f"sandbox.read: {place}", rule_scope="project")
     (question,) = await questions_asked(harness, reply)
     assert question.approval is not None and question.approval.confirmation_word is None
     assert question.approval.parts[0].text == f"allow reading {place}"

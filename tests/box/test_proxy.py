@@ -216,7 +216,7 @@ LOOK = fetching(HOST)
 async def test_a_host_is_asked_about_by_default_with_the_command_and_a_no_is_reported(tmp_path: Path) -> None:
     skip_below("namespaces")
     harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     (question,) = asked
     assert question.approval is not None
     assert question.approval.tool_name == "network"
@@ -235,15 +235,15 @@ async def test_one_command_asks_about_a_host_once(tmp_path: Path) -> None:
     harness = gated_session(
         tmp_path, call("bash", command=fetching(HOST, HOST, HOST)), say("ok"), mode="auto-edit"
     )
-    assert len(await questions_asked(harness, ApprovalReply(allows=False))) == 1
+    assert len(await questions_asked(harness, ApprovalReply(is_allowed=False))) == 1
 
 
 async def test_a_yes_counts_for_its_command_and_always_writes_the_narrow_rule(tmp_path: Path) -> None:
     skip_below("namespaces")
     go = call("bash", command=fetching(HOST, HOST))
     harness: Any = gated_session(tmp_path, go, go, go, say("ok"), mode="auto-edit")
-    always = ApprovalReply(allows=True, rule="net: unknown.example.invalid:80", rule_scope="project")
-    assert len(await questions_asked(harness, ApprovalReply(allows=True), always)) == 2
+    always = ApprovalReply(is_allowed=True, rule="net: unknown.example.invalid:80", rule_scope="project")
+    assert len(await questions_asked(harness, ApprovalReply(is_allowed=True), always)) == 2
     assert all("502" in text or "Bad Gateway" in text for text in results(harness))
     (rules,) = harness.effective_settings.settings.permissions.allow_in.values()
     assert rules == ("net: unknown.example.invalid:80",)
@@ -253,7 +253,7 @@ async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_ot
     skip_below("namespaces")
     command = "curl -s http://one.example.invalid/; curl -s http://one.example.invalid/ -x '' --noproxy '*'"
     harness = gated_session(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
-    asked = await questions_asked(harness, ApprovalReply(allows=True))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=True))
     assert len(asked) == 1 and asked[0].approval is not None and asked[0].approval.tool_name == "bash"
     assert "one.example.invalid:80 could not be reached" in results(harness)[0], "the proxy tried it"
     command = "curl -s http://one.example.invalid/ && true; python3 x.py"
@@ -261,7 +261,7 @@ async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_ot
     (harness.session.cwd / "x.py").write_text(
         fetching("http://other.example.invalid/").split("\n", 1)[1].rsplit("E", 1)[0]
     )
-    asked = await questions_asked(harness, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=True), ApprovalReply(is_allowed=False))
     assert [one.approval.parts[0].text for one in asked[1:] if one.approval] == ["other.example.invalid:80"]
 
 
@@ -284,7 +284,7 @@ async def test_a_package_manager_asks_once_for_its_group(
     install = call("bash", command="pip install thing")
     harness: Any = gated_session(tmp_path, install, install, say("ok"), mode="auto-edit")
     asked = await questions_asked(
-        harness, ApprovalReply(allows=True, rule="net: python packages", rule_scope="project")
+        harness, ApprovalReply(is_allowed=True, rule="net: python packages", rule_scope="project")
     )
     assert asked[0].approval is not None
     assert asked[0].approval.rules[0].text == "net: python packages"
@@ -333,7 +333,7 @@ async def test_a_command_beside_an_allowed_request_does_not_get_the_machines_net
         (harness.session.cwd / "reach.py").write_text(text)
         for rule in ("bash: python3 reach.py", "net: git.example.invalid:22"):
             harness.session.permissions.rules.add_allow_rule(rule)
-        asked = await questions_asked(harness, ApprovalReply(allows=False))
+        asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
         assert len(asked) == 1
         with pytest.raises(BlockingIOError):
             server.accept()
@@ -358,7 +358,7 @@ async def test_the_name_of_a_command_that_has_ended_reaches_no_host_unasked(tmp_
 
     def answer(event: Any) -> None:
         if isinstance(event, QuestionAsked):
-            event.answer.set_result(ApprovalReply(allows=answers.pop(0)))
+            event.answer.set_result(ApprovalReply(is_allowed=answers.pop(0)))
 
     harness.session.subscribe(answer)
     for name in (hosts.caller_name("c", "pip install x", frozenset({"granted.example:443"})), ""):
@@ -384,7 +384,7 @@ async def test_a_command_asks_again_for_a_host_that_an_earlier_one_was_allowed(t
         say("ok"),
         mode="auto-edit",
     )
-    asked = await questions_asked(harness, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=True), ApprovalReply(is_allowed=False))
     assert [event.approval.tool_name for event in asked if event.approval] == ["bash", "network"]
     assert (harness.session.cwd / "name").read_text().startswith("http://bayou:")
 

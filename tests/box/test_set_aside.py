@@ -40,7 +40,7 @@ async def test_a_person_can_let_a_command_make_it(tmp_path: Path) -> None:
     harness = boxed_session(
         tmp_path, command=made_by(".envrc"), allow=["write .envrc"], reason="the project wants it"
     )
-    (question,) = await questions_asked(harness, ApprovalReply(allows=True))
+    (question,) = await questions_asked(harness, ApprovalReply(is_allowed=True))
     assert question.approval is not None and question.approval.confirmation_word == ".envrc"
     assert (harness.session.cwd / ".envrc").read_text() == "x"
     assert "moved to" not in results(harness)[0]
@@ -50,7 +50,7 @@ async def test_without_a_yes_it_is_not_made(tmp_path: Path) -> None:
     harness = boxed_session(
         tmp_path, command=made_by(".envrc"), allow=["write .envrc"], reason="the project wants it"
     )
-    await questions_asked(harness, ApprovalReply(allows=False))
+    await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert not (harness.session.cwd / ".envrc").exists()
 
 

@@ -11,7 +11,7 @@ from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.compaction.touched_files import FileLists, touched_files
-from app.engine.core.conversation import prompt_text
+from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.toolbox import Toolbox
 from app.extensions.headless_ui import SilentUi
 from app.providers.model_stream import Context
@@ -96,4 +96,4 @@ class ProjectSession:
 
     def prompt_now(self) -> str:
         """The system prompt as it was declared to the model."""
-        return prompt_text(parts_of(self.session).core.conversation.declared_prompt.sections)
+        return join_prompt_sections(parts_of(self.session).core.conversation.declared_prompt.sections)

@@ -55,7 +55,7 @@ async def test_the_persons_words_stand_beside_ours_or_instead_of_them(tmp_path: 
     first = harness.session.log.leaf_id
     await harness.prompt("second")
     asked = {"entryId": first, "summarize": True, "customInstructions": "Only colours."}
-    given = navigate_tree.arguments({**asked, "replaceInstructions": replaces})
+    given = navigate_tree.decode_arguments({**asked, "replaceInstructions": replaces})
     answer = await navigate_tree(harness.session, **given)
     assert "summaryEntry" in answer and answer["summaryEntry"].summary
     [request] = harness.script.contexts[-1].messages

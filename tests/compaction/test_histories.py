@@ -189,7 +189,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             before, declared = session.messages, parts.core.conversation.declared_prompt
             path = session.log.path_to()
             try:
-                prepared = parts.context.compactor.plan()
+                prepared = parts.context.compactor.plan_compaction()
             except NothingToCompact:
                 _require_no_more_to_do(path, before, keep)
                 continue
@@ -224,7 +224,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             if draw(st.booleans()):
                 history.edit()
             history.turn()
-            parts.core.conversation.reload()
+            parts.core.conversation.reload_context()
             changed |= files_changed(session.log.path_to())
         await session.close()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
-from app.engine.context_breakdown import context_breakdown
-from app.engine.core.active_skills import SKILLS_SECTION
+from app.engine.context_breakdown import break_down_context
+from app.engine.core.active_skills import ACTIVE_SKILLS_SECTION
 from app.engine.core.conversation import Conversation
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
@@ -61,7 +61,7 @@ async def test_context_files_and_a_called_skill_are_in_the_request_after_a_compa
     assert [tool.name for tool in after.tools] == [tool.name for tool in before.tools]
     # The compaction itself carries the whole prompt: nothing has to be declared anew.
     entry = next(one for one in on.session.log.path_to() if isinstance(one, CompactionEntry))
-    assert entry.system_message is not None and SKILLS_SECTION in (entry.system_message.sections or {})
+    assert entry.system_message is not None and ACTIVE_SKILLS_SECTION in (entry.system_message.sections or {})
     assert on.prompt_now() == after.system_prompt
 
 
@@ -144,7 +144,7 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     for text in ("/skill:one", "/skill:two", "go on"):
         await on.prompt(text)
     await on.session.compaction.compact()
-    section = parts_of(on.session).core.conversation.active_sections[SKILLS_SECTION]
+    section = parts_of(on.session).core.conversation.active_skill_sections[ACTIVE_SKILLS_SECTION]
     assert '<skill name="two"' in section and '<skill name="one"' not in section
     assert "- one: " in section and len(section) < 45_000
 
@@ -164,12 +164,12 @@ async def test_skills_of_the_old_place_are_dropped_when_the_place_changes_meanwh
     def path_after_a_move(entry_id: str | None = None) -> Sequence[Entry]:
         found = whole_path(entry_id)
         there.log.move_leaf(before)
-        there.reload()
+        there.reload_context()
         return found
 
     monkeypatch.setattr(there.log, "path_to", path_after_a_move)
-    assert SKILLS_SECTION in there.active_sections
-    assert there.active_sections == {}
+    assert ACTIVE_SKILLS_SECTION in there.active_skill_sections
+    assert there.active_skill_sections == {}
     there.log.close()
 
 
@@ -183,7 +183,7 @@ async def test_a_skill_that_was_taken_out_of_the_context_does_not_come_back(
         message for message in on.session.messages if RULE in text_of(getattr(message, "content", ""))
     )
     if is_taken_out:
-        parts_of(on.session).core.conversation.remove_entry(given.id)
+        parts_of(on.session).core.conversation.remove_entry_from_context(given.id)
     await on.prompt("go on")
     await on.session.compaction.compact()
     assert (RULE in on.prompt_now()) is not is_taken_out
@@ -224,5 +224,5 @@ async def test_what_fills_the_window_tells_of_skills_in_use(tmp_path: Path) -> N
     for text in ("/skill:changelog for 1.2", "go on"):
         await on.prompt(text)
     await on.session.compaction.compact()
-    titles = {part.title: part.group for part in context_breakdown(on.session).parts}
+    titles = {part.title: part.group for part in break_down_context(on.session).parts}
     assert titles["active skills"] == "skills" and titles["context files"] == "files"

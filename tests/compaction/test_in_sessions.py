@@ -216,11 +216,11 @@ async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
     harness = play_of(tmp_path, *([Model()] * 8))
     effective_settings, own = harness.effective_settings, {"reserveTokens": 10, "keepRecentTokens": 10}
     effective_settings.set("compaction.modelOverrides", {"scripted/script": own})
-    assert parts_of(harness.session).context.compactor.limits == ContextLimits(
+    assert parts_of(harness.session).context.compactor.context_limits == ContextLimits(
         reserve_tokens=10, keep_recent_tokens=10
     )
     effective_settings.set("compaction.modelOverrides", {"scripted/other": own})
-    assert parts_of(harness.session).context.compactor.limits.reserve_tokens == 1_000
+    assert parts_of(harness.session).context.compactor.context_limits.reserve_tokens == 1_000
 
 
 async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path) -> None:

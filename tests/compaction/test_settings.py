@@ -20,7 +20,7 @@ def answer(context: Context, count: int) -> ScriptedAnswer:
 
 async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
     on = await ProjectSession(tmp_path).open()
-    assert parts_of(on.session).context.compactor.limits == ContextLimits(
+    assert parts_of(on.session).context.compactor.context_limits == ContextLimits(
         reserve_tokens=16_384, keep_recent_tokens=20_000
     )
     assert on.assembled.effective_settings.settings.compaction.mode == "auto"
@@ -41,12 +41,12 @@ async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_g
         }
     )
     on = await made.open()
-    assert parts_of(on.session).context.compactor.limits == ContextLimits(
+    assert parts_of(on.session).context.compactor.context_limits == ContextLimits(
         reserve_tokens=3_000, keep_recent_tokens=100
     )
     other = Model(id="other", name="Other", api="scripted", provider="scripted", context_window=9_000)
     on.assembled.model_choice.set_model(other)
-    assert parts_of(on.session).context.compactor.limits == ContextLimits(
+    assert parts_of(on.session).context.compactor.context_limits == ContextLimits(
         reserve_tokens=3_000, keep_recent_tokens=900
     )
 

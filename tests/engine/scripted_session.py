@@ -11,7 +11,7 @@ from app.engine.core.request_budget import RequestBudget
 from app.engine.core.retry_policy import RetryPolicy
 from app.engine.core.session_options import SessionOptions, shell_settings
 from app.engine.core.toolbox import Toolbox
-from app.engine.dependencies import Dependencies
+from app.engine.dependencies import SessionDependencies
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
@@ -68,22 +68,24 @@ class ScriptedSession:
         self.toolbox = Toolbox(
             lambda toolbox: tools,
             Workspace(
-                cwd, shell=lambda: shell_settings(self.effective_settings), spawn_hook=self.hooks.before_spawn
+                cwd,
+                shell=lambda: shell_settings(self.effective_settings),
+                spawn_hook=self.hooks.before_process_spawn,
             ),
         )
         self.session = Session(
-            Dependencies(
-                log=log or self.places.create_session(),
+            SessionDependencies(
+                session_log=log or self.places.create_session(),
                 session_paths=self.places,
                 registry=self.registry,
                 model_choice=self.choice,
                 toolbox=self.toolbox,
-                sections=lambda tools: sections() if sections else {"preamble": "You are a test."},
+                build_sections=lambda tools: sections() if sections else {"preamble": "You are a test."},
                 classify_failure=classify or by_its_words,
                 hooks=self.hooks,
-                undo=undo,
+                undo_config=undo,
                 budget=budget or RequestBudget(),
-                secrets=secrets or SecretSources(),
+                secret_sources=secrets or SecretSources(),
                 options=SessionOptions(self.effective_settings, merges_deltas=merges_deltas),
                 permission_context=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),
             )

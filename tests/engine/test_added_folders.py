@@ -63,7 +63,7 @@ async def test_a_folder_that_is_removed_while_a_question_stands_is_asked_about_a
             asked.append(event)
             if len(asked) == 1:
                 scene.session.folders.remove(str(library))
-            event.answer.set_result(ApprovalReply(allows=len(asked) == 1))
+            event.answer.set_result(ApprovalReply(is_allowed=len(asked) == 1))
 
     scene.session.subscribe(remove_and_allow)
     await scene.prompt("go")

@@ -24,7 +24,7 @@ def asking(
     folder: Path, questions: Any, *replies: Any, asks: Any = "person"
 ) -> tuple[ScriptedSession, list[QuestionAsked]]:
     harness = gated_session(folder, call("ask", questions=questions), say("thanks"), asks=asks)
-    harness.session.tools.register(ask_tool(harness.session.forms), owner="test")
+    harness.session.tools.register_tool(ask_tool(harness.session.forms), owner="test")
     asked, waiting = list[QuestionAsked](), list(replies)
 
     def answer(event: Any) -> None:

@@ -50,7 +50,7 @@ async def act(harness: ScriptedSession, action: str) -> None:
         case "thinking":
             await session.models.use_thinking_level("high" if session.state.thinking != "high" else "low")
         case "tools":
-            session.tools.register(echo("shout"), owner="test")
+            session.tools.register_tool(echo("shout"), owner="test")
             await harness.prompt("four")
         case "compaction":
             await session.compaction.compact()

@@ -46,7 +46,7 @@ text.strip(), first.strip(), second.strip(), type(text.details)
     ]
     within = [one for one in ended if one.parent_tool_call_id]
     assert len(within) == 4 and {one.parent_tool_call_id for one in within} == {result.tool_call_id}
-    card = scene.session.tools.draw_card(
+    card = scene.session.tools.draw_call_card(
         next(c for m in scene.session.messages for c in getattr(m, "tool_calls", ())),
     )
     assert card.title == "eval"

@@ -33,16 +33,16 @@ async def do_it(session: Session) -> None:
 
 async def test_a_line_is_spelled_in_camel_case_and_other_fields_are_passed_over() -> None:
     line = {"type": "say_it", "id": "1", "theWords": "ho", "howOften": 2, "images": None, "newer": True}
-    assert say_it.arguments(line) == {"the_words": "ho", "images": (), "how_often": 2}
-    assert say_it.line({"the_words": "ho", "how_often": 2}) == {"theWords": "ho", "howOften": 2}
-    assert await say_it(SESSION, **say_it.arguments(line)) == "ho ho"
+    assert say_it.decode_arguments(line) == {"the_words": "ho", "images": (), "how_often": 2}
+    assert say_it.encode_arguments({"the_words": "ho", "how_often": 2}) == {"theWords": "ho", "howOften": 2}
+    assert await say_it(SESSION, **say_it.decode_arguments(line)) == "ho ho"
 
 
 def test_what_is_missing_or_of_another_type_is_named() -> None:
     with pytest.raises(msgspec.ValidationError, match="missing required field `theWords`"):
-        say_it.arguments({})
+        say_it.decode_arguments({})
     with pytest.raises(msgspec.ValidationError, match=r"Expected `int`, got `str` - at `\$.howOften`"):
-        say_it.arguments({"theWords": "ho", "howOften": "twice"})
+        say_it.decode_arguments({"theWords": "ho", "howOften": "twice"})
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_what_is_missing_or_of_another_type_is_named() -> None:
 )
 def test_an_answer_comes_back_as_it_was_given(of: Any, answer: Any, told: Any) -> None:
     if told is not None:
-        assert of.response_data(answer) == told
-    assert of.read(of.response_data(answer).get("data")) == answer
+        assert of.encode_result(answer) == told
+    assert of.decode_result(of.encode_result(answer).get("data")) == answer
 
 
 def test_another_name_is_the_same_command() -> None:
-    again = say_it.alias("shout")
+    again = say_it.with_alias("shout")
     assert (again.name, again.words) == ("shout", "The same as say_it")
     assert again.function is say_it.function and again.answer == "said"
 

@@ -198,7 +198,7 @@ async def test_two_requests_in_flight_are_told_apart(tmp_path: Path) -> None:
     both, second = note("both"), note("second")
     first_done = await flight.send(both)
     second_done = await flight.send(second)
-    waiting = [asyncio.ensure_future(flight.deliveries.wait(one.id)) for one in (both, second)]
+    waiting = [asyncio.ensure_future(flight.deliveries.wait_for_delivery(one.id)) for one in (both, second)]
     flight.headers[1].set()
     await second_done
     receipts = await asyncio.gather(*waiting)
@@ -209,7 +209,7 @@ async def test_two_requests_in_flight_are_told_apart(tmp_path: Path) -> None:
     await first_done
     failed = [event.request_id for event in flight.events if isinstance(event, ProviderRequestFailed)]
     assert failed == [flight.id_of(0)]
-    assert (await flight.deliveries.wait(both.id)) == receipts[0]
+    assert (await flight.deliveries.wait_for_delivery(both.id)) == receipts[0]
 
 
 async def test_a_message_in_an_open_request_is_dropped_only_when_that_fails(
@@ -218,9 +218,9 @@ async def test_a_message_in_an_open_request_is_dropped_only_when_that_fails(
     flight = Flight(tmp_path)
     kept, lost = note("kept"), note("lost")
     first_done, second_done = await flight.send(kept), await flight.send(lost)
-    waiting = [asyncio.ensure_future(flight.deliveries.wait(one.id)) for one in (kept, lost)]
+    waiting = [asyncio.ensure_future(flight.deliveries.wait_for_delivery(one.id)) for one in (kept, lost)]
     await asyncio.sleep(0)
-    flight.deliveries.drop_missing(frozenset(), {kept.id, lost.id}.__contains__)
+    flight.deliveries.drop_messages_not_in(frozenset(), {kept.id, lost.id}.__contains__)
     assert not any(one.done() for one in waiting)
     flight.headers[0].set()
     flight.answers[1] = fail("refused", status=400)
@@ -231,14 +231,14 @@ async def test_a_message_in_an_open_request_is_dropped_only_when_that_fails(
 
 async def test_a_request_begins_where_the_last_delivered_one_of_its_stretch_ended() -> None:
     deliveries, stretch = MessageDeliveries(), object()
-    deliveries.note_request("r1", ("a", "b"), stretch)
-    deliveries.note_delivered("r1")
-    deliveries.note_request("r2", ("a", "b", "c"), stretch)
-    deliveries.note_delivered("r2")
-    deliveries.note_request("r3", ("x", "c", "d"), object())  # read anew: nothing is taken for granted
-    deliveries.note_delivered("r3")
+    deliveries.note_request_sent("r1", ("a", "b"), stretch)
+    deliveries.note_request_delivered("r1")
+    deliveries.note_request_sent("r2", ("a", "b", "c"), stretch)
+    deliveries.note_request_delivered("r2")
+    deliveries.note_request_sent("r3", ("x", "c", "d"), object())  # read anew: nothing is taken for granted
+    deliveries.note_request_delivered("r3")
     for message_id, request_id in {"a": "r1", "b": "r1", "c": "r2", "x": "r3", "d": "r3"}.items():
-        assert (await deliveries.wait(message_id, 1)).request_id == request_id
+        assert (await deliveries.wait_for_delivery(message_id, 1)).request_id == request_id
 
 
 # From end to end: a slow command, a threshold, a provider over real HTTP

@@ -285,12 +285,12 @@ async def test_ruff_with_its_own_words(tmp_path: Path):
 
 
 class OneMore(Hooks):
-    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+    async def find_code_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         return [CodeProblem(path=one.path, line=1, text="said by another", source="mine") for one in changed]
 
 
 class Hostile(Hooks):
-    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+    async def find_code_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         return [
             CodeProblem(path=f"{changed[0].path}\nrm -rf /\x1b[2J\udcff", line=1, text="\udcff\n\x00 told")
         ]

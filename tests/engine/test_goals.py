@@ -222,18 +222,18 @@ async def test_a_blocked_agent_stops_and_a_prompt_goes_on(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (RequestLimits(turns=2), "The limit of 2 turns is reached"),
-        (RequestLimits(tokens=1), "The limit of 1 token "),
-        (RequestLimits(seconds=0.2), "a limit of this run is reached"),
+        (RequestLimits(max_turns=2), "The limit of 2 turns is reached"),
+        (RequestLimits(max_tokens=1), "The limit of 1 token "),
+        (RequestLimits(max_seconds=0.2), "a limit of this run is reached"),
     ],
     ids=["turns", "tokens", "time"],
 )
 async def test_a_limit_ends_the_work(tmp_path: Path, limits: RequestLimits, reason: str) -> None:
     answers = [call("write", path="answer.txt", content="wrong"), say("Done.")] * 3
     harness = working(tmp_path, *answers, budget=RequestBudget(limits))
-    check = "sleep 60" if limits.seconds else "false"
+    check = "sleep 60" if limits.max_seconds else "false"
     goal = await reach(harness, check)
-    assert goal.status == "limit" and (goal.reason.startswith(reason) or limits.seconds)
+    assert goal.status == "limit" and (goal.reason.startswith(reason) or limits.max_seconds)
     assert harness.script.call_count <= 2
 
 

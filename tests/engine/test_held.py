@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.core.conversation import DeclaredPrompt, prompt_text
+from app.engine.core.conversation import DeclaredPrompt, join_prompt_sections
 from app.engine.core.hooks import Hooks
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
@@ -131,10 +131,10 @@ def test_prompt_and_tools_that_are_held_are_those_that_the_model_was_told_of(
 ) -> None:
     held = DeclaredPrompt()
     for message, is_read in told:
-        held.apply_message(message)
+        held.apply_system_message(message)
         if is_read:
-            prompt, tools = held.as_sent()
-            assert prompt == prompt_text(held.sections)
+            prompt, tools = held.sent_prompt_and_tools()
+            assert prompt == join_prompt_sections(held.sections)
             assert list(tools) == sorted(held.tools.values(), key=lambda tool: tool.name)
 
 
@@ -147,7 +147,7 @@ class _Overtaken(Toolbox):
             and value is not None
             and "late" not in {tool.name for tool in self.all_tools()}
         ):
-            self.register(echo("late"), owner="test")
+            self.register_tool(echo("late"), owner="test")
         super().__setattr__(name, value)
 
 

@@ -169,7 +169,7 @@ async def test_the_limits_of_the_session_count_for_its_helpers(tmp_path: Path) -
 
     async with helped(tmp_path, [{"prompt": "go"}], helper, max_tokens=20_000) as scene:
         await scene.prompt("go")
-        used = scene.session.budget.used.total_tokens
+        used = scene.session.budget.usage_so_far.total_tokens
         assert scene.session.budget.has_refused_request and used < 20_000 + 10_000
 
 
@@ -293,7 +293,7 @@ async def test_a_question_of_a_helper_is_asked_in_the_parent_with_its_name(tmp_p
         def answer(event: Event) -> None:
             if isinstance(event, QuestionAsked):
                 asked.append(event)
-                event.answer.set_result(ApprovalReply(allows=True))
+                event.answer.set_result(ApprovalReply(is_allowed=True))
 
         scene.session.subscribe(answer)
         await scene.prompt("go")

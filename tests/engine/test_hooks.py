@@ -12,7 +12,7 @@ from app.providers.scripted import call, say
 from tests.agent.scripted_loop import echo
 from tests.engine.scripted_session import ScriptedSession
 
-WITHOUT_A_NETWORK = {"on_headers"}
+WITHOUT_A_NETWORK = {"change_request_headers"}
 """Asked by what sends over the network (`tests/extensions/test_provider_hooks`)."""
 
 
@@ -53,7 +53,7 @@ async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(
     monkeypatch.setattr(Compactor, "compact_if_full", check)
     await harness.session.prompt("/go", while_running="steer")
     prompt = [name for name in asked if name in HOOK_ORDER["a prompt"]]
-    assert tuple(prompt) == tuple(name for name in HOOK_ORDER["a prompt"] if name != "is_command")
+    assert tuple(prompt) == tuple(name for name in HOOK_ORDER["a prompt"] if name != "is_extension_command")
     await harness.session.wait_until_idle()
     turn = first_of_each([name for name in asked if name in HOOK_ORDER["a turn"]])
     assert turn == tuple(name for name in HOOK_ORDER["a turn"] if name not in WITHOUT_A_NETWORK)

@@ -222,7 +222,7 @@ async def test_an_answer_for_this_session_counts_for_all_its_helpers(tmp_path: P
             if isinstance(event, QuestionAsked):
                 asked.append(event)
                 event.answer.set_result(
-                    ApprovalReply(allows=True, rule="write: new.txt", rule_scope="session")
+                    ApprovalReply(is_allowed=True, rule="write: new.txt", rule_scope="session")
                 )
 
         scene.session.subscribe(answer)

@@ -104,8 +104,8 @@ def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> ScriptedSession:
     harness = ScriptedSession(
         tmp_path, call("slow"), call("jobs", action="wait", job="job1"), *answers, tools=[slow.tool]
     )
-    harness.session.tools.register(jobs_tool(harness.session.jobs), owner="test")
-    harness.session.tools.set_active(["slow", "jobs"])
+    harness.session.tools.register_tool(jobs_tool(harness.session.jobs), owner="test")
+    harness.session.tools.set_active_tools(["slow", "jobs"])
     return harness
 
 

@@ -45,10 +45,10 @@ class Spender:
         choose = self._random
         wanted = choose.sample(("turns", "cost", "tokens", "seconds"), choose.randint(1, 2))
         return RequestLimits(
-            turns=choose.randint(1, 12) if "turns" in wanted else None,
-            cost=choose.uniform(0.001, 0.4) if "cost" in wanted else None,
-            tokens=choose.randint(1, 1500) if "tokens" in wanted else None,
-            seconds=choose.uniform(0.1, 90) if "seconds" in wanted else None,
+            max_turns=choose.randint(1, 12) if "turns" in wanted else None,
+            max_cost=choose.uniform(0.001, 0.4) if "cost" in wanted else None,
+            max_tokens=choose.randint(1, 1500) if "tokens" in wanted else None,
+            max_seconds=choose.uniform(0.1, 90) if "seconds" in wanted else None,
         )
 
 
@@ -70,10 +70,10 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
     assert budget.has_refused_request
     sent = harness.script.call_count
     before_last = spender.used[:-1]
-    assert limits.turns is None or budget.turns <= limits.turns
-    assert limits.seconds is None or all(began < limits.seconds for began in spender.began)
-    assert limits.cost is None or sum(one.cost.total for one in before_last) < limits.cost
-    assert limits.tokens is None or sum(one.total_tokens for one in before_last) < limits.tokens
+    assert limits.max_turns is None or budget.turns <= limits.max_turns
+    assert limits.max_seconds is None or all(began < limits.max_seconds for began in spender.began)
+    assert limits.max_cost is None or sum(one.cost.total for one in before_last) < limits.max_cost
+    assert limits.max_tokens is None or sum(one.total_tokens for one in before_last) < limits.max_tokens
     answer = harness.session.last_answer
     assert answer is not None and "No further request was sent" in (answer.error_message or "")
     await harness.prompt("once more")
@@ -96,10 +96,10 @@ async def test_no_run_goes_beyond_its_limits_by_more_than_one_request(
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        (RequestLimits(turns=1), "The limit of 1 turn is reached."),
-        (RequestLimits(cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
-        (RequestLimits(tokens=3), "The limit of 3 tokens ("),
-        (RequestLimits(seconds=4), "The limit of 4 seconds is reached."),
+        (RequestLimits(max_turns=1), "The limit of 1 turn is reached."),
+        (RequestLimits(max_cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
+        (RequestLimits(max_tokens=3), "The limit of 3 tokens ("),
+        (RequestLimits(max_seconds=4), "The limit of 4 seconds is reached."),
     ],
 )
 async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
@@ -119,7 +119,7 @@ async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
 
 
 async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> None:
-    budget = RequestBudget(RequestLimits(turns=3))
+    budget = RequestBudget(RequestLimits(max_turns=3))
     plays = [ScriptedSession(tmp_path / name, *[say("ok")] * 9, budget=budget) for name in ("one", "two")]
     for _ in range(3):
         for harness in plays:
@@ -129,7 +129,7 @@ async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> 
 
 async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path) -> None:
     now = [0.0]
-    budget = RequestBudget(RequestLimits(seconds=5), clock=lambda: now[0])
+    budget = RequestBudget(RequestLimits(max_seconds=5), clock=lambda: now[0])
     harness = ScriptedSession(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
     harness.effective_settings.set("compaction.keepRecentTokens", 100)
     await harness.prompt("go")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.core import event_bus as telling
-from app.engine.core.event_bus import Publisher
+from app.engine.core.event_bus import EventPublisher
 from app.providers.scripted import call, say
 from app.values.events import (
     AgentSettled,
@@ -244,7 +244,7 @@ async def test_subscribing_during_delivery_receives_the_pending_event() -> None:
         hears.add("agent_start")
         hears.discard("turn_start")
 
-    listeners = Publisher(lambda text: None)
+    listeners = EventPublisher(lambda text: None)
     listeners.subscribe(slow, hears=hears)
     for event in (AgentStart(), TurnStart(), AgentStart(), TurnStart()):
         listeners.publish_now(event)
@@ -262,7 +262,7 @@ async def test_only_deltas_of_the_same_block_that_follow_each_other_are_joined()
         await go_on.wait()
         told.append(event)
 
-    listeners = Publisher(lambda text: None)
+    listeners = EventPublisher(lambda text: None)
     listeners.subscribe(slow)
     for event in (
         TurnStart(),
@@ -283,7 +283,7 @@ async def test_only_deltas_of_the_same_block_that_follow_each_other_are_joined()
 async def test_a_pace_slows_the_session_down_and_loses_nothing() -> None:
     room = asyncio.Event()
     told: list[Event] = []
-    listeners = Publisher(lambda text: None)
+    listeners = EventPublisher(lambda text: None)
     leave: Callable[[], None] = listeners.subscribe(told.append, pace=room.wait)  # pyright: ignore[reportArgumentType]  (its answer does not matter)
     waiting = asyncio.ensure_future(listeners.publish(TurnStart()))
     await asyncio.sleep(0)

@@ -158,7 +158,7 @@ async def test_it_is_off_until_it_is_set(tmp_path: Path) -> None:
 
 
 class _Listening(Hooks):
-    def may_change_calls(self) -> bool:
+    def may_change_tool_calls(self) -> bool:
         return True
 
     async def before_tool(

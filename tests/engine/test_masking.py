@@ -201,7 +201,7 @@ async def test_a_mark_is_refused_in_another_file_and_text_in_a_command(tmp_path:
 
 async def test_a_mark_in_a_structural_rewrite_is_the_secret_in_its_file_alone(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("read", path="a.js"), say("read"))
-    harness.session.tools.set_active([*harness.session.tools.active_tools(), "ast_edit", "resolve"])
+    harness.session.tools.set_active_tools([*harness.session.tools.active_tools(), "ast_edit", "resolve"])
     files = [tmp_path / "project" / name for name in ("a.js", "b.js")]
     files[0].write_text(f'open("{TOKEN}");\n')
     files[1].write_text('open("nothing");\n')

@@ -23,7 +23,7 @@ REWRITE: dict[str, Any] = {"rewrites": [{"pattern": "old($A)", "replacement": "n
 
 def begun(folder: Path, *responses: Any, **more: Any) -> ScriptedSession:
     harness = gated_session(folder, *responses, **more)
-    harness.session.tools.set_active([*harness.session.tools.active_tools(), "resolve", "ast_edit"])
+    harness.session.tools.set_active_tools([*harness.session.tools.active_tools(), "resolve", "ast_edit"])
     (harness.session.cwd / "a.js").write_text("old(1);\n")
     return harness
 
@@ -71,7 +71,7 @@ async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> No
         say("ok"),
         mode="ask",
     )
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert [event.approval.parts[0].text for event in asked if event.approval] == ["edit a.js"]
     assert (harness.session.cwd / "a.js").read_text() == "old(1);\n"
     assert results(harness)[2].startswith("Discarded: ")
@@ -240,6 +240,8 @@ async def test_who_asks_the_person_or_has_no_tool_to_answer_with_is_not_reminded
     await harness.prompt("go")
     assert reminded(harness) == [] and len(harness.session.pending.waiting) == 1
     other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="nobody", mode="full")
-    other.session.tools.set_active([name for name in other.session.tools.active_tools() if name != "resolve"])
+    other.session.tools.set_active_tools(
+        [name for name in other.session.tools.active_tools() if name != "resolve"]
+    )
     await other.prompt("go")
     assert reminded(other) == [] and len(other.session.pending.waiting) == 1

@@ -127,7 +127,7 @@ async def session(tmp_path: Path, script: Scripted) -> AsyncIterator[Session]:
     def answer(event: Any) -> None:
         if isinstance(event, QuestionAsked) and not event.answer.done():
             event.answer.set_result(
-                ApprovalReply(allows=True) if event.approval is not None else STAY_IN_PLAN_MODE
+                ApprovalReply(is_allowed=True) if event.approval is not None else STAY_IN_PLAN_MODE
             )
 
     session.subscribe(answer)

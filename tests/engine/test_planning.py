@@ -34,8 +34,8 @@ PLAN = """Why.
 def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) -> ScriptedSession:
     harness = gated_session(folder, *answers, asks=asks, **more)
     session = harness.session
-    session.tools.register(plan_tool(session.plan.ask_to_accept), owner="test")
-    session.tools.register(todo_tool(lambda: session.todos.phases, session.todos.change), owner="test")
+    session.tools.register_tool(plan_tool(session.plan.ask_to_accept), owner="test")
+    session.tools.register_tool(todo_tool(lambda: session.todos.phases, session.todos.change), owner="test")
     harness.effective_settings.set("todo.reminders", False)
     session.plan.set_active(True)
     return harness

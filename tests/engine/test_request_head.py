@@ -64,7 +64,7 @@ def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
     toolbox, heads = Toolbox(lambda box: builtin_tools(), workspace), RequestHeadCache()
     first = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools)
     has_terminals = False
-    toolbox.recompute_active()
+    toolbox.recompute_active_tools()
     without = bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools)
     assert b'"pty"' in first and b'"pty"' not in without
     assert [one["name"] for one in decode_json(first)] == [one["name"] for one in decode_json(without)]
@@ -72,5 +72,5 @@ def test_where_commands_get_no_terminal_the_model_hears_of_none(tmp_path: Path):
         one for one in decode_json(without) if one["name"] != "bash"
     ]
     has_terminals = True
-    toolbox.recompute_active()
+    toolbox.recompute_active_tools()
     assert bytes(heads.head_for(SECTIONS, tuple(toolbox.active_tools().values())).tools) == first

@@ -22,7 +22,7 @@ ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
 
 def playing(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
     harness = ScriptedSession(folder, *answers, **more)
-    harness.session.tools.register(
+    harness.session.tools.register_tool(
         todo_tool(lambda: harness.session.todos.phases, harness.session.todos.change), owner="test"
     )
     return harness

@@ -43,7 +43,7 @@ def turn(*pairs: tuple[ToolCall, str]) -> TurnOutcome:
 
 @pytest.fixture
 async def recovery(load, scene: ExtensionHost):
-    scene.session.tools.register(read_tool(), owner="the test")
+    scene.session.tools.register_tool(read_tool(), owner="the test")
     hooks = ExtensionHooks(await load(read_recovery.extension))
 
     async def ended(outcome: TurnOutcome) -> list[str]:
@@ -123,7 +123,7 @@ async def test_recovery_of_a_recovery_converges(recovery, scene: ExtensionHost):
 
 
 async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
-    scene.session.tools.register(read_tool(), owner="the test")
+    scene.session.tools.register_tool(read_tool(), owner="the test")
     extensions = await load(read_recovery.extension)
     await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
     shown = ExtensionCatalogue(extensions.hooks).render_message(scene.sent[0].message, expanded=False)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.agent.hooks import TurnOutcome
-from app.engine.core.conversation import prompt_text
+from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.prompt_intake import PromptInput
 from app.extensions.hooks.hook_table import HOOKS, decode_answer
@@ -81,7 +81,7 @@ async def test_messages_and_prompt_before_a_run(load, scene: ExtensionHost):
         api.on("before_agent_start", lambda event, context: {"system_prompt": event.system_prompt + "?"})
 
     hooks = ExtensionHooks(await load(mine, again))
-    before = prompt_text(scene.session.requests.sections())
+    before = join_prompt_sections(scene.session.requests.sections())
     assert [message.content for message in await hooks.messages_before_prompt(PromptInput(text="x"))] == [
         "remember"
     ]
@@ -126,7 +126,7 @@ async def test_payload_and_headers_of_a_request(load):
     listener = hooks.payload_editor(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1, "b": 2, "c": 3}
     headers: dict[str, str | None] = {}
-    await hooks.on_headers(headers)
+    await hooks.change_request_headers(headers)
     assert headers == {"x-mine": "1"}
 
 

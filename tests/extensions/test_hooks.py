@@ -182,7 +182,7 @@ async def test_a_gate_whose_check_fails_is_closed(load, bad):
     assert verdict.is_blocked
     assert "mine could not check this" in verdict.reason
     assert (
-        await ExtensionHooks(extensions).before_shell("ls", False) == ShellOverride()
+        await ExtensionHooks(extensions).before_user_command("ls", False) == ShellOverride()
     )  # no handler is registered there
 
 

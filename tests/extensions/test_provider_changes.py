@@ -70,7 +70,9 @@ async def test_a_bundled_provider_can_have_another_address(tmp_path: Path) -> No
         server.reply(Reply(body=sse(SAYS, done=True)))
         assembled = await opened(tmp_path, GATEWAY.format(url=server.url))
         session = assembled.session
-        model = next(model for model in session.models.model_choice.available() if model.provider == "groq")
+        model = next(
+            model for model in session.models.model_choice.available_models() if model.provider == "groq"
+        )
         await session.models.use_model(model)
         await session.prompt("Hello")
         await session.wait_until_idle()
@@ -99,7 +101,9 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
         assert not credentials.has_credential("groq")
         await credentials.store_entry("groq", await account.login(Words()))  # type: ignore[arg-type]
         session = assembled.session
-        model = next(model for model in session.models.model_choice.available() if model.provider == "groq")
+        model = next(
+            model for model in session.models.model_choice.available_models() if model.provider == "groq"
+        )
         await session.models.use_model(model)
         await session.prompt("Hello")
         await session.wait_until_idle()

@@ -156,7 +156,7 @@ async def test_going_elsewhere_and_merging_are_cancelled(staged: Staged) -> None
     before, leaf, moves = staged.session.messages, staged.session.log.leaf_id, await staged.told("tree")
     staged.says(tree={"cancel": True})
     with pytest.raises(NavigationStopped):
-        await staged.session.branches.go_to(staged.prompts()[1], NavigationOptions(summarise=True))
+        await staged.session.branches.go_to(staged.prompts()[1], NavigationOptions(should_summarise=True))
     with pytest.raises(NavigationStopped):
         await staged.session.branches.merge(old)
     assert staged.session.messages == before and staged.session.log.leaf_id == leaf
@@ -178,7 +178,7 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
     )
     old = staged.session.log.leaf_id
     arrival = await staged.session.branches.go_to(
-        staged.prompts()[1], NavigationOptions(summarise=True, instructions="all of it")
+        staged.prompts()[1], NavigationOptions(should_summarise=True, instructions="all of it")
     )
     assert staged.requests[0].endswith("</conversation>\n\nOnly the colours."), "in place of bayou's own"
     entry = arrival.summary
@@ -193,7 +193,9 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
 async def test_a_branch_summary_is_written_and_its_details_and_usage_are_kept(staged: Staged) -> None:
     before = staged.session.stats.usage.input
     staged.says(tree={"summary": {"summary": "mine", "details": {"index": 3}, "usage": USAGE}})
-    arrival = await staged.session.branches.go_to(staged.prompts()[1], NavigationOptions(summarise=True))
+    arrival = await staged.session.branches.go_to(
+        staged.prompts()[1], NavigationOptions(should_summarise=True)
+    )
     entry = arrival.summary
     assert isinstance(entry, BranchSummaryEntry) and entry.summary == "mine" and entry.from_hook
     assert entry.details == {"readFiles": [], "modifiedFiles": [], "index": 3} and not staged.requests

@@ -134,7 +134,7 @@ async def test_a_name_that_becomes_another_file_while_a_question_stands_is_not_f
         if isinstance(event, QuestionAsked):
             (project / "a.txt").unlink()
             (project / "a.txt").hardlink_to(file)
-            event.answer.set_result(ApprovalReply(allows=True))
+            event.answer.set_result(ApprovalReply(is_allowed=True))
 
     harness.session.subscribe(swap)
     await harness.prompt("go")

@@ -144,7 +144,9 @@ async def test_what_bayou_itself_was_allowed_to_write_stays(desk: Desk):
     desk.asks = "person"
     plant = await armed(desk)
     desk.session.subscribe(
-        lambda event: isinstance(event, QuestionAsked) and event.answer.set_result(ApprovalReply(allows=True))
+        lambda event: (
+            isinstance(event, QuestionAsked) and event.answer.set_result(ApprovalReply(is_allowed=True))
+        )
     )
     await desk.result("write", path=".envrc", content="allowed")
     await desk.result("bash", command="mkdir .zed; echo allowed > .zed/tasks.json")

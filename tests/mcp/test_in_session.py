@@ -13,7 +13,7 @@ from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.engine.context_breakdown import context_breakdown
+from app.engine.context_breakdown import break_down_context
 from app.engine.files.file_commands import undo_files
 from app.engine.permissions.permission_context import Approver
 from app.extensions.headless_ui import SilentUi
@@ -158,8 +158,8 @@ async def test_what_each_server_takes_of_the_window_is_reported(desk: Desk):
     await desk.known()
     session = desk.open()
     await desk.say(say("hello"))
-    parts = {part.title: part for part in context_breakdown(session).parts if part.group == "tools"}
-    assert parts["tools of MCP server docs"].count == 12
+    parts = {part.title: part for part in break_down_context(session).parts if part.group == "tools"}
+    assert parts["tools of MCP server docs"].count_items == 12
     assert parts["MCP server list"].tokens > 0
     assert session.mcp.server("docs").tokens > 0 and session.mcp.server("more").tokens == 0
 

@@ -130,7 +130,7 @@ FIELDS = sorted(
     {
         name
         for command in reference.documented_commands()
-        for name in (field for field in command.fields.__struct_encode_fields__)
+        for name in (field for field in command.parameters_struct.__struct_encode_fields__)
         if name not in ("id", *PATHS)
     }
 )
@@ -261,7 +261,11 @@ def test_every_command_in_every_state(state: str, _folder: Path) -> None:
         if STATES[state][0]:
             bring_about(dialogue, state)
         fields = FILLED | {"mode": "wait" if command.name == "set_interrupt_mode" else "all"}
-        line = {key: value for key, value in fields.items() if key in command.fields.__struct_encode_fields__}
+        line = {
+            key: value
+            for key, value in fields.items()
+            if key in command.parameters_struct.__struct_encode_fields__
+        }
         answer = dialogue.answer_to(type=command.name, id="x", **line)
         assert answer["command"] == command.name
         assert not INTERNAL.match(answer.get("error", "")), answer

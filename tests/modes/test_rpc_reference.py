@@ -73,12 +73,12 @@ def test_the_clients_methods_are_up_to_date() -> None:
 def test_the_python_client_has_a_method_for_every_command(command: Any) -> None:
     method = getattr(RpcClient, command.name)
     given = len(inspect.signature(method).parameters) - 1
-    fields = [field for field in msgspec.structs.fields(command.fields) if field.name != "id"]
+    fields = [field for field in msgspec.structs.fields(command.parameters_struct) if field.name != "id"]
     assert given >= len(fields)
 
 
 def test_no_command_takes_the_name_of_its_request_for_a_word_of_its_own() -> None:
-    taking = [one.name for one in COMMANDS.values() if "id" in one.fields.__struct_fields__]
+    taking = [one.name for one in COMMANDS.values() if "id" in one.parameters_struct.__struct_fields__]
     assert taking == ["prompt", "steer", "follow_up", "abort_and_prompt", "bash"], "their events carry it"
 
 

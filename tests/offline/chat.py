@@ -30,7 +30,7 @@ class Chat:
         own = tuple(builtin_tools())
         self._toolbox = Toolbox(lambda toolbox: own, Workspace(folder))
         if tools is not None:
-            self._toolbox.choose_tools(ToolChoice(only=tuple(tools.split())))
+            self._toolbox.choose_tools(ToolChoice(allowed_patterns=tuple(tools.split())))
         self._ports = LoopPorts(
             request_answer=self._ask,
             tools=self._toolbox.active_tools,

@@ -51,7 +51,7 @@ async def test_every_tool_that_is_given_a_secret_file_is_stopped_or_masked(tmp_p
     harness = gated_session(
         tmp_path, call(name, **filled(tool.schema)), say("ok"), asks="nobody", mode="full"
     )
-    harness.session.tools.set_active([*own_tools()])
+    harness.session.tools.set_active_tools([*own_tools()])
     secret = harness.session.cwd / ".env"
     secret.write_text(f"PASSWORD={SECRET}\n")
     await harness.prompt("go")
@@ -91,7 +91,7 @@ def declared(arguments: StatArguments, context: ToolContext) -> Effects:
 
 async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PASSWORD={SECRET}\n") -> str:
     harness = gated_session(folder, call("stat", path=path), say("ok"), asks="nobody", mode=mode)
-    harness.session.tools.register(tool, owner="test")
+    harness.session.tools.register_tool(tool, owner="test")
     (harness.session.cwd / path).write_text(text)
     await harness.prompt("go")
     (result,) = results(harness)
@@ -130,7 +130,7 @@ async def test_a_tool_that_declares_nothing_is_stopped_when_any_argument_names_a
         ran.append("stat")
         return text_result("done")
 
-    harness.session.tools.register(
+    harness.session.tools.register_tool(
         msgspec.structs.replace(stat_tool(), run=run, arguments=None), owner="test"
     )
     harness.session.permissions.rules.add_allow_rule("tool: stat")
@@ -160,7 +160,7 @@ async def test_a_deny_rule_for_a_path_holds_for_every_tool_that_reads_or_changes
         asks="nobody",
         mode="full",
     )
-    harness.session.tools.register(stat_tool(effects=declared), owner="test")
+    harness.session.tools.register_tool(stat_tool(effects=declared), owner="test")
     (harness.session.cwd / "a.txt").write_text("plain\n")
     harness.effective_settings.set("permissions.deny", ("read: a.txt",))
     await harness.prompt("go")

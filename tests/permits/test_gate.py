@@ -70,7 +70,7 @@ async def test_in_ask_a_read_runs_and_a_change_waits_for_a_yes(tmp_path: Path) -
     harness = gated_session(
         tmp_path, call("bash", command="ls"), call("bash", command="touch there"), say("ok")
     )
-    asked = await questions_asked(harness, ApprovalReply(allows=True))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=True))
     assert [event.approval.letter for event in asked if event.approval] == ["contained"]
     assert (harness.session.cwd / "there").exists()
     assert [(one["letter"], one["decision"], one["by"]) for one in decisions(harness)] == [
@@ -80,7 +80,7 @@ async def test_in_ask_a_read_runs_and_a_change_waits_for_a_yes(tmp_path: Path) -
 
 async def test_a_no_tells_the_model_why(tmp_path: Path) -> None:
     harness = gated_session(tmp_path, call("write", path="a.txt", content="x"), say("ok"))
-    await questions_asked(harness, ApprovalReply(allows=False, reason="use b.txt instead"))
+    await questions_asked(harness, ApprovalReply(is_allowed=False, reason="use b.txt instead"))
     assert not (harness.session.cwd / "a.txt").exists()
     assert "use b.txt instead" in results(harness)[0]
     assert decisions(harness)[0]["decision"] == "refused"
@@ -90,9 +90,9 @@ async def test_what_a_person_changes_is_judged_anew(tmp_path: Path) -> None:
     harness = gated_session(tmp_path, call("bash", command="touch one"), say("ok"))
     asked = await questions_asked(
         harness,
-        ApprovalReply(allows=True, arguments={"command": "rm -rf ~"}),
-        ApprovalReply(allows=True, arguments={"command": "touch two"}),
-        ApprovalReply(allows=True),
+        ApprovalReply(is_allowed=True, arguments={"command": "rm -rf ~"}),
+        ApprovalReply(is_allowed=True, arguments={"command": "touch two"}),
+        ApprovalReply(is_allowed=True),
     )
     assert [event.approval.letter for event in asked if event.approval] == [
         "contained",
@@ -105,7 +105,7 @@ async def test_what_a_person_changes_is_judged_anew(tmp_path: Path) -> None:
 async def test_several_calls_of_one_answer_are_asked_one_after_the_other(tmp_path: Path) -> None:
     both = call("bash", command="touch one") + call("bash", command="ls") + call("bash", command="touch two")
     harness = gated_session(tmp_path, both, say("ok"))
-    asked = await questions_asked(harness, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=True), ApprovalReply(is_allowed=False))
     assert [(one.approval.number, one.approval.of) for one in asked if one.approval] == [(1, 2), (2, 2)]
     assert (harness.session.cwd / "one").exists() and not (harness.session.cwd / "two").exists()
 
@@ -222,7 +222,7 @@ async def test_the_offered_rule_answers_the_very_command_that_was_asked(tmp_path
         def answer(event: Any, seen: list[Any] = seen) -> None:
             if isinstance(event, QuestionAsked) and event.approval is not None:
                 seen.append(event.approval)
-                event.answer.set_result(ApprovalReply(allows=False, rule=event.approval.rules[-1].text))
+                event.answer.set_result(ApprovalReply(is_allowed=False, rule=event.approval.rules[-1].text))
 
         harness.session.subscribe(answer)
         await harness.prompt("go")
@@ -243,7 +243,7 @@ async def test_a_rule_for_a_session_allows_nothing_in_the_next_one(tmp_path: Pat
 async def test_a_rule_tells_how_many_questions_it_would_have_answered(tmp_path: Path) -> None:
     script = [call("bash", command=f"touch t{number}") for number in range(3)]
     harness = gated_session(tmp_path, *script, say("ok"))
-    asked = await questions_asked(harness, *[ApprovalReply(allows=False)] * 3)
+    asked = await questions_asked(harness, *[ApprovalReply(is_allowed=False)] * 3)
     last = asked[-1].approval
     assert last is not None and last.asked == 2
     assert {rule.text: rule.answers for rule in last.rules} == {
@@ -263,7 +263,7 @@ async def test_deny_goes_over_ask_over_allow_and_says_which_rule_it_was(tmp_path
     harness.effective_settings.set("permissions.allow", ["bash: touch **"])
     harness.effective_settings.set("permissions.ask", ["bash: touch b"])
     harness.effective_settings.set("permissions.deny", ["bash: touch a"])
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert "deny “bash: touch a” (session)" in results(harness)[0]
     assert [event.approval.decided_by for event in asked if event.approval] == [
         "ask “bash: touch b” (session)"
@@ -374,7 +374,7 @@ async def test_in_a_persistent_shell_an_earlier_command_lets_no_later_one_run_un
 
 async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path) -> None:
     class Another(Hooks):
-        async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+        async def before_process_spawn(self, plan: SpawnPlan) -> SpawnPlan:
             return msgspec.structs.replace(plan, command="git stash clear")
 
     harness = gated_session(
@@ -394,7 +394,7 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
 )
 async def test_other_names_of_arguments_are_no_way_around(tmp_path: Path, arguments: dict[str, Any]) -> None:
     harness = gated_session(tmp_path, call("bash", "", **arguments), say("ok"))
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     letters = [event.approval.letter for event in asked if event.approval]
     elsewhere = "cmd" not in arguments
     assert letters != [] and (letters != ["contained"]) is elsewhere
@@ -406,7 +406,7 @@ async def test_a_file_by_another_name_of_its_argument_is_judged_as_it_is(tmp_pat
     harness = gated_session(
         tmp_path, call("write", filePath=target, contents="x"), say("ok"), mode="auto-edit"
     )
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert len(asked) == 1
     assert not (tmp_path / "home" / ".bashrc").exists()
 
@@ -414,7 +414,7 @@ async def test_a_file_by_another_name_of_its_argument_is_judged_as_it_is(tmp_pat
 async def test_the_words_of_a_no_have_their_secrets_masked(tmp_path: Path):
     key = "ghp_" + "Ab3d" * 9
     harness = gated_session(tmp_path, call("bash", command="make"), say("ok"), mode="ask")
-    await questions_asked(harness, ApprovalReply(allows=False, reason=f"take {key}"))
+    await questions_asked(harness, ApprovalReply(is_allowed=False, reason=f"take {key}"))
     assert "take [secret:github-token:" in results(harness)[0]
     assert key not in str(harness.session.messages)
 
@@ -426,7 +426,7 @@ async def test_a_hard_link_to_any_place_of_keys_is_asked_about_like_the_key(tmp_
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text("a key")
     (harness.session.cwd / "notes").hardlink_to(kept)
-    (asked,) = await questions_asked(harness, ApprovalReply(allows=False))
+    (asked,) = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert asked.approval is not None and asked.approval.confirmation_word is not None
     assert "a key" not in results(harness)[0]
 
@@ -441,7 +441,7 @@ async def test_a_rule_for_make_lets_no_variable_choose_what_it_runs(
     harness.effective_settings.set("sandbox.mode", "off")
     harness.session.permissions.rules.add_allow_rule("bash: make")
     (harness.session.cwd / "Makefile").write_text("all:\n\t@$(runner)\n")
-    assert len(await questions_asked(harness, ApprovalReply(allows=False))) == 1
+    assert len(await questions_asked(harness, ApprovalReply(is_allowed=False))) == 1
     assert not (harness.session.cwd / "ran").exists()
 
 
@@ -453,7 +453,7 @@ async def test_without_a_sandbox_a_shell_that_is_not_bash_makes_no_command_safe(
     harness.effective_settings.set("shellPath", "/bin/sh")
     if not has_sandbox:
         harness.session.tools.workspace.abilities = lambda: Abilities()
-    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert len(asked) == count
 
 

@@ -19,7 +19,7 @@ def fleet(
         harness.effective_settings.set("permissions.deny", deny)
     if ask:
         harness.effective_settings.set("permissions.ask", ask)
-    harness.session.tools.set_active((*harness.session.tools.active_tools(), "ast_grep"))
+    harness.session.tools.set_active_tools((*harness.session.tools.active_tools(), "ast_grep"))
     cwd = harness.session.cwd
     for name in ("plans/secret.py", "plans/deep/more.py", "crew.py"):
         (cwd / name).parent.mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ async def test_a_link_swapped_in_while_a_question_stands_leads_nowhere(
         if isinstance(event, QuestionAsked):
             questions.append(event)
             swap(path, secret)
-            event.answer.set_result(ApprovalReply(allows=True))
+            event.answer.set_result(ApprovalReply(is_allowed=True))
 
     harness.session.subscribe(answer)
     await harness.prompt("go")
@@ -85,7 +85,7 @@ async def test_a_link_that_stays_is_followed(tmp_path: Path, has_sandbox: bool) 
 
     def allow(event: Event) -> None:
         if isinstance(event, QuestionAsked):
-            event.answer.set_result(ApprovalReply(allows=True))
+            event.answer.set_result(ApprovalReply(is_allowed=True))
 
     harness.session.subscribe(allow)
     await harness.prompt("go")

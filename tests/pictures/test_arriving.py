@@ -112,7 +112,7 @@ async def test_changes_that_wait(screen: Screen, photographs: Photographs) -> No
     script = Scripted([rewrite, say("Six places would change. Shall I?")])
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
-        app.session.tools.set_active((*app.session.tools.active_tools(), "ast_edit", "resolve"))
+        app.session.tools.set_active_tools((*app.session.tools.active_tools(), "ast_edit", "resolve"))
         await tour.say("stay instead of wait")
         await tour.idle()
         await tour.until("Apply the changes staged by ast_edit?")

@@ -93,13 +93,15 @@ async def idle(scene: ProjectSession) -> Any:
 @LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})
 async def level_of_a_model(scene: ProjectSession) -> Any:
     scene.assembled.model_choice.set_model(scene.script.model)
-    await scene.session.models.use_model(scene.session.models.model_choice.find("one", "m"))
+    await scene.session.models.use_model(scene.session.models.model_choice.find_model("one", "m"))
     return scene.session.state.thinking
 
 
 @LIVE.add("compaction.model", "one/m", "two/m")
 async def model_of_summaries(scene: ProjectSession) -> Any:
-    return (await parts_of(scene.session).context.compactor.summariser.choose_model("a few words")).key
+    return (
+        await parts_of(scene.session).context.compactor.summariser.choose_summary_model("a few words")
+    ).key
 
 
 @LIVE.add("steeringMode", "one-at-a-time", "all")
@@ -122,11 +124,11 @@ def taken_at_once(scene: ProjectSession, queue: Any) -> int:
 
 
 def own_tool(scene: ProjectSession, name: str, run: Any) -> None:
-    scene.session.tools.register(
+    scene.session.tools.register_tool(
         Tool(name=name, description="A test's.", schema={"type": "object", "properties": {}}, run=run),
         owner=f"test-{name}",
     )
-    scene.session.tools.set_active([*scene.session.tools.active_tools(), name])
+    scene.session.tools.set_active_tools([*scene.session.tools.active_tools(), name])
 
 
 @LIVE.add("interruptMode", "wait", "immediate")
@@ -321,7 +323,7 @@ async def reserve(scene: ProjectSession) -> Any:
 @LIVE.add("compaction.keepRecentTokens", 100, 1_500)
 async def kept(scene: ProjectSession) -> Any:
     await talked(scene)
-    return parts_of(scene.session).context.compactor.plan().first_kept_entry_id
+    return parts_of(scene.session).context.compactor.plan_compaction().first_kept_entry_id
 
 
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})
@@ -348,7 +350,7 @@ async def branch_room(scene: ProjectSession) -> Any:
         scene.script.responses[:] = [say("word " * 1_600)]
         await scene.prompt(text)
     scene.script.responses[:] = [say("a summary")]
-    await scene.session.branches.go_to(start, NavigationOptions(summarise=True))
+    await scene.session.branches.go_to(start, NavigationOptions(should_summarise=True))
     return len(text_of(scene.asked[-1].messages[-1].content)) > 14_000  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
 
@@ -525,7 +527,7 @@ async def pages_of_own_servers(scene: ProjectSession) -> Any:
 @LIVE.add("web.search", "off", "brave")
 async def searches(scene: ProjectSession) -> Any:
     await scene.session.models.model_choice.credentials.store_key("brave", "k")
-    scene.session.tools.recompute_active()
+    scene.session.tools.recompute_active_tools()
     return "web_search" in scene.session.tools.active_tools()
 
 

@@ -85,7 +85,7 @@ def make_app(
         script = Scripted(responses)
         assembled.model_choice.set_model(script.register(assembled.registry))
     for tool in tools:
-        session.tools.register(tool, owner="test")
+        session.tools.register_tool(tool, owner="test")
     opening = StartOptions(
         load_extensions=make_extension_loader(assembled, options, paths) if extension else None
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.engine.context_breakdown import context_breakdown
+from app.engine.context_breakdown import break_down_context
 from app.providers.scripted import call, say
 from app.tui.features.map.screen import MapScreen
 from tests.tui.scripted_app import ScriptedApp, make_app, wait_for_runs
@@ -82,7 +82,7 @@ async def test_a_folders_map_is_a_message_and_maps_have_a_line_of_their_own(page
     await until(app, pilot, "class Boat [1-3]")
     await submit(app, pilot, "where is it")
     await wait_for_runs(app, pilot, 2)
-    parts = {part.title: (part.group, part.count) for part in context_breakdown(app.session).parts}
+    parts = {part.title: (part.group, part.count_items) for part in break_down_context(app.session).parts}
     assert parts["repository maps"] == ("messages", 1)
     assert parts["maps"] == ("results", 1)
 

@@ -194,10 +194,10 @@ async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
     base = page.session.state.leaf_id
     await page.prompt("left", write("a.txt", "left\n", 2), write("left.txt", "l\n"))
     left = page.session.state.leaf_id
-    await page.session.branches.go_to(base, NavigationOptions(restores_files=True))
+    await page.session.branches.go_to(base, NavigationOptions(should_restore_files=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("base\n", None)
     await page.prompt("right", write("a.txt", "right\n", 3))
-    arrival = await page.session.branches.go_to(left, NavigationOptions(restores_files=True))
+    arrival = await page.session.branches.go_to(left, NavigationOptions(should_restore_files=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("left\n", "l\n")
     assert arrival.files is not None and arrival.files.total == 2
     await page.redo()

@@ -23,7 +23,7 @@ _PROJECT_MANIFESTS = (
 
 async def init_prompt(session: Session) -> str:
     """Builds the prompt that asks the model to write or improve AGENTS.md."""
-    names = await asyncio.to_thread(_file_names, session.cwd)
+    names = await asyncio.to_thread(_file_names_in, session.cwd)
     there = [name for name in CONTEXT_FILE_NAMES if name in names]
     manifests = [name for name in _PROJECT_MANIFESTS if name in names]
     told = f"Its folder has {', '.join(manifests)}. " if manifests else ""
@@ -43,7 +43,7 @@ async def init_prompt(session: Session) -> str:
     )
 
 
-def _file_names(folder: Path) -> set[str]:
+def _file_names_in(folder: Path) -> set[str]:
     try:
         return {path.name for path in folder.iterdir()}
     except OSError:
@@ -69,14 +69,14 @@ async def review_prompt(session: Session, what: str) -> str:
             if found.is_since_merge_base
             else f"was changed by {what} (`git show {what}`)"
         )
-        return await _review_text(found, told)
+        return await _review_prompt_text(found, told)
     found = await session.files.differences(GitDiff())
     if not found.files:
         raise UserError("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
-    return await _review_text(found, "is not committed here (`git diff HEAD` and new files)")
+    return await _review_prompt_text(found, "is not committed here (`git diff HEAD` and new files)")
 
 
-async def _review_text(found: Differences, what: str) -> str:
+async def _review_prompt_text(found: Differences, what: str) -> str:
     """Returns the text of the review prompt. `what` names the changes in words."""
     symbols = await changed_symbols(found)
     shown = [

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from app.agent.loop_ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.engine.commands import response_data
-from app.engine.commands.session_command import require_system_text, session_command, without_none
+from app.engine.commands.session_command import omit_none_fields, require_text_for_os, session_command
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
 from app.values.content import Image
@@ -126,9 +126,9 @@ async def bash(
 ) -> response_data.BashResult:
     """`id`: the request's id, which its `bash_execution_update` events carry."""
     update_id = id if isinstance(id, str) else None
-    words = require_system_text(command, "command")
+    words = require_text_for_os(command, "command")
     done = await session.shell.run(words, exclude=exclude_from_context, update_id=update_id)
-    return without_none(
+    return omit_none_fields(
         output=done.output,
         cancelled=done.cancelled,
         truncated=done.truncated,

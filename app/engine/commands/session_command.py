@@ -67,7 +67,7 @@ class Command(Generic[P, R]):
     def description(self) -> str:
         return f"{self.words}. {self.more}".strip()
 
-    def alias(self, name: str) -> "Command[P, R]":
+    def with_alias(self, name: str) -> "Command[P, R]":
         """Returns the same session command under another name."""
         return Command(
             self.function,
@@ -79,7 +79,7 @@ class Command(Generic[P, R]):
         )
 
     @cached_property
-    def fields(self) -> type[msgspec.Struct]:
+    def parameters_struct(self) -> type[msgspec.Struct]:
         """A struct type with the parameters of the session command, without `id` and `type`. Unknown fields of a
         request are ignored."""
         types = get_type_hints(self.function)
@@ -98,56 +98,58 @@ class Command(Generic[P, R]):
         )
 
     @cached_property
-    def data(self) -> Any:
+    def response_data_type(self) -> Any:
         """The type of the data in the command's response; None: the response has no data."""
         if self._data is not None:
             return self._data
-        kind = self._answer_type
+        kind = self._result_type
         if not self.answer:
             return kind
         is_optional = type(None) in get_args(kind)
         field = NotRequired[get_args(kind)[0]] if is_optional else kind
         dictionary: Any = TypedDict  # the type is made at run time, which a type checker cannot follow
-        return dictionary(self.data_name, {self.answer: field})
+        return dictionary(self.response_type_name, {self.answer: field})
 
     @property
-    def data_name(self) -> str:
+    def response_type_name(self) -> str:
         """The name of the generated type for response data with a single field."""
         return f"{self.name}_data"
 
     @cached_property
-    def _answer_type(self) -> Any:
+    def _result_type(self) -> Any:
         kind = get_type_hints(self.function)["return"]
         return None if kind is type(None) else kind
 
-    def arguments(self, line: Mapping[str, Any]) -> dict[str, Any]:
+    def decode_arguments(self, line: Mapping[str, Any]) -> dict[str, Any]:
         """Decodes the command's parameters from a request's fields. Raises `msgspec.ValidationError`."""
-        given = convert({key: value for key, value in line.items() if value is not None}, self.fields)
+        given = convert(
+            {key: value for key, value in line.items() if value is not None}, self.parameters_struct
+        )
         return structs.asdict(given)
 
-    def line(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def encode_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns a request's fields for these arguments of the command; the reverse of `arguments`."""
         return {
             field.encode_name: given[field.name]
-            for field in structs.fields(self.fields)
+            for field in structs.fields(self.parameters_struct)
             if field.name in given
         }
 
-    def response_data(self, answer: Any) -> dict[str, Any]:
+    def encode_result(self, answer: Any) -> dict[str, Any]:
         """Returns the response's `data` for a result of the command; None: the response has no data."""
-        if self._answer_type is None:
+        if self._result_type is None:
             return {}
         if self.answer:
             answer = {} if answer is None else {self.answer: answer}
         return {"data": to_wire(answer)}
 
-    def read(self, data: Any) -> Any:
-        """Returns the command's result from the data of a response; the reverse of `response_data`."""
-        if self._answer_type is None:
+    def decode_result(self, data: Any) -> Any:
+        """Returns the command's result from the data of a response; the reverse of `encode_result`."""
+        if self._result_type is None:
             return None
         if self.answer:
             data = data.get(self.answer)
-        return from_wire(data, self._answer_type)
+        return from_wire(data, self._result_type)
 
 
 def session_command(
@@ -162,18 +164,18 @@ def session_command(
     return made
 
 
-def without_none(**data: Any) -> Any:
+def omit_none_fields(**data: Any) -> Any:
     """Returns the given fields as a dictionary, without those that are None."""
     return {name: value for name, value in data.items() if value is not None}
 
 
-def require_entry(session: Session, entry_id: str | None) -> None:
+def require_entry_exists(session: Session, entry_id: str | None) -> None:
     """Checks that the session entry exists; None stands for the root. Raises `UserError`."""
     if entry_id is not None and entry_id not in session.log:
         raise UserError(f"Entry not found: {entry_id}")
 
 
-def require_system_text(text: str, field: str) -> str:
+def require_text_for_os(text: str, field: str) -> str:
     """Returns the text if the operating system accepts it as a command line or path. Raises `UserError`."""
     if "\0" in text:
         raise UserError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import require_system_text, session_command, without_none
+from app.engine.commands.session_command import omit_none_fields, require_text_for_os, session_command
 from app.engine.session import Session
 from app.values.messages import Message
 from app.values.models import Model, ThinkingLevel
@@ -16,7 +16,7 @@ from app.values.user_errors import UserError
 @session_command("The session's settings and activity")
 async def get_state(session: Session) -> response_data.State:
     state, head = session.state, session.requests.request_head()
-    return without_none(
+    return omit_none_fields(
         model=state.model,
         thinkingLevel=state.thinking,
         isStreaming=state.is_running,
@@ -42,7 +42,7 @@ async def get_state(session: Session) -> response_data.State:
 @session_command("Switch the model", "The next request uses it.")
 async def set_model(session: Session, provider: str, model_id: str) -> Model:
     session.models.reread_models_file()
-    model = session.models.model_choice.find(provider, model_id)
+    model = session.models.model_choice.find_model(provider, model_id)
     await session.models.use_model(model)
     return model
 
@@ -58,7 +58,7 @@ async def cycle_model(session: Session) -> response_data.CycledModel | None:
 @session_command("Models that can be used now", answer="models")
 async def get_available_models(session: Session) -> Sequence[Model]:
     session.models.reread_models_file()
-    return session.models.model_choice.available()
+    return session.models.model_choice.available_models()
 
 
 @session_command("How much the model thinks", "Clamped to what the model can do.")
@@ -87,7 +87,7 @@ async def set_session_name(session: Session, name: str) -> None:
 @session_command("File, counts, tokens, cost", "Of the whole file, all branches included.")
 async def get_session_stats(session: Session) -> response_data.SessionStats:
     stats, usage, state = session.stats, session.stats.usage, session.state
-    return without_none(
+    return omit_none_fields(
         sessionFile=str(state.file) if state.file else None,
         sessionId=state.session_id,
         userMessages=stats.user_messages,
@@ -144,7 +144,7 @@ async def get_commands(session: Session) -> Sequence[response_data.CommandInfo]:
 
 
 def _export_path(folder: Path, name: str) -> Path:
-    target = folder / Path(require_system_text(name, "outputPath")).expanduser()
+    target = folder / Path(require_text_for_os(name, "outputPath")).expanduser()
     if target.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"{target} does not end in .html")
     return target

@@ -46,10 +46,10 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
         opinion = await self._run_navigation_hooks(
             leaving, "An extension cancelled the move to another branch."
         )
-        wish = opinion.apply_to(wish)
+        wish = opinion.apply_to_options(wish)
         written, files = _extension_summary(opinion), FileLists()
-        if written is not None or (wish.summarise and leaving.messages):
-            files = await self._changed_files(leaving.entries)
+        if written is not None or (wish.should_summarise and leaving.messages):
+            files = await self._touched_files_of(leaving.entries)
             written = written or await self._write_summary(leaving.entries, wish, files)
         await before_moving()
         log.move_leaf(target_id)
@@ -60,7 +60,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
         await self.hooks.after_navigation(leaving, entry)
         return entry
 
-    async def merge(self, leaf_id: str, wish: NavigationOptions) -> BranchSummaryEntry:
+    async def merge_branch(self, leaf_id: str, wish: NavigationOptions) -> BranchSummaryEntry:
         """Summarises another branch into the current one, without leaving the current one."""
         log = self.conversation.log
         merging = self._navigation_request(leaf_id, log.leaf_id, wish)
@@ -70,8 +70,8 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
                 "merge."
             )
         opinion = await self._run_navigation_hooks(merging, "An extension cancelled the merge.")
-        wish = opinion.apply_to(wish)
-        files = await self._changed_files(merging.entries)
+        wish = opinion.apply_to_options(wish)
+        files = await self._touched_files_of(merging.entries)
         written = _extension_summary(opinion) or await self._write_summary(merging.entries, wish, files)
         entry = self._record_summary(merging, written, files, opinion)
         if wish.label:
@@ -98,30 +98,30 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
             raise NavigationStopped(refusal)
         return opinion
 
-    async def _changed_files(self, entries: Sequence[Entry]) -> FileLists:
+    async def _touched_files_of(self, entries: Sequence[Entry]) -> FileLists:
         return await asyncio.to_thread(touched_files, entries, self.files_of_call)
 
     async def _write_summary(
         self, entries: Sequence[Entry], wish: NavigationOptions, files: FileLists
     ) -> WrittenSummary:
-        with self.running_task.running() as abort:
-            branch = branch_content(entries, self._token_budget)
+        with self.running_task.mark_running() as abort:
+            branch = branch_content(entries, self._branch_token_budget)
             if not branch.messages:
                 raise SummaryFailed(
-                    f"The last message of that branch alone is larger than {self._token_budget:,} tokens, the most "
-                    "the model can read for a summary. Go there without a summary, or choose a model with a "
+                    f"The last message of that branch alone is larger than {self._branch_token_budget:,} tokens, "
+                    "the most the model can read for a summary. Go there without a summary, or choose a model with a "
                     "larger window (/model)."
                 )
             request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
             reserve = self.options.effective_settings.settings.branch_summary.reserve_tokens
-            written = await self.summariser.write(
+            written = await self.summariser.write_summary(
                 request, abort, "branchSummary", budget=int(reserve * SUMMARY_SHARE)
             )
             text = BRANCH_PREAMBLE + written.text + files.as_text()
             return msgspec.structs.replace(written, text=text)
 
     @property
-    def _token_budget(self) -> int:
+    def _branch_token_budget(self) -> int:
         window = self.model_choice.require_model().context_window or _DEFAULT_CONTEXT_WINDOW
         return max(1_000, window - self.options.effective_settings.settings.branch_summary.reserve_tokens)
 

@@ -49,7 +49,7 @@ class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
     details: Any = None
     """Data of the extension that wrote the summary."""
 
-    def with_text(self, text: str) -> "CompactionDraft":
+    def with_summary_text(self, text: str) -> "CompactionDraft":
         return msgspec.structs.replace(self, summary=msgspec.structs.replace(self.summary, text=text))
 
 
@@ -63,20 +63,20 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     summariser: Summariser
     hooks: Hooks
     event_bus: EventBus
-    cache: PromptCache
+    prompt_cache: PromptCache
     classify_failure: Callable[[AssistantMessage], Failure]
     files_of_call: FilesOfCall
     append_after_summary: Callable[[str], str] = str
     """Appends the text that has to follow a summary verbatim, such as the todo list."""
     running_task: CancellableTask = msgspec.field(default_factory=CancellableTask)
-    _has_recovered: bool = False
+    _has_recovered_from_overflow: bool = False
     _has_failed_to_shrink: bool = False
     _is_auto_paused: bool = False
-    _has_reminded: bool = False
+    _has_warned_of_full_context: bool = False
     _has_warned_stuck: bool = False
 
     @property
-    def limits(self) -> ContextLimits:
+    def context_limits(self) -> ContextLimits:
         return self.options.context_limits(self.model_choice.model)
 
     @property
@@ -84,36 +84,38 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return self.options.effective_settings.settings.compaction.mode
 
     @property
-    def is_full(self) -> bool:
+    def is_context_full(self) -> bool:
         """Whether the context uses tokens reserved for the answer. Takes constant time in the length of the
         session."""
         model = self.model_choice.model
-        return model is not None and self.limits.is_full(
+        return model is not None and self.context_limits.is_full(
             self.usage_totals.context_tokens, model.context_window
         )
 
-    def allow_recovery(self) -> None:
+    def allow_overflow_recovery(self) -> None:
         """Allows one automatic compaction to recover from a context overflow during the new prompt."""
-        self._has_recovered = False
+        self._has_recovered_from_overflow = False
         self._has_failed_to_shrink = False
 
-    def pause_until_overflow(self) -> None:
+    def pause_automatic_compaction(self) -> None:
         """Pauses automatic compaction until the window overflows, because the user wants the full history."""
         self._is_auto_paused = True
 
-    def start_over(self) -> None:
+    def reset_for_conversation(self) -> None:
         """Resets the compaction state for another conversation."""
-        self._has_recovered = self._has_failed_to_shrink = self._is_auto_paused = self._has_reminded = False
+        self._has_recovered_from_overflow = self._has_failed_to_shrink = self._is_auto_paused = (
+            self._has_warned_of_full_context
+        ) = False
         self._has_warned_stuck = False
 
     async def compact_if_full(self, run: Abort | None = None) -> None:
         """Compacts the context or warns if it is full. Runs before every request and after every run."""
-        if not self.is_full:
-            self._has_reminded = False
+        if not self.is_context_full:
+            self._has_warned_of_full_context = False
             return
-        if self._compaction_mode == "remind" and not self._has_reminded:
-            self._has_reminded = True
-            await self._remind_of_todos()
+        if self._compaction_mode == "remind" and not self._has_warned_of_full_context:
+            self._has_warned_of_full_context = True
+            await self._warn_of_full_context()
         if self._compaction_mode == "auto" and not self._has_failed_to_shrink and not self._is_auto_paused:
             await self._compact_automatically("threshold", run)
 
@@ -122,7 +124,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     ) -> bool:
         """Compacts automatically; a failure is reported once and not retried with every answer."""
         try:
-            self.plan()
+            self.plan_compaction()
         except NothingToCompact as problem:
             self._has_failed_to_shrink = True
             await self._warn_stuck(f"The context window is nearly full, and compaction failed: {problem}.")
@@ -136,7 +138,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return False
         return True
 
-    async def after_run(self, message: AssistantMessage) -> bool:
+    async def compact_after_run(self, message: AssistantMessage) -> bool:
         """Compacts after an answer that failed because the context was full; returns True if there is room now."""
         is_overflow = self.classify_failure(message).is_overflow
         if is_overflow and message.stop_reason in ("error", "length"):
@@ -146,33 +148,35 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             self._is_auto_paused = False
             await self._compact_automatically("overflow")
         elif message.stop_reason not in ("error", "aborted"):
-            self._has_warned_stuck = self._has_warned_stuck and self.is_full
+            self._has_warned_stuck = self._has_warned_stuck and self.is_context_full
             await self.compact_if_full()
         return False
 
     async def _recover_from_overflow(self, message: AssistantMessage) -> bool:
         if self._compaction_mode != "auto":
             self.event_bus.notify(
-                f"The context was not compacted: compaction {_MODE_WORDS[self._compaction_mode]} (compaction.mode in "
-                "/settings). /compact compacts now; /tree goes back to an earlier point."
+                f"The context was not compacted: compaction {_COMPACTION_MODE_TEXTS[self._compaction_mode]} "
+                "(compaction.mode in /settings). /compact compacts now; /tree goes back to an earlier point."
                 + self._largest_messages_text(),
                 "warning",
             )
             return False
-        if self._has_recovered:
+        if self._has_recovered_from_overflow:
             self.event_bus.notify(
                 "Context overflow recovery failed after one compact-and-retry attempt."
                 + self._largest_messages_text(),
                 "error",
             )
             return False
-        self._has_recovered = True
+        self._has_recovered_from_overflow = True
         try:
-            self.plan()
+            self.plan_compaction()
         except NothingToCompact as problem:
             await self._warn_stuck(f"Compaction failed: {problem}.", has_failed=True)
             return False
-        await self.event_bus.publish(EntryAppended(entry=self.conversation.remove_entry(message.id)))
+        await self.event_bus.publish(
+            EntryAppended(entry=self.conversation.remove_entry_from_context(message.id))
+        )
         return await self._compact_automatically("overflow", will_retry=True)
 
     async def compact(
@@ -191,7 +195,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
                 await self.event_bus.publish(CompactionStart(reason=reason))
-                result = self._apply_draft(
+                result = self._check_and_record_draft(
                     draft or await self._make_draft(reason, instructions, abort, "compaction", will_retry)
                 )
             except (NothingToCompact, SummaryFailed) as problem:
@@ -199,7 +203,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                     CompactionEnd(
                         reason=reason,
                         aborted=isinstance(problem, SummaryCancelled),
-                        error_message=self._explain_failure(problem),
+                        error_message=self._compaction_failure_text(problem),
                     )
                 )
                 raise
@@ -207,7 +211,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                 forget()
         self._is_auto_paused = False
         await self.event_bus.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
-        self.cache.warn_if_dropped("compaction")
+        self.prompt_cache.warn_if_dropped("compaction")
         await self._warn_if_still_full()
         return result
 
@@ -215,7 +219,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         """Compacts the session with an extension's summary; returns False, after a notice, if there is nothing
         to replace."""
         try:
-            preparation = await self._plan_with_files(first_kept_entry_id)
+            preparation = await self._plan_with_file_lists(first_kept_entry_id)
         except NothingToCompact as problem:
             self.event_bus.notify(f"An extension's compaction was ignored: {problem}", "warning")
             return False
@@ -226,7 +230,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return False  # the end event has reported it
         return True
 
-    async def write_summary(self, instructions: str | None = None) -> CompactionDraft:
+    async def draft_compaction(self, instructions: str | None = None) -> CompactionDraft:
         """Writes the summary of a compaction without recording it. Raises `NothingToCompact` or `SummaryFailed`."""
         with self._begin_compaction() as abort:
             return await self._make_draft("manual", instructions, abort, "preview")
@@ -234,9 +238,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     def _begin_compaction(self) -> AbstractContextManager[Abort]:
         if self.running_task.is_running:
             raise NothingToCompact("Compaction is already in progress")
-        return self.running_task.running()
+        return self.running_task.mark_running()
 
-    def _apply_draft(self, draft: CompactionDraft) -> CompactionResult:
+    def _check_and_record_draft(self, draft: CompactionDraft) -> CompactionResult:
         if not draft.summary.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted. Try /compact again.")
         first_kept = draft.plan.first_kept_entry_id
@@ -247,12 +251,12 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             )
         return self._record_summary(draft)
 
-    def plan(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
+    def plan_compaction(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
         """Returns what a compaction would summarise and keep now, cutting before `first_kept_entry_id` if given."""
         log = self.conversation.log
         prepared = plan_compaction(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
-            self.limits,
+            self.context_limits,
             self.usage_totals.context_tokens,
             first_kept_entry_id=first_kept_entry_id,
         )
@@ -260,9 +264,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return prepared
         return msgspec.structs.replace(prepared, previous_summary=remove_todo_list(prepared.previous_summary))
 
-    async def _plan_with_files(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
+    async def _plan_with_file_lists(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
         """Returns the plan of a compaction with the lists of read and changed files."""
-        prepared = self.plan(first_kept_entry_id)
+        prepared = self.plan_compaction(first_kept_entry_id)
         files = await asyncio.to_thread(
             touched_files, prepared.recorded_entries, self.files_of_call, carried=prepared.previous_details
         )
@@ -285,13 +289,13 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             usage=written.usage,
             from_hook=draft.from_hook,
         )
-        standing = conversation.compacted_sections_with([entry])
+        standing = conversation.active_skill_sections_after([entry])
         system = SystemMessage(
             sections={**conversation.declared_prompt.sections, **standing},
             tools_added=tuple(conversation.declared_prompt.tools.values()),
         )
         conversation.record_entry(msgspec.structs.replace(entry, system_message=system))
-        conversation.reload()
+        conversation.reload_context()
         self.event_bus.recount_context()
         return CompactionResult(
             summary=summary,
@@ -310,14 +314,14 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         source: SummarySource,
         will_retry: bool = False,
     ) -> CompactionDraft:
-        preparation = await self._plan_with_files()
+        preparation = await self._plan_with_file_lists()
         opinion = await self.hooks.before_compaction(preparation, reason, instructions, will_retry)
         if opinion.is_cancelled or abort.is_set:
             raise SummaryCancelled("Compaction cancelled")
         if opinion.result is not None:
             given = opinion.result
             if given.first_kept_entry_id != preparation.first_kept_entry_id:
-                preparation = await self._plan_with_files(given.first_kept_entry_id)
+                preparation = await self._plan_with_file_lists(given.first_kept_entry_id)
             preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
             written = WrittenSummary(text=given.summary, usage=given.usage or Usage())
             return CompactionDraft(plan=preparation, summary=written, from_hook=True, details=given.details)
@@ -330,12 +334,12 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         self, preparation: CompactionPlan, instructions: str | None, abort: Abort, source: SummarySource
     ) -> WrittenSummary:
         async def write(request: str, share: float) -> WrittenSummary:
-            budget = int(self.limits.reserve_tokens * share)
-            return await self.summariser.write(request, abort, source, budget=budget)
+            budget = int(self.context_limits.reserve_tokens * share)
+            return await self.summariser.write_summary(request, abort, source, budget=budget)
 
         return await write_summary(preparation, write, instructions)
 
-    async def _remind_of_todos(self) -> None:
+    async def _warn_of_full_context(self) -> None:
         await self.event_bus.publish(
             Notice(
                 level="warning",
@@ -346,7 +350,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         )
 
     async def _warn_if_still_full(self) -> None:
-        if self.is_full:
+        if self.is_context_full:
             self._has_failed_to_shrink = True
             await self._warn_stuck(
                 "The context is still nearly full after compaction, so there will be no further "
@@ -369,7 +373,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             Notice(level="warning", text=text + helps + self._largest_messages_text())
         )
 
-    def _explain_failure(self, problem: Exception) -> str:
+    def _compaction_failure_text(self, problem: Exception) -> str:
         """Explains why a compaction failed; where nothing can be cut, also what takes the room and how to drop it."""
         usage = self.usage_totals.context_tokens
         if str(problem) != TOO_SMALL_TEXT or usage < _LARGE_CONTEXT_TOKENS:
@@ -397,7 +401,7 @@ def _contains_entry(path: Sequence[Entry], entry_id: str) -> bool:
 
 _LARGE_CONTEXT_TOKENS = 10_000
 """From this size on, a context that cannot be compacted needs an explanation."""
-_MODE_WORDS = {"off": "is switched off", "remind": "is manual"}
+_COMPACTION_MODE_TEXTS = {"off": "is switched off", "remind": "is manual"}
 
 
 def _message_label(message: Message) -> str:

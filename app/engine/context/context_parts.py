@@ -28,10 +28,10 @@ class ContextParts:
             core.choice,
             registry,
             masking=masking,
-            classify_failure=core.failure_of,
-            publish=core.event_bus.publish,
+            classify_failure=core.classify_failure,
+            publish_event=core.event_bus.publish,
             options=core.options,
-            budget=core.budget,
+            request_budget=core.budget,
         )
         self.compactor = Compactor(
             conversation=core.conversation,
@@ -41,8 +41,8 @@ class ContextParts:
             summariser=summariser,
             hooks=core.hooks,
             event_bus=core.event_bus,
-            cache=cache,
-            classify_failure=core.failure_of,
+            prompt_cache=cache,
+            classify_failure=core.classify_failure,
             files_of_call=core.toolbox.files_of_call,
             append_after_summary=behind,
         )
@@ -62,9 +62,9 @@ class ContextParts:
 
     async def wait_for_summary(self) -> None:
         """Waits until no summary is being written."""
-        await self.compactor.running_task.wait()
-        await self.branch_summariser.running_task.wait()
+        await self.compactor.running_task.wait_until_ended()
+        await self.branch_summariser.running_task.wait_until_ended()
 
-    def stop(self) -> None:
+    def stop_summaries(self) -> None:
         self.compactor.running_task.stop()
         self.branch_summariser.running_task.stop()

@@ -42,7 +42,7 @@ class SummaryCancelled(SummaryFailed):
     """The summary was cancelled."""
 
 
-def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:
+def find_summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:
     """Returns the model that the settings name for summaries (None: the session's own), and what is wrong with
     the name."""
     if named is None:
@@ -60,11 +60,11 @@ class Summariser(msgspec.Struct, frozen=True):
     registry: AdapterRegistry
     masking: SessionMask
     classify_failure: Callable[[AssistantMessage], Failure]
-    publish: Callable[[Event], Awaitable[None]]
+    publish_event: Callable[[Event], Awaitable[None]]
     options: SessionOptions
-    budget: RequestBudget
+    request_budget: RequestBudget
 
-    async def write(
+    async def write_summary(
         self, request: str, abort: Abort, source: SummarySource, *, budget: int
     ) -> WrittenSummary:
         """Requests a summary from a model and returns the answer, at most `budget` tokens long (0: no limit).
@@ -75,15 +75,15 @@ class Summariser(msgspec.Struct, frozen=True):
             with abort.cancel_when_set():
                 request = await self.masking.mask_text(request, "a summary")
         except Aborted:
-            raise SummaryCancelled(_CANCELLED_TEXTS[source]) from None
+            raise SummaryCancelled(_SUMMARY_CANCELLED_TEXTS[source]) from None
         while True:
             message = await self._request_summary(request, abort, source, budget)
             if abort.is_set:
-                raise SummaryCancelled(_CANCELLED_TEXTS[source])
-            problem = _no_summary_reason(message)
+                raise SummaryCancelled(_SUMMARY_CANCELLED_TEXTS[source])
+            problem = _unusable_summary_reason(message)
             if problem is None:
                 if attempt:
-                    await self.publish(SummarizationRetryFinished())
+                    await self.publish_event(SummarizationRetryFinished())
                 return WrittenSummary(text=message.text.strip(), usage=message.usage)
             attempt += 1
             delay = self._wait_before_retry(message, attempt)
@@ -94,10 +94,10 @@ class Summariser(msgspec.Struct, frozen=True):
     async def _request_summary(
         self, request: str, abort: Abort, source: SummarySource, budget: int
     ) -> AssistantMessage:
-        model = await self.choose_model(request, budget)
+        model = await self.choose_summary_model(request, budget)
         try:
             credential = await self.model_choice.credentials.resolve(model.provider) or Credential()
-            self.budget.check_limits()
+            self.request_budget.check_limits()
         except (CredentialError, LimitReached) as problem:
             raise SummaryFailed(str(problem)) from None
         thinking = self.model_choice.thinking if model is self.model_choice.model else "off"
@@ -109,26 +109,26 @@ class Summariser(msgspec.Struct, frozen=True):
             most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
             options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
         context = Context(system_prompt=SUMMARY_SYSTEM_PROMPT, messages=(user_message(request),))
-        stream = self.budget.count_usage(self.registry.stream(model, context, options))
+        stream = self.request_budget.count_usage(self.registry.stream(model, context, options))
         forget = abort.on_set(stream.cancel)
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
-                    await self.publish(CompactionProgress(delta=event.delta, source=source))
+                    await self.publish_event(CompactionProgress(delta=event.delta, source=source))
             return await stream.result()
         finally:
             forget()
             stream.cancel()
 
-    async def choose_model(self, request: str, budget: int = 0) -> Model:
+    async def choose_summary_model(self, request: str, budget: int = 0) -> Model:
         """Returns the model that writes a summary: the cheaper model of the settings, unless the request is too
         long for it."""
         own = self.model_choice.require_model()
-        chosen, problem = summary_model(
+        chosen, problem = find_summary_model(
             self.options.effective_settings.settings.compaction.model, self.model_choice
         )
         if problem is not None:
-            await self.publish(Notice(level="warning", text=problem))
+            await self.publish_event(Notice(level="warning", text=problem))
         if chosen is None:
             return own
         tokens = len(request) // 4
@@ -138,7 +138,7 @@ class Summariser(msgspec.Struct, frozen=True):
             f"The history (about {tokens:,} tokens) does not fit into the window of {chosen.key} "
             f"({chosen.context_window:,}): {own.key} writes the summary instead."
         )
-        await self.publish(Notice(level="info", text=text))
+        await self.publish_event(Notice(level="info", text=text))
         return own
 
     def _wait_before_retry(self, message: AssistantMessage, attempt: int) -> int | None:
@@ -152,7 +152,7 @@ class Summariser(msgspec.Struct, frozen=True):
     async def _wait_or_cancel(
         self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: SummarySource
     ) -> None:
-        await self.publish(
+        await self.publish_event(
             SummarizationRetryScheduled(
                 attempt=attempt,
                 max_attempts=self.options.retry_policy.max_attempts,
@@ -163,23 +163,23 @@ class Summariser(msgspec.Struct, frozen=True):
         try:
             await asyncio.wait_for(abort.wait(), delay_ms / 1000)
         except TimeoutError:
-            await self.publish(
+            await self.publish_event(
                 SummarizationRetryAttemptStart(
                     source="branchSummary" if source == "branchSummary" else "compaction"
                 )
             )
             return
-        raise SummaryCancelled(_CANCELLED_TEXTS[source])
+        raise SummaryCancelled(_SUMMARY_CANCELLED_TEXTS[source])
 
 
-_CANCELLED_TEXTS: dict[SummarySource, str] = {
+_SUMMARY_CANCELLED_TEXTS: dict[SummarySource, str] = {
     "compaction": "Compaction cancelled",
     "preview": "Compaction cancelled",
     "branchSummary": "Branch summary cancelled",
 }
 
 
-def _no_summary_reason(message: AssistantMessage) -> str | None:
+def _unusable_summary_reason(message: AssistantMessage) -> str | None:
     """Returns why a model's answer is no usable summary: it was cut off, or calls tools."""
     if message.stop_reason == "error":
         return message.error_message or "The request for a summary failed."

@@ -15,17 +15,17 @@ from app.values.entries import ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from tools.effects import CallFiles
 
-SKILLS_SECTION = "active_skills"
+ACTIVE_SKILLS_SECTION = "active_skills"
 _MAX_SKILL_CHARS = 40_000
 """Maximum characters of all skills together, about 10,000 tokens; older skills are only named."""
-_INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
+_SKILLS_SECTION_INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
 
 
 class _LoadedSkill(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str
     name: str
-    location: str
-    block: str
+    file_path: str
+    join_prompt_sections: str
 
 
 class ActiveSkills:
@@ -51,12 +51,14 @@ class ActiveSkills:
         in_context = context_entries(recent)
         if in_context is recent:
             return {}
-        self._read_new_entries([*self._missed_entries(recent, above), *recent], path)
+        self._read_new_entries([*self._unread_entries_before(recent, above), *recent], path)
         seen = {entry.id for entry in in_context}
         gone = [given for given in reversed(self._active_by_name.values()) if given.entry_id not in seen]
-        return {SKILLS_SECTION: _section_text(gone)} if gone else {}
+        return {ACTIVE_SKILLS_SECTION: _skills_section_text(gone)} if gone else {}
 
-    def _missed_entries(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
+    def _unread_entries_before(
+        self, recent: Sequence[Entry], above: Callable[[str], Entry | None]
+    ) -> list[Entry]:
         """Returns the entries between the last one read and the start of `recent`; empty when no entry was read
         or the gap is unknown."""
         if not (recent and self._last_seen_id) or any(entry.id == self._last_seen_id for entry in recent):
@@ -73,7 +75,7 @@ class ActiveSkills:
     def _read_new_entries(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
         at = next((index for index, entry in enumerate(recent) if entry.id == self._last_seen_id), None)
         news = recent[at + 1 :] if at is not None and self._last_seen_id else recent
-        if news is recent or _edits_earlier_entries(news):
+        if news is recent or _has_edit_of_earlier_entry(news):
             self._active_by_name, self._skill_by_call = {}, {}
             news = path()
         for given in _loaded_skills(apply_context_edits(news), self._skill_by_call, self._files_of):
@@ -82,19 +84,19 @@ class ActiveSkills:
         self._last_seen_id = next((entry.id for entry in reversed(recent) if entry.id), "")
 
 
-def _edits_earlier_entries(news: Sequence[Entry]) -> bool:
+def _has_edit_of_earlier_entry(news: Sequence[Entry]) -> bool:
     own = {entry.id for entry in news}
     return any(isinstance(entry, ContextEditEntry) and entry.target_id not in own for entry in news)
 
 
-def _section_text(newest_first: Sequence[_LoadedSkill]) -> str:
-    parts, named, size = [_INTRODUCTION], list[str](), 0
+def _skills_section_text(newest_first: Sequence[_LoadedSkill]) -> str:
+    parts, named, size = [_SKILLS_SECTION_INTRODUCTION], list[str](), 0
     for given in newest_first:
-        size += len(given.block)
+        size += len(given.join_prompt_sections)
         if size <= _MAX_SKILL_CHARS:
-            parts.append(given.block)
+            parts.append(given.join_prompt_sections)
         else:
-            named.append(f"- {given.name}: {given.location}")
+            named.append(f"- {given.name}: {given.file_path}")
     if named:
         parts.append("Read these again before you go on with what they are for:\n" + "\n".join(named))
     return "\n\n".join(parts)
@@ -111,22 +113,29 @@ def _loaded_skills(
         message = entry.message
         if isinstance(message, AssistantMessage):
             for block in message.content:
-                if type(block) is ToolCall and _reads_skill_file(block) and files_of(block).reads:
+                if type(block) is ToolCall and _is_read_of_skill_file(block) and files_of(block).reads:
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
-            for skill in parse_sent_skills(text_of(message.content)) if _may_load_skill(message) else ():
+            for skill in (
+                parse_sent_skills(text_of(message.content)) if _may_prompt_load_skill(message) else ()
+            ):
                 yield _LoadedSkill(
-                    entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block
+                    entry_id=entry.id,
+                    name=skill.name,
+                    file_path=skill.location,
+                    join_prompt_sections=skill.block,
                 )
         elif reads and isinstance(message, ToolResultMessage) and not message.is_error:
             location = reads.pop(message.tool_call_id, None)
             if location is not None:
                 name = PurePath(location).parent.name
                 block = skill_block(name, location, text_of(message.content))
-                yield _LoadedSkill(entry_id=entry.id, name=name, location=location, block=block)
+                yield _LoadedSkill(
+                    entry_id=entry.id, name=name, file_path=location, join_prompt_sections=block
+                )
 
 
-def _may_load_skill(message: UserMessage) -> bool:
+def _may_prompt_load_skill(message: UserMessage) -> bool:
     """Whether a prompt may begin with a skill; the prompt's first letter decides for most prompts."""
     first = message.content
     if not isinstance(first, str):
@@ -134,7 +143,7 @@ def _may_load_skill(message: UserMessage) -> bool:
     return first.startswith("<")
 
 
-def _reads_skill_file(call: ToolCall) -> bool:
+def _is_read_of_skill_file(call: ToolCall) -> bool:
     """Whether the path of a `read` call is a complete skill file."""
     if set(call.arguments) != {"path"}:
         return False

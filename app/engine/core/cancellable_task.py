@@ -14,7 +14,7 @@ class CancellableTask:
         self._ended_event = asyncio.Event()
 
     @contextmanager
-    def running(self) -> Generator[Abort]:
+    def mark_running(self) -> Generator[Abort]:
         """Marks the operation as running inside the `with` block, and yields the signal that cancels it."""
         abort = self._abort = Abort()
         self.is_running = True
@@ -29,7 +29,7 @@ class CancellableTask:
         if self.is_running:
             self._abort.set()
 
-    async def wait(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Waits until the cancellable operation is not running."""
         while self.is_running:
             await self._ended_event.wait()

@@ -39,7 +39,7 @@ from app.values.wire import prepare_types
 from tools.effects import CallFiles
 
 
-def files_of_no_call(call: ToolCall) -> CallFiles:
+def return_no_files(call: ToolCall) -> CallFiles:
     """Returns no files, for conversations without tools."""
     return CallFiles()
 
@@ -72,15 +72,15 @@ class DeclaredPrompt:
             other.tools,
         )
 
-    def as_sent(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
+    def sent_prompt_and_tools(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
         """Returns the declared system prompt as one text and the tools in sending order, unchanged between
         updates."""
         if self._as_sent is None:
             tools = tuple(sorted(self.tools.values(), key=lambda tool: tool.name))
-            self._as_sent = prompt_text(self.sections), tools
+            self._as_sent = join_prompt_sections(self.sections), tools
         return self._as_sent
 
-    def apply_message(self, message: SystemMessage) -> None:
+    def apply_system_message(self, message: SystemMessage) -> None:
         self._as_sent = None
         for name, text in (message.sections or {}).items():
             if text is None:
@@ -92,7 +92,7 @@ class DeclaredPrompt:
         for tool in message.tools_added or ():
             self.tools[tool.name] = tool
 
-    def message_for_update(
+    def system_message_for_update(
         self, sections: dict[str, str], tools: tuple[ToolDeclaration, ...]
     ) -> SystemMessage | None:
         """Returns the system message that brings the model to exactly `sections` and `tools`; None: nothing has
@@ -111,7 +111,7 @@ class DeclaredPrompt:
         )
 
 
-def prompt_text(sections: Mapping[str, str]) -> str:
+def join_prompt_sections(sections: Mapping[str, str]) -> str:
     """Joins the sections of the system prompt: the preamble unchanged, each other section between tags of its
     name."""
     order = {name: at for at, name in enumerate(PROMPT_SECTION_ORDER)}
@@ -134,7 +134,7 @@ def _has_image(message: Message) -> bool:
 class Conversation:
     """One session log with the messages that the model reads."""
 
-    def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = files_of_no_call) -> None:
+    def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = return_no_files) -> None:
         """`files_of` returns the files of a stored call."""
         self.log = log
         self._files_of = files_of
@@ -155,17 +155,17 @@ class Conversation:
         self._cached_skills: tuple[object, dict[str, str]] | None = None
         """The skills found last, with the part of the branch in which they were found."""
         self._skills_lock = threading.Lock()
-        self.reload()
+        self.reload_context()
 
-    def open(self, log: SessionLog) -> SessionLog:
+    def switch_log(self, log: SessionLog) -> SessionLog:
         """Switches the conversation to another session log; returns the previous log, still open."""
         before, self.log = self.log, log
         self._partial = PartialAnswerFile(log)
         self._skills = ActiveSkills(self._files_of)
-        self.reload()
+        self.reload_context()
         return before
 
-    def reload(self) -> None:
+    def reload_context(self) -> None:
         """Projects the context from the session log again, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
         self.messages = list(project_context(self._recent).messages)
@@ -175,7 +175,7 @@ class Conversation:
         self.declared_prompt = DeclaredPrompt()
         for message in self.messages:
             if isinstance(message, SystemMessage):
-                self.declared_prompt.apply_message(message)
+                self.declared_prompt.apply_system_message(message)
         self.messages_without_system = [
             message for message in self.messages if not isinstance(message, SystemMessage)
         ]
@@ -183,12 +183,12 @@ class Conversation:
         self.has_images = any(map(_has_image, self.messages_without_system))
         self.reading_token = object()
 
-    def warm_up(self) -> None:
+    def warm_up_encoders(self) -> None:
         """Prepares the JSON encoders of the first entries; for a thread."""
         prepare_types(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
 
     @property
-    def active_sections(self) -> dict[str, str]:
+    def active_skill_sections(self) -> dict[str, str]:
         """Prompt sections for compacted content that stays active, such as skills. Computed on demand, in any
         thread, since it takes longer than a frame in a long session."""
         with self._skills_lock:
@@ -200,7 +200,7 @@ class Conversation:
                 self._cached_skills = standing = (recent, found)
         return standing[1]
 
-    def compacted_sections_with(self, more: Sequence[Entry]) -> dict[str, str]:
+    def active_skill_sections_after(self, more: Sequence[Entry]) -> dict[str, str]:
         """Returns the prompt sections for compacted content as they will be after `more` entries."""
         with self._skills_lock:
             return self._skills.sections_after_compaction(
@@ -234,14 +234,14 @@ class Conversation:
         self._insert_message(message)
         return message
 
-    def save_partial(self, answer: Callable[[], AssistantMessage | None]) -> None:
+    def save_partial_answer(self, answer: Callable[[], AssistantMessage | None]) -> None:
         """Saves the unfinished answer beside the session file, so that a crash loses at most a second of it."""
         self._partial.schedule_write(answer, self.log.leaf_id)
 
-    def discard_partial(self) -> None:
+    def discard_partial_answer(self) -> None:
         self._partial.discard()
 
-    def recover_partial(self) -> AssistantMessage | None:
+    def recover_partial_answer(self) -> AssistantMessage | None:
         """Records an answer that a crash cut off as an aborted message; returns the message, if there was one."""
         partial = read_unrecorded(self.log)
         if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
@@ -250,26 +250,26 @@ class Conversation:
         self.log.problems.append(
             "bayou ended while an answer was being written; the part that had arrived is kept."
         )
-        self.discard_partial()
+        self.discard_partial_answer()
         return recovered if isinstance(recovered, AssistantMessage) else None
 
     def record_entry(self, entry: Entry) -> Entry:
         """Writes an entry that is not a message to the session log."""
         stored = self.log.append(entry)
         if isinstance(entry, ContextEditEntry):
-            self.reload()
+            self.reload_context()
         return stored
 
-    def change_model(self, provider: str, model_id: str) -> Entry:
+    def record_model_change(self, provider: str, model_id: str) -> Entry:
         return self.record_entry(ModelChangeEntry(parent_id=None, provider=provider, model_id=model_id))
 
-    def change_thinking(self, level: str) -> Entry:
+    def record_thinking_level(self, level: str) -> Entry:
         return self.record_entry(ThinkingLevelChangeEntry(parent_id=None, thinking_level=level))
 
-    def rename(self, name: str) -> Entry:
+    def record_session_name(self, name: str) -> Entry:
         return self.record_entry(SessionInfoEntry(parent_id=None, name=name))
 
-    def remove_entry(self, entry_id: str) -> Entry:
+    def remove_entry_from_context(self, entry_id: str) -> Entry:
         """Removes an entry from the context; the entry stays in the session file."""
         return self.record_entry(ContextEditEntry(parent_id=None, target_id=entry_id, replacement=None))
 
@@ -280,25 +280,25 @@ class Conversation:
     def context_message_ids(self) -> frozenset[str]:
         return frozenset(message.id for message in self.messages)
 
-    def entry_ids_since_change(self) -> frozenset[str]:
+    def entry_ids_since_context_edit(self) -> frozenset[str]:
         """Returns the ids of the entries since the context was last cut or edited. Omitting a failed answer does
         not count."""
         found: list[str] = []
         for entry in reversed(self.log.recent_path()):
             if isinstance(entry, CompactionEntry):
                 break
-            if isinstance(entry, ContextEditEntry) and not self._is_failed(entry.target_id):
+            if isinstance(entry, ContextEditEntry) and not self._is_failed_answer(entry.target_id):
                 break
             found.append(entry.id)
         return frozenset(found)
 
-    def _is_failed(self, entry_id: str) -> bool:
+    def _is_failed_answer(self, entry_id: str) -> bool:
         entry = self.log.entry(entry_id) if entry_id in self.log else None
         message = entry.message if isinstance(entry, MessageEntry) else None
         return isinstance(message, AssistantMessage) and message.stop_reason in ("error", "aborted")
 
     @property
-    def last_assistant(self) -> AssistantMessage | None:
+    def last_answer(self) -> AssistantMessage | None:
         for message in reversed(self.messages):
             if isinstance(message, AssistantMessage):
                 return message
@@ -318,20 +318,20 @@ class Conversation:
         """Inserts a message into the context; tool results are recorded as they arrive and read in call order,
         as in a resumed session."""
         if isinstance(message, SystemMessage):
-            self.declared_prompt.apply_message(message)
+            self.declared_prompt.apply_system_message(message)
             self.messages.append(message)
             return
         self.has_images = self.has_images or _has_image(message)
         behind = 0
         if isinstance(message, ToolResultMessage):
-            behind = len(self.messages) - self._result_position(message)
+            behind = len(self.messages) - self._position_for_result(message)
         self.messages.insert(len(self.messages) - behind, message)
         self.messages_without_system.insert(
             len(self.messages_without_system) - behind, message
         )  # only results of the same batch follow it
         self.ids_without_system.insert(len(self.ids_without_system) - behind, message.id)
 
-    def _result_position(self, message: ToolResultMessage) -> int:
+    def _position_for_result(self, message: ToolResultMessage) -> int:
         index = len(self.messages)
         while index and isinstance(self.messages[index - 1], ToolResultMessage):
             index -= 1

@@ -49,12 +49,12 @@ class MessageDeliveries:
         """Marks a stretch of the conversation, with the number of its first messages that are delivered."""
         self._waiting: dict[str, list[asyncio.Future[DeliveryReceipt]]] = {}
 
-    def note_request(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
+    def note_request_sent(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
         """Notes a request without response headers yet. Requests with the same `stretch` begin with the same
         messages, which are checked once."""
         self._open_requests[request_id] = _OpenRequest(message_ids=message_ids, prefix_key=stretch)
 
-    def undelivered(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
+    def undelivered_ids(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
         """Returns the messages that no request has delivered to the model yet."""
         settled_of, settled = self._settled_of
         known = settled if stretch is not None and stretch is settled_of else 0
@@ -64,7 +64,7 @@ class MessageDeliveries:
             if self._request_by_message.get(message_id) is None
         )
 
-    def note_delivered(self, request_id: str) -> None:
+    def note_request_delivered(self, request_id: str) -> None:
         request = self._open_requests.pop(request_id, None)
         if request is None:
             return
@@ -74,20 +74,20 @@ class MessageDeliveries:
         for message_id in request.message_ids[known:]:
             self._record_delivery(message_id, request_id)
 
-    def note_failed(self, request_id: str) -> None:
+    def note_request_failed(self, request_id: str) -> None:
         self._open_requests.pop(request_id, None)
-        self._drop_undeliverable()
+        self._drop_undeliverable_messages()
 
     def is_request_open(self, request_id: str) -> bool:
         return request_id in self._open_requests
 
-    def drop_missing(self, remaining: frozenset[str], is_known: Callable[[str], bool]) -> None:
+    def drop_messages_not_in(self, remaining: frozenset[str], is_known: Callable[[str], bool]) -> None:
         """Marks known messages as dropped that are not in `remaining`, after the context has changed. A message
         in an open request can still be delivered."""
         self._lost_ids = {message_id for message_id in self._waiting if is_known(message_id)} - remaining
-        self._drop_undeliverable()
+        self._drop_undeliverable_messages()
 
-    def _drop_undeliverable(self) -> None:
+    def _drop_undeliverable_messages(self) -> None:
         if not self._lost_ids:
             return
         open_ids = {
@@ -97,16 +97,16 @@ class MessageDeliveries:
             self._record_delivery(message_id, None)
         self._lost_ids &= open_ids
 
-    def note_dropped(self, message_id: str) -> None:
+    def note_message_dropped(self, message_id: str) -> None:
         """Notes that a message was removed from its queue and will never be sent."""
         if message_id in self._waiting:
             self._record_delivery(message_id, None)
 
-    async def wait(
+    async def wait_for_delivery(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
     ) -> DeliveryReceipt:
         """Waits for the first request that delivers the message to the model. Raises `TimeoutError`. `look`:
-        calls `drop_missing`, so that nothing waits for a message that is already out of the context."""
+        calls `drop_messages_not_in`, so that nothing waits for a message that is already out of the context."""
         if message_id in self._request_by_message:
             return _delivery_receipt(message_id, self._request_by_message[message_id])
         future: asyncio.Future[DeliveryReceipt] = asyncio.get_running_loop().create_future()

@@ -1,7 +1,7 @@
 """Delivers a session's events to its listeners: to all of them, in order, without one delaying or harming another.
 
 A plain listener is called at once. An async listener has a queue: when it lags, deltas of the same block are
-joined and all other events are kept. A plain listener may come with `Backpressure`: the session waits for it
+joined and all other events are kept. A plain listener may come with `WaitForListenerRoom`: the session waits for it
 between events, so that a program which reads slowly does not fill the memory.
 
 A failing listener is reported once and gets the next events. It is removed, with a report, after several failures
@@ -23,15 +23,15 @@ from app.values.events import EntryAppended, Event, MessageEnd, MessageUpdate, N
 from app.values.messages import ToolResultMessage
 from app.values.stream import Delta
 
-Listener = Callable[[Event], Awaitable[None] | None]
-Backpressure = Callable[[], Awaitable[None]]
+EventListener = Callable[[Event], Awaitable[None] | None]
+WaitForListenerRoom = Callable[[], Awaitable[None]]
 """Waits until the listener has room for more events."""
-ReportFailure = Callable[[str], None]
+ReportListenerFailure = Callable[[str], None]
 """Reports which listener failed or was removed, in a sentence."""
 
 MAX_QUEUED_EVENTS: Final = 10_000
 """Events that may wait for one async listener."""
-_MAX_FAILURES: Final = 3
+_MAX_LISTENER_FAILURES: Final = 3
 """Failures in succession after which a listener is removed."""
 
 
@@ -42,21 +42,25 @@ class EventBus:
         self._conversation = conversation
         self._usage_totals = usage_totals
         self._deliveries = deliveries
-        self._publisher = Publisher(self._report_failure)
+        self._publisher = EventPublisher(self._report_listener_failure)
 
     def subscribe(
-        self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
+        self,
+        listener: EventListener,
+        *,
+        pace: WaitForListenerRoom | None = None,
+        hears: Container[str] | None = None,
     ) -> Callable[[], None]:
         return self._publisher.subscribe(listener, pace=pace, hears=hears)
 
     async def publish(self, event: Event) -> None:
-        self._update_totals(event)
+        self._update_usage_totals(event)
         await self._publisher.publish(event)
         if self._conversation.log.problems:
             self._publish_log_problems()
 
     def publish_now(self, event: Event) -> None:
-        self._update_totals(event)
+        self._update_usage_totals(event)
         self._publisher.publish_now(event)
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
@@ -79,22 +83,22 @@ class EventBus:
     def recount_context(self) -> None:
         """Recounts the context's tokens after it lost or changed messages, and marks the lost messages as dropped."""
         self._usage_totals.recount_context()
-        self.forget_undeliverable()
+        self.drop_undeliverable_messages()
 
-    def forget_undeliverable(self) -> None:
+    def drop_undeliverable_messages(self) -> None:
         """Drops the pending deliveries of messages that left the context."""
-        self._deliveries.drop_missing(
+        self._deliveries.drop_messages_not_in(
             self._conversation.context_message_ids, self._conversation.log.__contains__
         )
 
-    def _update_totals(self, event: Event) -> None:
+    def _update_usage_totals(self, event: Event) -> None:
         """Updates the usage totals from an event; a tool result counts when its call ends."""
         if isinstance(event, MessageEnd):
             if not isinstance(event.message, ToolResultMessage):
-                self._usage_totals.add(event.message)
+                self._usage_totals.count_message(event.message)
         elif isinstance(event, ToolExecutionEnd):
             if event.message is not None:
-                self._usage_totals.add(event.message)
+                self._usage_totals.count_message(event.message)
         elif isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
             self.recount_context()
 
@@ -103,23 +107,27 @@ class EventBus:
         for text in log.take_problems():
             self.notify(text, "error" if log.unwritten_error is not None else "warning")
 
-    def _report_failure(self, text: str) -> None:
+    def _report_listener_failure(self, text: str) -> None:
         self.notify(text, "error")
 
 
-class Publisher:
+class EventPublisher:
     """Delivers the events of one session to its listeners."""
 
-    def __init__(self, on_trouble: ReportFailure) -> None:
+    def __init__(self, on_trouble: ReportListenerFailure) -> None:
         self._sync_listeners: list[_SyncListener] = []
         self._async_listeners: list[_AsyncListener] = []
-        self._backpressures: list[Backpressure] = []
+        self._backpressures: list[WaitForListenerRoom] = []
         self._undelivered: deque[Event] = deque()
         self._is_delivering = False
         self._on_failure = on_trouble
 
     def subscribe(
-        self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
+        self,
+        listener: EventListener,
+        *,
+        pace: WaitForListenerRoom | None = None,
+        hears: Container[str] | None = None,
     ) -> Callable[[], None]:
         """Adds an event listener; returns a function that removes it. `pace` is for plain listeners. `hears` is
         for async ones: the event types to deliver, looked up when an event is due (None: all)."""
@@ -165,7 +173,7 @@ class Publisher:
         kind: Any = event.__struct_config__.tag
         for line in tuple(self._async_listeners):
             if line.accepts_type(kind):
-                line.enqueue(event)
+                line.enqueue_event(event)
 
     async def wait_until_delivered(self) -> None:
         """Waits until all listeners have received all events."""
@@ -179,10 +187,10 @@ class Publisher:
         self._backpressures.clear()
 
 
-class _FailureCount:
+class _ListenerFailureCount:
     """Counts an event listener's failures in succession."""
 
-    def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
+    def __init__(self, listener: EventListener, on_trouble: ReportListenerFailure) -> None:
         self._name = getattr(listener, "__qualname__", repr(listener))
         self._on_failure = on_trouble
         self._failures = 0
@@ -196,11 +204,11 @@ class _FailureCount:
         words = f"{type(problem).__name__}: {problem}"
         if self._failures == 1:
             self._on_failure(f"An event listener failed: {self._name}: {words}")
-        elif self._failures == _MAX_FAILURES:
+        elif self._failures == _MAX_LISTENER_FAILURES:
             self._on_failure(
-                f"{self._name} failed {_MAX_FAILURES} times in a row and receives no more events: {words}"
+                f"{self._name} failed {_MAX_LISTENER_FAILURES} times in a row and receives no more events: {words}"
             )
-        return self._failures >= _MAX_FAILURES
+        return self._failures >= _MAX_LISTENER_FAILURES
 
     def report_lag(self) -> None:
         self._on_failure(
@@ -212,9 +220,9 @@ class _FailureCount:
 class _SyncListener:
     """An event listener that is called at once."""
 
-    def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
+    def __init__(self, listener: EventListener, on_trouble: ReportListenerFailure) -> None:
         self._listener = listener
-        self._failure_count = _FailureCount(listener, on_trouble)
+        self._failure_count = _ListenerFailureCount(listener, on_trouble)
         self.unsubscribe: Callable[[], None] = lambda: None
 
     def handle_event(self, event: Event) -> None:
@@ -232,21 +240,21 @@ class _AsyncListener:
 
     def __init__(
         self,
-        listener: Listener,
+        listener: EventListener,
         hears: Container[str] | None,
-        on_trouble: ReportFailure,
+        on_trouble: ReportListenerFailure,
         on_close: Callable[["_AsyncListener"], None],
     ) -> None:
         self._accepted_types = hears
         self._listener = listener
-        self._failure_count = _FailureCount(listener, on_trouble)
+        self._failure_count = _ListenerFailureCount(listener, on_trouble)
         self._on_close = on_close
         self._is_open = True
         self._waiting: deque[Event] = deque()
         self._change_event = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._task = asyncio.get_running_loop().create_task(self._deliver_queued())
+        self._task = asyncio.get_running_loop().create_task(self._deliver_queued_events())
 
     def accepts_type(self, kind: str) -> bool:
         """Whether to queue an event: the listener subscribes to its type, or may do so while it handles queued ones."""
@@ -255,8 +263,8 @@ class _AsyncListener:
     def _is_subscribed(self, kind: str) -> bool:
         return self._accepted_types is None or kind in self._accepted_types
 
-    def enqueue(self, event: Event) -> None:
-        joined = join_deltas(self._waiting[-1], event) if self._waiting else None
+    def enqueue_event(self, event: Event) -> None:
+        joined = join_message_deltas(self._waiting[-1], event) if self._waiting else None
         if joined is not None:
             self._waiting[-1] = joined
         elif len(self._waiting) >= MAX_QUEUED_EVENTS:
@@ -280,7 +288,7 @@ class _AsyncListener:
         self._idle.set()
         self._task.cancel()
 
-    async def _deliver_queued(self) -> None:
+    async def _deliver_queued_events(self) -> None:
         while self._is_open:
             await self._change_event.wait()
             self._change_event.clear()
@@ -304,7 +312,7 @@ class _AsyncListener:
             self._failure_count.reset()
 
 
-def join_deltas(earlier: Event, later: Event) -> Event | None:
+def join_message_deltas(earlier: Event, later: Event) -> Event | None:
     """Joins two message updates if both carry a delta of the same kind for the same block."""
     if not (isinstance(earlier, MessageUpdate) and isinstance(later, MessageUpdate)):
         return None

@@ -40,15 +40,15 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a navigation in the session tree: whether to summarise the branch that is left, and to restore
     files."""
 
-    summarise: bool = False
+    should_summarise: bool = False
     instructions: str | None = None
     replaces_instructions: bool = False
     """The instructions replace bayou's own instead of extending them."""
     label: str | None = None
     """Label of the summary; without a summary, of the destination."""
-    restores_files: bool = False
+    should_restore_files: bool = False
     """Files are restored to their state at the destination."""
-    choices: Mapping[str, RestoreChoice] = {}
+    restore_choices: Mapping[str, RestoreChoice] = {}
     """The user's choices for single files."""
 
 
@@ -83,7 +83,7 @@ class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
     replaces_instructions: bool | None = None
     label: str | None = None
 
-    def apply_to(self, wish: NavigationOptions) -> NavigationOptions:
+    def apply_to_options(self, wish: NavigationOptions) -> NavigationOptions:
         replaces = wish.replaces_instructions
         return msgspec.structs.replace(
             wish,

@@ -31,7 +31,13 @@ SessionSwitchReason = Literal["new", "resume", "fork"]
 """Why the session continues with another file."""
 
 HOOK_ORDER: Mapping[str, tuple[str, ...]] = {
-    "a prompt": ("is_command", "run_command", "change_prompt", "expand", "messages_before_prompt"),
+    "a prompt": (
+        "is_extension_command",
+        "run_extension_command",
+        "change_prompt",
+        "expand_prompt",
+        "messages_before_prompt",
+    ),
     "a turn": (
         "prompt_sections",
         "compaction: check",
@@ -39,15 +45,15 @@ HOOK_ORDER: Mapping[str, tuple[str, ...]] = {
         "change_request",
         "payload_editor",
         "stream_listener",
-        "on_headers",
-        "on_response",
+        "change_request_headers",
+        "on_response_headers",
         "change_finished_answer",
         "before_tool",
         "after_tool",
         "after_turn",
     ),
-    "the end of a run": ("before_settle", "before_helper_settles", "find_new_problems"),
-    "another session": ("may_fork", "may_leave_session"),
+    "the end of a run": ("before_settle", "before_helper_settles", "find_code_problems"),
+    "another session": ("may_fork_session", "may_leave_session"),
 }
 """The hooks in calling order. `compaction: check` is the compactor's own check, not a hook: it runs before
 extensions see the request, so that they see the compacted context."""
@@ -56,17 +62,17 @@ extensions see the request, so that they see the compacted context."""
 class Hooks(LoopHooks):
     """The hooks of one session. The class has more than 25 methods, since each is called in one place."""
 
-    def may_change_calls(self) -> bool:
+    def may_change_tool_calls(self) -> bool:
         """Whether the `before_tool` hook may change or block tool calls."""
         return False
 
     # A prompt
 
-    def is_command(self, text: str) -> bool:
-        """Whether a prompt is an extension's `/command`, which `run_command` would run."""
+    def is_extension_command(self, text: str) -> bool:
+        """Whether a prompt is an extension's `/command`, which `run_extension_command` would run."""
         return False
 
-    async def run_command(self, text: str) -> bool:
+    async def run_extension_command(self, text: str) -> bool:
         """Runs an extension's `/command`; returns False if there is none of that name."""
         return False
 
@@ -74,7 +80,7 @@ class Hooks(LoopHooks):
         """A hook that returns the user's prompt as changed by extensions; None: an extension has handled it."""
         return words
 
-    async def expand(self, text: str) -> str:
+    async def expand_prompt(self, text: str) -> str:
         """Expands `/skill:name` or `/template` in a prompt, and adds the skills that `$name` names."""
         return text
 
@@ -82,11 +88,11 @@ class Hooks(LoopHooks):
         """Returns messages to insert before the prompt that begins a run."""
         return ()
 
-    def commands(self) -> Sequence[Any]:
+    def extension_commands(self) -> Sequence[Any]:
         """Returns the `/commands` of extensions, in the form of `get_commands`."""
         return ()
 
-    def shown_text(self, message: CustomMessage) -> str:
+    def text_of_custom_message(self, message: CustomMessage) -> str:
         """Returns the text of an extension's message for a text-only interface."""
         return text_of(message.content)
 
@@ -108,10 +114,10 @@ class Hooks(LoopHooks):
         """Returns a function that may change the request's payload; None: the payload is sent unchanged."""
         return None
 
-    async def on_headers(self, headers: dict[str, str | None]) -> None:
+    async def change_request_headers(self, headers: dict[str, str | None]) -> None:
         """A hook that may change the request headers in place."""
 
-    async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
+    async def on_response_headers(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
         """A hook that is called when the response headers of a request have arrived."""
 
     def stream_listener(self, model: Model) -> EventCallback | None:
@@ -128,17 +134,17 @@ class Hooks(LoopHooks):
         text as its prompt."""
         return None
 
-    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+    async def find_code_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         """A hook that returns new problems in files that the agent changed, in addition to those of linters."""
         return ()
 
     # Commands of the shell
 
-    async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
+    async def before_user_command(self, command: str, exclude: bool) -> ShellOverride:
         """A hook that is called before a shell command of the user."""
         return ShellOverride()
 
-    async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+    async def before_process_spawn(self, plan: SpawnPlan) -> SpawnPlan:
         """A hook that may change any shell command, the model's or the user's, right before it runs."""
         return plan
 
@@ -161,10 +167,10 @@ class Hooks(LoopHooks):
         """A hook that is called after going to another point of the session tree, or merging another branch."""
 
     async def may_leave_session(self, reason: SessionSwitchReason, target: Path | None) -> bool:
-        """A hook that returns False to stay in this session. `may_fork` is called for forks."""
+        """A hook that returns False to stay in this session. `may_fork_session` is called for forks."""
         return True
 
-    async def may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+    async def may_fork_session(self, entry_id: str, position: Literal["before", "at"]) -> bool:
         """A hook that is asked before an entry's path is copied into a new session; False prevents the fork."""
         return True
 

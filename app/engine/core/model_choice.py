@@ -10,7 +10,7 @@ from app.values.models import Model, ThinkingLevel
 from app.values.user_errors import UserError
 
 
-class NoModel(UserError):
+class NoModelChosen(UserError):
     """No model is chosen, or the named model does not exist."""
 
 
@@ -45,7 +45,7 @@ class ModelChoice:
         self.is_thinking_asked = is_thinking_asked
         """Whether the user asked for this level; a default may differ later."""
 
-    def subscribe(self, follower: Callable[[], None]) -> None:
+    def on_model_change(self, follower: Callable[[], None]) -> None:
         """Calls `follower` whenever another model is chosen."""
         self._listeners.append(follower)
 
@@ -66,7 +66,7 @@ class ModelChoice:
 
     def require_model(self) -> Model:
         if self.model is None:
-            raise NoModel(self.missing_model_text)
+            raise NoModelChosen(self.missing_model_text)
         return self.model
 
     @property
@@ -78,7 +78,7 @@ class ModelChoice:
             "/model, or start with --model."
         )
 
-    def note_unavailable(self, name: str) -> None:
+    def note_missing_model(self, name: str) -> None:
         """Notes that the session's model (`provider/model`) is not available."""
         self._set_model(None)
         self.missing_model = name
@@ -93,7 +93,7 @@ class ModelChoice:
         found = self.catalogue.find_model(provider, model_id)
         if found is not None and self.missing_model is None:
             self._set_model(found)
-        elif found is not None and self.is_available(found):
+        elif found is not None and self.is_model_available(found):
             self.set_model(found)
 
     def reread_models_file(self) -> tuple[str, ...]:
@@ -103,17 +103,17 @@ class ModelChoice:
         self.catalogue.reread_models_file()
         if self.model is None:
             self.retry_missing_model()
-        elif (now := self._current_definition(self.model)) is not None:
+        elif (now := self._current_model_definition(self.model)) is not None:
             self._set_model(now)
         return self.catalogue.problems
 
-    def _current_definition(self, model: Model) -> Model | None:
+    def _current_model_definition(self, model: Model) -> Model | None:
         found = self.catalogue.find_model(model.provider, model.id)
         if found is not None or model.provider in PROVIDERS:
             return found
         return self.catalogue.unlisted_model(model.provider, model.id)
 
-    def available(self) -> tuple[Model, ...]:
+    def available_models(self) -> tuple[Model, ...]:
         """Returns the models whose provider has credentials, or needs none."""
         return tuple(
             model
@@ -121,17 +121,17 @@ class ModelChoice:
             # For other providers the list need not be read.
             if provider not in PROVIDERS or self.credentials.has_credential(provider)
             for model in self.catalogue.models_of(provider)
-            if self.is_available(model)
+            if self.is_model_available(model)
         )
 
-    def is_available(self, model: Model) -> bool:
+    def is_model_available(self, model: Model) -> bool:
         return model.api in ("offline", "scripted") or self.credentials.has_credential(model.provider)
 
-    def find(self, provider: str, model_id: str) -> Model:
-        """Returns the available model of this provider and id; raises `NoModel`."""
+    def find_model(self, provider: str, model_id: str) -> Model:
+        """Returns the available model of this provider and id; raises `NoModelChosen`."""
         model = self.catalogue.find_model(provider, model_id)
-        if model is None or not self.is_available(model):
-            raise NoModel(f"Model not found: {provider}/{model_id}")
+        if model is None or not self.is_model_available(model):
+            raise NoModelChosen(f"Model not found: {provider}/{model_id}")
         return model
 
     def set_model(self, model: Model) -> bool:
@@ -142,7 +142,7 @@ class ModelChoice:
         self.missing_model = None
         return self.thinking != before
 
-    def set_thinking(self, level: ThinkingLevel) -> bool:
+    def set_thinking_level(self, level: ThinkingLevel) -> bool:
         before = self.thinking
         self._requested_level = level
         self._clamp_thinking_level()
@@ -151,7 +151,7 @@ class ModelChoice:
 
     def next_model(self, step: int = 1) -> Model | None:
         """Returns the model that follows the current one in the cycle, or None when there is no other."""
-        candidates = self.scope or self.available()
+        candidates = self.scope or self.available_models()
         if len(candidates) < 2:
             return None
         keys = [model.key for model in candidates]

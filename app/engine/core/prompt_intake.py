@@ -37,8 +37,8 @@ class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     images: tuple[Image, ...] = ()
     source: PromptSource = "interactive"
-    while_running: QueueWhileRunning | None = None
-    sends_secrets: bool = False
+    queue_while_running: QueueWhileRunning | None = None
+    is_sent_unmasked: bool = False
     """Secrets in the text are sent unmasked, since the user asked for it."""
     request_id: Any = None
     """The id under which a client learns the outcome of this prompt; None: the client wants no report."""

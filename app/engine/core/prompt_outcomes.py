@@ -58,32 +58,32 @@ class PromptOutcomes:
             _OpenPrompt(
                 id=words.request_id,
                 message_id=message.id,
-                is_follow_up=words.while_running == "follow_up",
+                is_follow_up=words.queue_while_running == "follow_up",
             )
         )
         if self._unsubscribe is None:
             self._unsubscribe = self._event_bus.subscribe(self._handle_event)
 
-    def is_awaited(self, message_id: str) -> bool:
+    def is_outcome_awaited(self, message_id: str) -> bool:
         """Whether a client sent this message as a prompt, and waits for its outcome."""
         return any(prompt.message_id == message_id for prompt in self._open_prompts)
 
-    def publish_handled(self, request_id: Any) -> None:
+    def publish_handled_prompt(self, request_id: Any) -> None:
         """Publishes the outcome of a prompt that needs no model, once its request has been answered."""
         if request_id is not None:
             result = PromptResult(id=request_id, agent_invoked=False, status="completed")
             asyncio.get_running_loop().call_soon(self._event_bus.publish_now, result)
 
-    def settle_removed(self, message_id: str) -> None:
+    def publish_removed_prompt(self, message_id: str) -> None:
         """Publishes the outcome of a prompt that was removed from its queue."""
         for prompt in tuple(self._open_prompts):
             if prompt.message_id == message_id:
-                self._end_prompt(prompt, "aborted", session_settled=False)
+                self._publish_outcome(prompt, "aborted", session_settled=False)
 
     def close(self) -> None:
         """Publishes outcomes for all open prompts, since the session ends."""
         for prompt in tuple(self._open_prompts):
-            self._end_prompt(prompt, "aborted")
+            self._publish_outcome(prompt, "aborted")
 
     def _handle_event(self, event: Event) -> None:
         if isinstance(event, MessageStart) and isinstance(event.message, UserMessage):
@@ -95,7 +95,7 @@ class PromptOutcomes:
         elif isinstance(event, Notice) and event.level == "error":
             self._last_error = event.text
         elif isinstance(event, AgentSettled):
-            self._publish_settled(is_aborted=event.aborted)
+            self._publish_outcomes_at_settle(is_aborted=event.aborted)
 
     def _note_delivered(self, message_id: str) -> None:
         prompt = next((one for one in self._open_prompts if one.message_id == message_id), None)
@@ -105,10 +105,10 @@ class PromptOutcomes:
         if prompt.is_follow_up:  # it waits until the agent has finished its earlier work
             for earlier in tuple(self._open_prompts):
                 if earlier.is_delivered:
-                    self._end_prompt(earlier, _outcome_status(earlier), session_settled=False)
+                    self._publish_outcome(earlier, _outcome_status(earlier), session_settled=False)
         prompt.is_delivered = True
 
-    def _publish_settled(self, *, is_aborted: bool) -> None:
+    def _publish_outcomes_at_settle(self, *, is_aborted: bool) -> None:
         waiting = {
             message.id
             for queue in ("steering", "follow_up")
@@ -116,9 +116,9 @@ class PromptOutcomes:
         }
         for prompt in tuple(self._open_prompts):
             if prompt.message_id not in waiting:
-                self._end_prompt(prompt, "aborted" if is_aborted else _outcome_status(prompt))
+                self._publish_outcome(prompt, "aborted" if is_aborted else _outcome_status(prompt))
 
-    def _end_prompt(
+    def _publish_outcome(
         self, prompt: _OpenPrompt, status: OutcomeStatus, *, session_settled: bool = True
     ) -> None:
         self._open_prompts.remove(prompt)

@@ -20,13 +20,13 @@ class LimitReached(UserError):
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of a session's usage: requests, cost, tokens and time. None means no limit."""
 
-    turns: int | None = None
+    max_turns: int | None = None
     """Requests of the agent, including retries. Summaries and side questions count for cost and tokens only."""
-    cost: float | None = None
+    max_cost: float | None = None
     """The maximum cost in US dollars."""
-    tokens: int | None = None
+    max_tokens: int | None = None
     """The maximum of all tokens, sent and received, including cached ones."""
-    seconds: float | None = None
+    max_seconds: float | None = None
     """The maximum time in seconds since this process opened the session."""
 
 
@@ -54,7 +54,7 @@ class RequestBudget:
         self._running_streams: list[AssistantStream] = []
 
     @property
-    def used(self) -> Usage:
+    def usage_so_far(self) -> Usage:
         """The usage of all requests, including what running requests have reported so far."""
         over = [stream for stream in self._running_streams if stream.is_over]
         self._running_streams = [stream for stream in self._running_streams if not stream.is_over]
@@ -64,16 +64,16 @@ class RequestBudget:
     @property
     def seconds_left(self) -> float | None:
         """The seconds until the time limit; None without a limit."""
-        limit = self.limits.seconds
+        limit = self.limits.max_seconds
         return None if limit is None else max(0.0, limit - (self._clock() - self._started_at))
 
-    def note_time_over(self) -> None:
+    def note_time_limit_reached(self) -> None:
         """Notes that the time limit was reached while work was running."""
         self.has_refused_request = self.has_run_out = True
 
     def check_limits(self, *, is_turn: bool = False) -> None:
         """Checks the usage limits before a request. Raises `LimitReached`."""
-        reached = self._reached_limit(is_turn=is_turn)
+        reached = self._reached_limit_text(is_turn=is_turn)
         if reached:
             self.has_refused_request = True
             raise LimitReached(
@@ -87,17 +87,17 @@ class RequestBudget:
         self._running_streams.append(stream)
         return stream
 
-    def _reached_limit(self, *, is_turn: bool) -> str:
+    def _reached_limit_text(self, *, is_turn: bool) -> str:
         limits = self.limits
-        if is_turn and limits.turns is not None and self.turns >= limits.turns:
-            return pluralized(limits.turns, "turn")
-        if limits.seconds is not None and self._clock() - self._started_at >= limits.seconds:
-            return f"{limits.seconds:g} seconds"
-        if limits.cost is None and limits.tokens is None:
+        if is_turn and limits.max_turns is not None and self.turns >= limits.max_turns:
+            return pluralized(limits.max_turns, "turn")
+        if limits.max_seconds is not None and self._clock() - self._started_at >= limits.max_seconds:
+            return f"{limits.max_seconds:g} seconds"
+        if limits.max_cost is None and limits.max_tokens is None:
             return ""
-        used = self.used
-        if limits.cost is not None and used.cost.total >= limits.cost:
-            return f"{format_dollars(limits.cost)} ({format_dollars(used.cost.total)} used)"
-        if limits.tokens is not None and used.total_tokens >= limits.tokens:
-            return f"{pluralized(limits.tokens, 'token')} ({used.total_tokens:,} used)"
+        used = self.usage_so_far
+        if limits.max_cost is not None and used.cost.total >= limits.max_cost:
+            return f"{format_dollars(limits.max_cost)} ({format_dollars(used.cost.total)} used)"
+        if limits.max_tokens is not None and used.total_tokens >= limits.max_tokens:
+            return f"{pluralized(limits.max_tokens, 'token')} ({used.total_tokens:,} used)"
         return ""

@@ -25,14 +25,14 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return round(delay * (1 + self.jitter * random.random()))
 
 
-DelayOutcome = Literal["waited", "now", "cancelled"]
+RetryDelayOutcome = Literal["waited", "now", "cancelled"]
 
 
 class RetryDelay:
     """A delay before a retry, which the user can cancel or end early from the moment it is announced."""
 
     def __init__(self) -> None:
-        self._answer: asyncio.Future[DelayOutcome] | None = None
+        self._answer: asyncio.Future[RetryDelayOutcome] | None = None
 
     @property
     def is_running(self) -> bool:
@@ -47,7 +47,7 @@ class RetryDelay:
         finally:
             self._answer = None
 
-    async def wait(self, delay_ms: int) -> DelayOutcome:
+    async def wait(self, delay_ms: int) -> RetryDelayOutcome:
         assert self._answer is not None, "a wait is announced first"
         try:
             return await asyncio.wait_for(self._answer, delay_ms / 1000)
@@ -60,6 +60,6 @@ class RetryDelay:
     def retry_now(self) -> None:
         self._end_delay("now")
 
-    def _end_delay(self, how: DelayOutcome) -> None:
+    def _end_delay(self, how: RetryDelayOutcome) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(how)

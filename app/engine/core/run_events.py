@@ -72,7 +72,7 @@ class OpenRunEvents:
             case MessageStart():
                 self._message = event.message
             case MessageEnd():
-                self._end_message(event.message)
+                self._note_message_end(event.message)
             case ToolExecutionStart():
                 self._calls[event.tool_call_id] = event
             case ToolExecutionEnd():
@@ -82,7 +82,7 @@ class OpenRunEvents:
             case _:
                 assert_never(event)
 
-    def end_events(self, partial: AssistantMessage | None, why: str) -> Iterator[RunEvent]:
+    def make_end_events(self, partial: AssistantMessage | None, why: str) -> Iterator[RunEvent]:
         """Yields the end events of everything open in the run, innermost first. An unfinished answer ends with
         what has arrived."""
         if self._message is not None:
@@ -90,7 +90,7 @@ class OpenRunEvents:
             if isinstance(message, AssistantMessage):
                 so_far = partial if partial is not None and partial.id == message.id else message
                 message = msgspec.structs.replace(so_far, stop_reason="error", error_message=why)
-            self._end_message(message)
+            self._note_message_end(message)
             yield MessageEnd(message=message, message_id=message.id)
         for call in self._calls.values():
             outcome = ToolOutcome(content=(Text(text=why),))
@@ -105,7 +105,7 @@ class OpenRunEvents:
             self._is_running = False
             yield AgentEnd(messages=tuple(self._produced_messages), will_retry=False)
 
-    def _end_message(self, message: Message) -> None:
+    def _note_message_end(self, message: Message) -> None:
         self._message = None
         self._produced_messages.append(message)
         if isinstance(message, AssistantMessage):

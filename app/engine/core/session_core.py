@@ -54,18 +54,18 @@ class SessionCore:
             on_change=self._on_queues_changed,
             on_removed=self._on_queued_removed,
         )
-        self.outcomes = PromptOutcomes(self.event_bus, self.queues, self.failure_of)
+        self.outcomes = PromptOutcomes(self.event_bus, self.queues, self.classify_failure)
         self.run_start = RunStartCallbacks()
-        options.effective_settings.subscribe(lambda before: toolbox.recompute_active())
-        choice.subscribe(toolbox.recompute_active)
+        options.effective_settings.subscribe(lambda before: toolbox.recompute_active_tools())
+        choice.on_model_change(toolbox.recompute_active_tools)
 
-    def failure_of(self, message: AssistantMessage) -> Failure:
+    def classify_failure(self, message: AssistantMessage) -> Failure:
         """Classifies why an answer failed, by the rules of the model's provider."""
         return self._classify(message, self.choice.model)
 
     def _on_queued_removed(self, message: QueuedMessage) -> None:
-        self.deliveries.note_dropped(message.id)
-        self.outcomes.settle_removed(message.id)
+        self.deliveries.note_message_dropped(message.id)
+        self.outcomes.publish_removed_prompt(message.id)
 
     def _on_queues_changed(self) -> None:
         texts = self.queues.queued_texts

@@ -80,7 +80,7 @@ class SessionOptions:
         )
 
     @property
-    def sends_images(self) -> bool:
+    def should_send_images(self) -> bool:
         return not self.effective_settings.settings.images.block_images
 
     def context_limits(self, model: Model | None) -> ContextLimits:
@@ -98,7 +98,7 @@ class SessionOptions:
         )
 
 
-def sync_policy(effective_settings: EffectiveSettings) -> SyncTiming:
+def sync_timing(effective_settings: EffectiveSettings) -> SyncTiming:
     """Returns when writes to the session file are forced onto the disk."""
     return effective_settings.settings.sessions.session_sync
 
@@ -113,17 +113,17 @@ def shell_settings(
     """Returns the settings of commands, reading the project's settings again before each command.
 
     Without a person, a command goes to the background only if asked to: a script reads its output where it ran."""
-    chosen = _shell_options(effective_settings.settings, own)
+    chosen = _shell_settings_from(effective_settings.settings, own)
     if not has_person and effective_settings.origin("bash.autoBackground.thresholdMs") is None:
         chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
     if not effective_settings.any_from_project("shellPath", "shellCommandPrefix"):
         return chosen
-    otherwise = _shell_options(effective_settings.without_project(), own)
+    otherwise = _shell_settings_from(effective_settings.without_project(), own)
     otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
     return msgspec.structs.replace(chosen, may_use_shell=project_counts, fallback=otherwise)
 
 
-def _shell_options(settings: Settings, own: UserShell | None) -> ShellSettings:
+def _shell_settings_from(settings: Settings, own: UserShell | None) -> ShellSettings:
     bash, shell = settings.bash, settings.shell
     return ShellSettings(
         path=shell.shell_path,
@@ -132,14 +132,14 @@ def _shell_options(settings: Settings, own: UserShell | None) -> ShellSettings:
         is_persistent=bash.persistent_shell,
         own=own if bash.own_shell else None,
         is_intercepting=bash.interceptor.enabled,
-        intercept_rules=intercept_rules(settings) if bash.interceptor.enabled else (),
+        intercept_rules=command_intercept_rules(settings) if bash.interceptor.enabled else (),
         has_terminals=bash.pty,
         default_timeout=bash.default_timeout_seconds or None,
         background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
     )
 
 
-def intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
+def command_intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
     return tuple(
         InterceptRule(pattern=one.pattern, tool=one.tool, message=one.message, ignore_case=one.ignore_case)
         for one in settings.bash.interceptor.rules
@@ -171,7 +171,7 @@ def kernel_settings(
     )
 
 
-def read_tool_settings(effective_settings: EffectiveSettings) -> ReadSettings:
+def settings_of_read_tool(effective_settings: EffectiveSettings) -> ReadSettings:
     return ReadSettings(resizes_images=effective_settings.settings.images.auto_resize)
 
 
@@ -180,7 +180,7 @@ def read_tool_settings(effective_settings: EffectiveSettings) -> ReadSettings:
 _PATCH_TRAINED_MODELS: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
 
 
-def edit_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> EditMode:
+def edit_tool_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> EditMode:
     """Returns the mode in which the `edit` tool is declared to the chosen model."""
     chosen, model = effective_settings.settings.edit, choice.model
     way = chosen.mode
@@ -190,14 +190,14 @@ def edit_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> Edi
             if any(fnmatch.fnmatchcase(name, pattern.casefold()) for name in names):
                 way = own
                 break
-    return _edit_mode_of_model(model) if way == "auto" else _edit_mode_of_setting(way)
+    return _edit_mode_for_model(model) if way == "auto" else _edit_mode_for_setting(way)
 
 
-def _edit_mode_of_setting(way: EditModeName) -> EditMode:
+def _edit_mode_for_setting(way: EditModeName) -> EditMode:
     return "anchored" if way in ("anchored", "hashline") else "patch" if way == "patch" else "replace"
 
 
-def _edit_mode_of_model(model: Model | None) -> EditMode:
+def _edit_mode_for_model(model: Model | None) -> EditMode:
     """Returns the mode of the `edit` tool for a model's family; never anchors, whose benefit depends on the model."""
     if model is None:
         return "replace"

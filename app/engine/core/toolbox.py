@@ -20,10 +20,10 @@ from tools.workspace import Workspace
 class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The tools chosen by the command line and the settings. Patterns may contain `*`."""
 
-    only: tuple[str, ...] | None = None
+    allowed_patterns: tuple[str, ...] | None = None
     """An allow list; None: the defaults."""
-    add: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
+    added_patterns: tuple[str, ...] = ()
+    removed_patterns: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, names: Iterable[str]) -> "ToolChoice":
@@ -35,10 +35,10 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(
                 "Give either the names of the tools, or +name and -name to change the defaults, not both."
             )
-        return cls(only=plain or None, add=add, remove=remove)
+        return cls(allowed_patterns=plain or None, added_patterns=add, removed_patterns=remove)
 
 
-WithholdRule = Callable[[Mapping[str, Tool]], Collection[str]]
+FindWithheldTools = Callable[[Mapping[str, Tool]], Collection[str]]
 """Returns the names of the tools that the model does not get now."""
 
 
@@ -82,14 +82,14 @@ class Toolbox:
         """The built-in edit tool, which an edit tool of an extension may replace; likewise `_commands`."""
         self._commands: Tool | None = None
         self._active: list[str] = []
-        self._withheld: list[WithholdRule] = []
-        self._callable_rules: list[WithholdRule] = []
-        self._withhold_rules: list[tuple[WithholdRule, Callable[[], str]]] = []
+        self._withheld: list[FindWithheldTools] = []
+        self._callable_rules: list[FindWithheldTools] = []
+        self._withhold_rules: list[tuple[FindWithheldTools, Callable[[], str]]] = []
         self._snapshot: _ToolSnapshot | None = None
         """The tool state as last computed; None: something has changed since."""
         self._change_count = 0
         self._unlisted_sources: Callable[[], Mapping[str, Tool]] = dict
-        workspace.exchanged = self.recompute_active
+        workspace.exchanged = self.recompute_active_tools
 
     @property
     def _registered_tools(self) -> dict[str, Tool]:
@@ -110,11 +110,11 @@ class Toolbox:
         self._commands = self._tools.get("bash")
         self._active = [name for name, tool in self._tools.items() if tool.is_active]
         for choice in self._tool_choices:
-            self._apply_choice(choice)
+            self._apply_tool_choice(choice)
         self._is_filled = True
-        self.recompute_active()
+        self.recompute_active_tools()
 
-    def recompute_active(self) -> None:
+    def recompute_active_tools(self) -> None:
         """Recomputes the active tools; called when a withhold rule or a tool's form changes."""
         self._change_count += 1
         self._snapshot = None
@@ -122,20 +122,26 @@ class Toolbox:
     def choose_tools(self, choice: ToolChoice) -> None:
         with self._fill_lock:
             if self._is_filled:
-                self._apply_choice(choice)
+                self._apply_tool_choice(choice)
             else:
                 self._tool_choices.append(choice)
 
-    def _apply_choice(self, choice: ToolChoice) -> None:
-        if choice.only is not None:
-            self._active = [name for name in self._tools if _matches_any(name, choice.only)]
+    def _apply_tool_choice(self, choice: ToolChoice) -> None:
+        if choice.allowed_patterns is not None:
+            self._active = [
+                name for name in self._tools if _matches_any_pattern(name, choice.allowed_patterns)
+            ]
         self._active += [
-            name for name in self._tools if name not in self._active and _matches_any(name, choice.add)
+            name
+            for name in self._tools
+            if name not in self._active and _matches_any_pattern(name, choice.added_patterns)
         ]
-        self._active = [name for name in self._active if not _matches_any(name, choice.remove)]
-        self.recompute_active()
+        self._active = [
+            name for name in self._active if not _matches_any_pattern(name, choice.removed_patterns)
+        ]
+        self.recompute_active_tools()
 
-    def register(self, tool: Tool, *, owner: str) -> None:
+    def register_tool(self, tool: Tool, *, owner: str) -> None:
         """Adds a tool. The tool hides another one of the same name until its owner is removed."""
         covered = self._registered_tools.get(tool.name)
         if covered is not None:
@@ -145,28 +151,28 @@ class Toolbox:
         self._tools[tool.name] = tool
         if tool.is_active and tool.name not in self._active:
             self._active.append(tool.name)
-        self.recompute_active()
+        self.recompute_active_tools()
 
     def add_withhold_rule(
-        self, rule: WithholdRule, *, still_answers: bool = False, why: Callable[[], str] = str
+        self, rule: FindWithheldTools, *, still_answers: bool = False, why: Callable[[], str] = str
     ) -> None:
-        """Adds a rule that withholds tools from the model. The rule's owner calls `recompute_active` when its
+        """Adds a rule that withholds tools from the model. The rule's owner calls `recompute_active_tools` when its
         result changes. `still_answers`: the tool can be called all the same, and says why it has nothing to
         do. `why`: returns the reason that a call of such a tool gets."""
         self._withheld.append(rule)
         self._withhold_rules.append((rule, why))
         if still_answers:
             self._callable_rules.append(rule)
-        self.recompute_active()
+        self.recompute_active_tools()
 
-    def unregister(self, name: str) -> None:
+    def unregister_tool(self, name: str) -> None:
         tools, covered = self._registered_tools, self._owners.pop(name, [])
         if covered:
             tools[name] = covered[-1][1]
         else:
             tools.pop(name, None)
             self._active = [active for active in self._active if active != name]
-        self.recompute_active()
+        self.recompute_active_tools()
 
     def all_tools(self) -> tuple[Tool, ...]:
         return tuple(self._registered_tools.values())
@@ -189,7 +195,7 @@ class Toolbox:
             self._snapshot = told = _ToolSnapshot(
                 change_count=changes,
                 active=active,
-                callable=_with_alias_names({**self._callable_tools(all_), **active}),
+                callable=_add_alias_names({**self._callable_tools(all_), **active}),
                 declared=tool_declarations(active),
             )
         return told
@@ -201,14 +207,14 @@ class Toolbox:
                 there.pop(name, None)
         for tool in (self._builtin_edit_tool, self._commands):
             if tool is not None and there.get(tool.name) is tool:
-                there[tool.name] = self._variant_for_settings(tool)
+                there[tool.name] = self._tool_variant_for_settings(tool)
         return {tool.name: tool for tool in there.values()}
 
     def _callable_tools(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
         there = {name: all_[name] for name in self._active if name in all_}
         return {name: all_[name] for rule in self._callable_rules for name in rule(there)}
 
-    def why_withheld(self, name: str) -> str:
+    def withheld_reason(self, name: str) -> str:
         """Returns why a tool cannot be called now; empty if no rule that tells its reason withholds it."""
         tool = self._registered_tools.get(name)
         if tool is None:
@@ -271,7 +277,7 @@ class Toolbox:
         except (OSError, ValueError):
             return ""
 
-    def _variant_for_settings(self, tool: Tool) -> Tool:
+    def _tool_variant_for_settings(self, tool: Tool) -> Tool:
         if tool is self._builtin_edit_tool and (mode := self.workspace.edit_mode()) != "replace":
             from tools.builtin.edit import edit_tool_for  # noqa: PLC0415  (with the first tools)
 
@@ -282,12 +288,12 @@ class Toolbox:
             return bash_tool(has_terminals=False) if tool is bash_tool() else tool
         return tool
 
-    def set_active(self, names: Iterable[str]) -> None:
+    def set_active_tools(self, names: Iterable[str]) -> None:
         all_ = self._registered_tools
         self._active = [name for name in dict.fromkeys(names) if name in all_]
-        self.recompute_active()
+        self.recompute_active_tools()
 
-    def draw_card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
+    def draw_call_card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         """Returns the card that shows a tool call to the user. A tool that cannot draw its arguments gets a
         plain card."""
         tool = self._registered_tools.get(call.name) or self._unlisted_sources().get(call.name)
@@ -310,7 +316,7 @@ class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     declared: tuple[ToolDeclaration, ...]
 
 
-def _with_alias_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
+def _add_alias_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
     names = [name for name in EDITING_TOOLS if name in active]
     if len(names) != 1:
         return active
@@ -328,5 +334,5 @@ def tool_declarations(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
     )
 
 
-def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
+def _matches_any_pattern(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -23,7 +23,7 @@ class UsageTotals:
         self.recount_context()
 
     @property
-    def stats(self) -> SessionCounts:
+    def session_counts(self) -> SessionCounts:
         """Returns the totals of the session, counting only entries that are new since the last call."""
         new = self._conversation.log.entries[self._counted_entries :]
         if new:
@@ -34,9 +34,9 @@ class UsageTotals:
     def recount_context(self) -> None:
         """Recounts the context's tokens after it lost or changed messages; only later answers tell its exact size."""
         conversation = self._conversation
-        self._meter.reset(conversation.messages, trusted=conversation.entry_ids_since_change())
+        self._meter.reset(conversation.messages, trusted=conversation.entry_ids_since_context_edit())
 
-    def add(self, message: Message) -> None:
+    def count_message(self, message: Message) -> None:
         """Counts a message that was added to the conversation."""
         self._meter.add(message)
 
@@ -53,6 +53,6 @@ class UsageTotals:
         return self._meter.tokens
 
     @property
-    def is_exact(self) -> bool:
+    def is_context_size_exact(self) -> bool:
         """Whether the context size includes the provider's count of the last answer, and not only estimates."""
         return self._meter.is_exact

@@ -18,7 +18,7 @@ RuleScope = Literal["session", "project", "person"]
 class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
     """The user's answer to a question about a tool call."""
 
-    allows: bool
+    is_allowed: bool
     reason: str = ""
     """The reason for a no, which the model reads."""
     rule: str | None = None
@@ -27,7 +27,7 @@ class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
     """The scope of the rule; rules beyond the session are written into the user's settings."""
     arguments: dict[str, Any] | None = None
     """The arguments as the user changed them; the call is judged again."""
-    allows_changed_call: bool = False
+    is_changed_call_allowed: bool = False
     """Whether the changed call is allowed, too, if it writes no other files and needs no typed word."""
 
 
@@ -49,25 +49,25 @@ async def ask_question(
     return await asyncio.wait_for(answer, seconds)
 
 
-ClientPolicy = Literal["unknown", "ask", "deny"]
+ClientApprovalPolicy = Literal["unknown", "ask", "deny"]
 
 
 class SharedPermissions:
     """What the permission gates of a session and of its helpers share."""
 
     def __init__(self) -> None:
-        self.client_policy: ClientPolicy = "unknown"
+        self.client_policy: ClientApprovalPolicy = "unknown"
         """Whether the client program answers approval questions, as it announced or showed."""
         self.next_change = asyncio.Event()
         """Set at the next change of mode, rules, folders or policy, and then replaced by a new event."""
 
-    def note_change(self) -> None:
+    def note_rules_changed(self) -> None:
         changed, self.next_change = self.next_change, asyncio.Event()
         changed.set()
 
-    def set_client_policy(self, policy: ClientPolicy) -> None:
+    def set_client_policy(self, policy: ClientApprovalPolicy) -> None:
         self.client_policy = policy
-        self.note_change()
+        self.note_rules_changed()
 
 
 class RuleChangeWatch:
@@ -77,7 +77,7 @@ class RuleChangeWatch:
         self._effective_settings = options.effective_settings
         self._event_bus = event_bus
         self.shared = shared
-        options.effective_settings.subscribe(lambda before: shared.note_change())
+        options.effective_settings.subscribe(lambda before: shared.note_rules_changed())
 
     def _reread_settings(self) -> None:
         """Reads the settings again, since another program or the user may have added a rule meanwhile."""
@@ -100,7 +100,7 @@ class RuleChangeWatch:
                 await asyncio.wait({question, change}, return_when=asyncio.FIRST_COMPLETED)
                 change.cancel()
                 reply = question.result() if question.done() else None
-                if question.done() and (reply is None or not reply.allows):
+                if question.done() and (reply is None or not reply.is_allowed):
                     return True, reply
                 if reply is not None:
                     self._reread_settings()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import require_entry, session_command, without_none
+from app.engine.commands.session_command import omit_none_fields, require_entry_exists, session_command
 from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreToEntry, UndoLastPrompts
 from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
@@ -33,13 +33,13 @@ async def get_diff(
 ) -> response_data.FileDifferences:
     found = await session.files.differences(_diff_source(session, of, entry_id))
     text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
-    return without_none(
+    return omit_none_fields(
         title=found.title,
         note=found.note or None,
         added=found.added,
         removed=found.removed,
         files=[
-            without_none(
+            omit_none_fields(
                 path=file.path,
                 deed=file.deed,
                 added=file.added,
@@ -119,18 +119,18 @@ def _diff_source(
 ) -> DiffSource:
     if entry_id is not None and of != "prompt":
         raise UserError("entryId can only be given together with of=prompt.")
-    require_entry(session, entry_id)
+    require_entry_exists(session, entry_id)
     return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
 
 
 def _entry_request(session: Session, entry_id: str | None) -> RestoreToEntry:
-    require_entry(session, entry_id)
+    require_entry_exists(session, entry_id)
     return RestoreToEntry(entry_id=entry_id)
 
 
 async def _preview_data(session: Session, asked: RestoreRequest, diffs: bool) -> response_data.RestorePreview:
     plan = await session.file_restorer.preview(asked)
-    return without_none(
+    return omit_none_fields(
         title=plan.target.title,
         entryId=plan.target.entry_id,
         digest=plan.digest,
@@ -144,7 +144,7 @@ async def _preview_data(session: Session, asked: RestoreRequest, diffs: bool) ->
 async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[response_data.RestoreRow]:
     def made() -> list[response_data.RestoreRow]:
         return [
-            without_none(
+            omit_none_fields(
                 path=row.path,
                 state=row.state,
                 deed=row.deed,
@@ -169,7 +169,7 @@ async def _restore_files(
     if digest is not None and plan.digest != digest:
         raise FilesChangedSincePlan("The files changed after the preview. Preview again before restoring.")
     done = await session.file_restorer.carry_out(plan, choices or {})
-    return without_none(
+    return omit_none_fields(
         restored=done.data.total,
         kept=[{"path": one.path, "why": one.why} for one in done.data.kept],
         entryId=done.entry_id,

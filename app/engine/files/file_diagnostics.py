@@ -154,7 +154,7 @@ class SessionDiagnostics:
             names = tuple(dict.fromkeys(self._mask_text(start.name) for start in starts))
             await self._event_bus.publish(DiagnosticsStart(programs=names, files=len(changed)))
         found = await self._run_programs(starts, changed, ground) if starts else NewProblems()
-        said = await self._hooks.find_new_problems(changed)
+        said = await self._hooks.find_code_problems(changed)
         if not starts and not said and not failures:
             return None, []
         tellable = await asyncio.to_thread(self._visible_to_model, [*found.problems, *said])

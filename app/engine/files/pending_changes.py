@@ -251,7 +251,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             )
 
     def _publish_resolved(self, resolved: ResolvedAction | None) -> None:
-        self.toolbox.recompute_active()
+        self.toolbox.recompute_active_tools()
         self.run_start.register(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
             entry = self.conversation.record_custom_entry(

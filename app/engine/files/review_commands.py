@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import require_entry, session_command, without_none
+from app.engine.commands.session_command import omit_none_fields, require_entry_exists, session_command
 from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
 from app.undo.review.review_records import Decisions
@@ -72,7 +72,7 @@ async def _toggle_hunks(
         restored += 1
         entry_id = done.entry_id
     await session.review.report_to_model()
-    return without_none(restored=restored, kept=kept, entryId=entry_id)
+    return omit_none_fields(restored=restored, kept=kept, entryId=entry_id)
 
 
 async def _file_row(
@@ -85,7 +85,7 @@ async def _file_row(
     if file is not None:
         now = await session.review.current_file(file)
         hunks = [_hunk_row(hunk, file.taken_back_hunks, decided, now, patch=patch) for hunk in file.hunks]
-    return without_none(
+    return omit_none_fields(
         path=difference.path,
         deed=difference.deed,
         movedFrom=listed.origin or None,
@@ -101,7 +101,7 @@ def _hunk_row(
     why = now.conflict(hunk) if isinstance(now, CurrentFile) else now
     is_kept = hunk.key in decided.kept
     state = "taken_back" if hunk.key in taken else "kept" if is_kept else "conflict" if why else "open"
-    return without_none(
+    return omit_none_fields(
         id=hunk.key,
         kind=hunk.kind,
         state=state,
@@ -120,7 +120,7 @@ def _change_source(
 ) -> DiffSource:
     if (of == "entry") != (entry_id is not None) and of != "prompt":
         raise UserError("entryId needs of=entry or of=prompt.")
-    require_entry(session, entry_id)
+    require_entry_exists(session, entry_id)
     if of == "entry":
         return EntryDiff(entry_id=entry_id or "")
     return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]

@@ -252,7 +252,7 @@ class SessionGoal:
         if goal is None:
             return
         if goal.status == "active" and budget.has_refused_request:
-            last = self._core.conversation.last_assistant
+            last = self._core.conversation.last_answer
             reason = (last.error_message if last is not None else None) or "a limit of this run is reached"
             await self._set_status("limit", reason)
         elif goal.status == "active" and is_aborted:

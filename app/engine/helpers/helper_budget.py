@@ -35,7 +35,7 @@ class HelperBudget(RequestBudget):
 
     def check_limits(self, *, is_turn: bool = False) -> None:
         self._parent.check_limits()
-        if is_turn and self._has_ended and not self._reached_limit(is_turn=True):
+        if is_turn and self._has_ended and not self._reached_limit_text(is_turn=True):
             self.has_refused_request = True
             raise LimitReached("It reached a limit and called tools instead of giving its last answer.")
         super().check_limits(is_turn=is_turn)
@@ -47,17 +47,17 @@ class HelperBudget(RequestBudget):
     def limit_notice(self) -> str:
         """Returns a notice for the helper after a request when its limits are nearly used up, each notice only
         once; mostly empty."""
-        used, limits = self.used, self.limits
+        used, limits = self.usage_so_far, self.limits
         tokens = used.total_tokens, used.total_tokens - self._earlier_usage.total_tokens
         cost = used.cost.total, used.cost.total - self._earlier_usage.cost.total
         self._earlier_usage = used
-        seconds = limits.seconds or 0
+        seconds = limits.max_seconds or 0
         spent = seconds - (super().seconds_left or 0)
         kinds = (
-            ("tokens", limits.tokens, *tokens),
-            ("cost", limits.cost, *cost),
-            ("turns", limits.turns, self.turns, 0),
-            ("time", limits.seconds, spent, seconds * _MINUTES_TO_END),
+            ("tokens", limits.max_tokens, *tokens),
+            ("cost", limits.max_cost, *cost),
+            ("turns", limits.max_turns, self.turns, 0),
+            ("time", limits.max_seconds, spent, seconds * _MINUTES_TO_END),
         )
         reached = [(name, limit, now, last) for name, limit, now, last in kinds if limit]
         # The next request may be as large as the last one, and a limit is exceeded by one request at most.

@@ -32,7 +32,7 @@ async def stop_helper(session: Session, helper_id: str) -> response_data.HelperI
 
 
 def _helper_info(helper: HelperRun) -> response_data.HelperInfo:
-    used = helper.budget.used
+    used = helper.budget.usage_so_far
     info: response_data.HelperInfo = {
         "id": helper.id,
         "kind": helper.kind.name,

@@ -48,7 +48,7 @@ def helper_details(helper: HelperRun) -> dict[str, Any]:
 def helper_footer(helper: HelperRun, *, is_exact: bool = False) -> str:
     """Returns a line with a helper agent's model, turns, tokens and cost. `is_exact`: for its end, with its time
     and its session."""
-    used = helper.budget.used
+    used = helper.budget.usage_so_far
     file = helper.session_file
     tokens = f"{used.total_tokens:,}" if is_exact else short_tokens(used.total_tokens)
     parts = (

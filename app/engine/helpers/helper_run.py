@@ -10,7 +10,7 @@ import msgspec
 
 from app.agent.queues import Queues
 from app.copies.isolated_copy import IsolatedCopy
-from app.engine.core.event_bus import EventBus, Listener
+from app.engine.core.event_bus import EventBus, EventListener
 from app.engine.core.toolbox import Toolbox
 from app.engine.helpers.helper_budget import HelperBudget
 from app.engine.jobs.background_jobs import JobTable
@@ -51,7 +51,7 @@ class HelperSession(Protocol):
     def log(self) -> SessionLog: ...
     @property
     def is_running(self) -> bool: ...
-    def subscribe(self, listener: Listener) -> Callable[[], None]: ...
+    def subscribe(self, listener: EventListener) -> Callable[[], None]: ...
     async def prompt(self, text: str, *, expand: bool) -> Any: ...
     async def queue(self, queue: Literal["steering", "follow_up"], text: str) -> Any: ...
     async def wait_until_idle(self) -> None: ...
@@ -128,7 +128,7 @@ class HelperRun(msgspec.Struct, kw_only=True):
 
     def take_new_usage(self) -> Usage:
         """Returns what the helper agent used since the last call of this method."""
-        used, before = self.budget.used, self._reported_usage
+        used, before = self.budget.usage_so_far, self._reported_usage
         self._reported_usage = used
         return _usage_difference(used, before)
 

@@ -96,7 +96,7 @@ class HelperTable:
     ) -> HelperRun:
         """Adds a helper agent that has not begun. Raises `HelperRefused`."""
         settings = self._settings
-        prompt = self._core.conversation.log.session_id, self._core.usage_totals.stats.user_messages
+        prompt = self._core.conversation.log.session_id, self._core.usage_totals.session_counts.user_messages
         if prompt != self._prompt:
             self._prompt, self._started_since_prompt = prompt, 0
         if self._started_since_prompt >= settings.max_per_prompt:
@@ -243,7 +243,7 @@ class HelperTable:
             await self._prompt_until_hooks_accept(helper, session, prompt)
             is_whole = True
         except TimeoutError:
-            helper.budget.note_time_over()
+            helper.budget.note_time_limit_reached()
             is_whole = True
         finally:
             helper.session_file = session.log.path
@@ -401,7 +401,7 @@ class HelperTable:
             AsideMessage(message=CustomMessage(custom_type=LIMITS_MESSAGE_TYPE, content=words))
         )
         if helper.budget.is_last_request:
-            session.tools.recompute_active()
+            session.tools.recompute_active_tools()
 
     def _publish(self, helper: HelperRun) -> None:
         self._event_bus.publish_now(
@@ -428,10 +428,10 @@ class HelperTable:
         """Returns the usage limits of a kind of helper agent: the settings', where the kind has no lower ones."""
         settings = self._settings
         return RequestLimits(
-            turns=min(kind.max_turns or settings.max_turns, settings.max_turns),
-            tokens=min(kind.max_tokens or settings.max_tokens, settings.max_tokens),
-            cost=min((one for one in (kind.max_cost, settings.max_cost or None) if one), default=None),
-            seconds=60 * min(kind.max_minutes or settings.max_minutes, settings.max_minutes),
+            max_turns=min(kind.max_turns or settings.max_turns, settings.max_turns),
+            max_tokens=min(kind.max_tokens or settings.max_tokens, settings.max_tokens),
+            max_cost=min((one for one in (kind.max_cost, settings.max_cost or None) if one), default=None),
+            max_seconds=60 * min(kind.max_minutes or settings.max_minutes, settings.max_minutes),
         )
 
     def _kind_budget(self, kind: HelperKind) -> HelperBudget:

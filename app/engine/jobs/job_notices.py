@@ -133,5 +133,7 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
             )
             await self.send(message, deliver_as="next_turn")
         job.is_delivered.set()
-        receipt = await self.deliveries.wait(message.id, look=self.event_bus.forget_undeliverable)
+        receipt = await self.deliveries.wait_for_delivery(
+            message.id, look=self.event_bus.drop_undeliverable_messages
+        )
         return receipt.outcome == "delivered"

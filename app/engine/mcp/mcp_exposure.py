@@ -63,7 +63,7 @@ class McpExposure:
         self._ignores_stored = False
         """Whether the user chose another exposure after the decision was stored."""
         for tool in self._tools.gateway_tools():
-            toolbox.register(tool, owner=MCP_TOOLS_OWNER)
+            toolbox.register_tool(tool, owner=MCP_TOOLS_OWNER)
         own = {tool.name for tool in self._tools.gateway_tools()}
         toolbox.add_withhold_rule(lambda tools: () if self._section and is_on() else own)
         options.effective_settings.subscribe(lambda before: self._set_prompt_sections(self._section))
@@ -97,12 +97,12 @@ class McpExposure:
         wanted = {tool.name: tool for tool in self._tools.direct_tools()} if self._is_enabled() else {}
         known = {tool.name: tool for tool in self._toolbox.all_tools() if tool.name in self._declared_tools}
         for name in self._declared_tools - wanted.keys():
-            self._toolbox.unregister(name)
+            self._toolbox.unregister_tool(name)
         for name, tool in wanted.items():
             if known.get(name) != tool:
                 if name in self._declared_tools:
-                    self._toolbox.unregister(name)
-                self._toolbox.register(tool, owner=MCP_TOOLS_OWNER)
+                    self._toolbox.unregister_tool(name)
+                self._toolbox.register_tool(tool, owner=MCP_TOOLS_OWNER)
         if self._declared_tools != wanted.keys():
             self._toolbox.choose_tools(self._choice())
         self._declared_tools = set(wanted)
@@ -123,7 +123,7 @@ class McpExposure:
         self._section = servers_section
         for name, text in servers_section.items() if self._is_enabled() else ():
             self._requests.add_section(name, text)
-        self._toolbox.recompute_active()
+        self._toolbox.recompute_active_tools()
 
     def _searchable_tools(self) -> Mapping[str, Tool]:
         if not self._is_enabled():

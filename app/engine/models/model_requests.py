@@ -10,7 +10,7 @@ import msgspec
 
 from app.agent.abort import Abort, Aborted
 from app.agent.tool_results import describe_error
-from app.engine.core.conversation import Conversation, prompt_text
+from app.engine.core.conversation import Conversation, join_prompt_sections
 from app.engine.core.delivery import MessageDeliveries
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import RequestIds
@@ -79,7 +79,8 @@ class RequestHeadCache:
 def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
     told = tool_declarations({tool.name: tool for tool in tools})
     return RequestHead(
-        prompt=msgspec.Raw(encode_json(prompt_text(sections))), tools=msgspec.Raw(encode_json(to_wire(told)))
+        prompt=msgspec.Raw(encode_json(join_prompt_sections(sections))),
+        tools=msgspec.Raw(encode_json(to_wire(told))),
     )
 
 
@@ -140,7 +141,7 @@ class ModelRequests:
         declared = self._conversation.declared_prompt
         was_declared = bool(declared.sections or declared.tools)
         tools = self._toolbox.active_tools()
-        update = declared.message_for_update(
+        update = declared.system_message_for_update(
             self._masked_sections(tools), self._toolbox.active_declarations()
         )
         if update is not None and was_declared:
@@ -157,7 +158,7 @@ class ModelRequests:
     def _masked_sections(self, tools: Mapping[str, Tool]) -> dict[str, str]:
         usual = {**self._sections(tools), **self._added_sections}
         return self._masking.mask_sections(
-            {**self._hooks.prompt_sections(usual), **self._conversation.active_sections}
+            {**self._hooks.prompt_sections(usual), **self._conversation.active_skill_sections}
         )
 
     # One request
@@ -195,17 +196,17 @@ class ModelRequests:
         context, message_ids, stretch = await self._build_context()
         request_id, reply_id = f"req_{uuid.uuid4().hex[:12]}", new_id()
         session_id = self._conversation.log.session_id
-        self._deliveries.note_request(request_id, message_ids, stretch)
+        self._deliveries.note_request_sent(request_id, message_ids, stretch)
         try:
             await self._event_bus.publish(
                 ProviderRequestPrepared(
                     request_id=request_id,
                     session_id=session_id,
-                    message_ids=self._deliveries.undelivered(message_ids, stretch),
+                    message_ids=self._deliveries.undelivered_ids(message_ids, stretch),
                 )
             )
         except BaseException:  # cancelled while a listener was waited for: the request is not sent
-            self._deliveries.note_failed(request_id)
+            self._deliveries.note_request_failed(request_id)
             raise
         self._request_of_message[reply_id] = request_id
         if failure is not None:
@@ -240,10 +241,10 @@ class ModelRequests:
     async def _apply_hooks(self, messages: Sequence[Message]) -> Context:
         """Returns the context of a request as changed by extensions."""
         declared = self._conversation.declared_prompt
-        prompt, tools = declared.as_sent()
+        prompt, tools = declared.sent_prompt_and_tools()
         return await self._hooks.change_request(
             Context(
-                system_prompt=prompt if declared.sections else prompt_text(self.sections()),
+                system_prompt=prompt if declared.sections else join_prompt_sections(self.sections()),
                 messages=await self._hooks.change_messages(messages),
                 tools=tools,
             )
@@ -251,7 +252,7 @@ class ModelRequests:
 
     def _sendable_context(self, context: Context) -> Context:
         """Returns the context of a request without the images that are not to be sent."""
-        messages = self._images.sendable(context.messages, are_blocked=not self._options.sends_images)
+        messages = self._images.sendable(context.messages, are_blocked=not self._options.should_send_images)
         return (
             context if messages is context.messages else msgspec.structs.replace(context, messages=messages)
         )
@@ -317,11 +318,11 @@ class ModelRequests:
             if status == 401:
                 with suppress(CredentialError):  # the refusal is what gets reported
                     await self._choice.credentials.mark_refused(model.provider, credential)
-            await self._hooks.on_response(status, headers, ids)
+            await self._hooks.on_response_headers(status, headers, ids)
 
         return RequestHooks(
             on_payload=on_payload if listener is not None else None,
-            on_headers=self._hooks.on_headers,
+            on_headers=self._hooks.change_request_headers,
             on_response=on_response,
             on_event=self._hooks.stream_listener(model),
             on_state=self._on_state,
@@ -348,7 +349,7 @@ class ModelRequests:
         if request_id is None or not self._deliveries.is_request_open(request_id):
             return
         if message.stop_reason in ("error", "aborted"):
-            self._deliveries.note_failed(request_id)
+            self._deliveries.note_request_failed(request_id)
             await self._event_bus.publish(
                 ProviderRequestFailed(
                     request_id=request_id, error_message=message.error_message or message.stop_reason
@@ -360,7 +361,7 @@ class ModelRequests:
     async def _mark_delivered(self, request_id: str, status: int, headers: Mapping[str, str]) -> None:
         if not self._deliveries.is_request_open(request_id):
             return
-        self._deliveries.note_delivered(request_id)
+        self._deliveries.note_request_delivered(request_id)
         await self._event_bus.publish(
             ProviderRequestDelivered(request_id=request_id, status=status, headers=dict(headers))
         )

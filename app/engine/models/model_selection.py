@@ -26,7 +26,7 @@ class ModelSelection(msgspec.Struct, eq=False):
     """The leaf at the last check, and the thinking level named on its path."""
 
     async def use_model(self, model: Model, source: ModelChangeSource = "set") -> None:
-        self.conversation.change_model(model.provider, model.id)
+        self.conversation.record_model_change(model.provider, model.id)
         level_changed = self.model_choice.set_model(model)
         await self.event_bus.publish(ModelChanged(model=model, source=source))
         self.cache.warn_if_dropped("model")
@@ -43,7 +43,7 @@ class ModelSelection(msgspec.Struct, eq=False):
         level = self.model_choice.thinking
         stated = self._level_on_path()
         if stated != level and (stated is not None or self.model_choice.is_thinking_asked):
-            self.conversation.change_thinking(level)
+            self.conversation.record_thinking_level(level)
 
     def _level_on_path(self) -> str | None:
         """Returns the thinking level that the session's current path names, reading only new entries."""
@@ -68,7 +68,7 @@ class ModelSelection(msgspec.Struct, eq=False):
 
     async def use_thinking_level(self, level: ThinkingLevel) -> None:
         """Sets the thinking level, limited to those that the model supports."""
-        if self.model_choice.set_thinking(level):
+        if self.model_choice.set_thinking_level(level):
             await self._record_thinking()
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
@@ -78,6 +78,6 @@ class ModelSelection(msgspec.Struct, eq=False):
         return level
 
     async def _record_thinking(self) -> None:
-        self.conversation.change_thinking(self.model_choice.thinking)
+        self.conversation.record_thinking_level(self.model_choice.thinking)
         await self.event_bus.publish(ThinkingLevelChanged(level=self.model_choice.thinking))
         self.cache.warn_if_dropped("thinking")

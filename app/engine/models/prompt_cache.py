@@ -35,7 +35,7 @@ class PromptCache:
         """The usage of the answer for which the last warning was shown."""
 
     def warn_if_dropped(self, action: CacheDroppingAction) -> None:
-        usage, model = self._account.stats.last_usage, self._choice.model
+        usage, model = self._account.session_counts.last_usage, self._choice.model
         if model is None or usage is self._warned_usage or not used_cache(usage):
             return
         self._warned_usage = usage

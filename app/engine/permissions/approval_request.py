@@ -108,7 +108,7 @@ class ApprovalRequests:
 
     def _position_and_total(self, call: ToolCall) -> tuple[int, int]:
         """Returns the number of this approval question among those of the same answer, and their total."""
-        last = self._conversation.last_assistant
+        last = self._conversation.last_answer
         calls = last.tool_calls if last is not None else ()
         at = next((number for number, one in enumerate(calls) if one.id == call.id), None)
         if at is None:

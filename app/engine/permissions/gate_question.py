@@ -73,13 +73,13 @@ def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
     if isinstance(said, ApprovalReply):
         return said
     if said == DENY:  # even if it is the word of this call
-        return ApprovalReply(allows=False)
+        return ApprovalReply(is_allowed=False)
     if approval.confirmation_word is not None:
-        return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.confirmation_word)
+        return ApprovalReply(is_allowed=isinstance(said, str) and said.strip() == approval.confirmation_word)
     if said == ONCE:
-        return ApprovalReply(allows=True)
+        return ApprovalReply(is_allowed=True)
     for keeps, word in _SCOPE_PREFIXES.items():
         text = said.removeprefix(word) if isinstance(said, str) and said.startswith(word) else None
         if text is not None and any(rule.text == text for rule in approval.rules):
-            return ApprovalReply(allows=True, rule=text, rule_scope=keeps)
-    return ApprovalReply(allows=False)
+            return ApprovalReply(is_allowed=True, rule=text, rule_scope=keeps)
+    return ApprovalReply(is_allowed=False)

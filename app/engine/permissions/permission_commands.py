@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import require_system_text, session_command
+from app.engine.commands.session_command import require_text_for_os, session_command
 from app.engine.session import Session
 from app.permits.permission_decisions import PermissionMode
 
@@ -36,7 +36,7 @@ async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> No
     answer="folders",
 )
 async def add_folder(session: Session, path: str) -> Sequence[str]:
-    session.folders.add(require_system_text(path, "path"))
+    session.folders.add(require_text_for_os(path, "path"))
     return [str(folder) for folder in session.folders.all_folders]
 
 
@@ -44,7 +44,7 @@ async def add_folder(session: Session, path: str) -> Sequence[str]:
     "Remove an added folder from the workspace", "Responds with the remaining folders.", answer="folders"
 )
 async def remove_folder(session: Session, path: str) -> Sequence[str]:
-    session.folders.remove(require_system_text(path, "path"))
+    session.folders.remove(require_text_for_os(path, "path"))
     return [str(folder) for folder in session.folders.all_folders]
 
 

@@ -211,9 +211,9 @@ class PermissionGate:
                 decision = without_leave_request(decision) if asks_to_leave_sandbox(decision) else decision
             if reply.arguments is not None:
                 changed = reply.arguments
-                allowed_writes = frozenset(reading.effects.writes) if reply.allows_changed_call else None
+                allowed_writes = frozenset(reading.effects.writes) if reply.is_changed_call_allowed else None
                 continue
-            if not reply.allows:
+            if not reply.is_allowed:
                 denied = self._refused_result(call, decision, "The user denied it", reply.reason, by="person")
                 return msgspec.structs.replace(denied, denied_with=reply.reason)
             return self._allow_call(call, reading, decision, looked_at, seen, is_changed=changed is not None)

@@ -94,7 +94,7 @@ class SessionFolders:
 
     def _apply_folders(self, folders: Iterable[Path]) -> None:
         self._core.workspace.added.paths = tuple(folders)
-        self._permission_context.shared.note_change()
+        self._permission_context.shared.note_rules_changed()
         self.update_prompt_section()
 
     def update_prompt_section(self) -> None:

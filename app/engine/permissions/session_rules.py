@@ -103,7 +103,7 @@ class SessionRules:
             self._permission_context.add_session_rule(rule)
         else:
             self._rules_of_sessions = (*self._rules_of_sessions, (self._session_id, rule))
-            self._permission_context.shared.note_change()
+            self._permission_context.shared.note_rules_changed()
 
     def written_rules(self, deed: RuleAction) -> tuple[str, ...]:
         """Returns the permission rules in the user's settings."""
@@ -121,7 +121,7 @@ class SessionRules:
     def remove_rule(self, text: str) -> None:
         """Removes a permission rule of this session."""
         self._rules_of_sessions = tuple(one for one in self._rules_of_sessions if one[1].text != text)
-        self._permission_context.shared.note_change()
+        self._permission_context.shared.note_rules_changed()
 
     def remove_folder_rule(self, text: str) -> None:
         """Removes a permission rule for this folder from the user's settings."""

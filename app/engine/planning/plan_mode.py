@@ -126,7 +126,7 @@ class PlanMode(msgspec.Struct, eq=False):
 
     def _publish_change(self) -> None:
         """Informs the model of plan mode with its next request, and publishes the change."""
-        self.toolbox.recompute_active()
+        self.toolbox.recompute_active_tools()
         self.requests.add_section("plan_mode", _PROMPT_SECTION if self.is_on else None)
         self.event_bus.publish_now(PlanModeChanged(is_on=self.is_on))
 

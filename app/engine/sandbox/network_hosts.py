@@ -157,9 +157,9 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
             )
             if not stands:
                 continue
-            if reply is not None and reply.allows and reply.rule is not None:
+            if reply is not None and reply.is_allowed and reply.rule is not None:
                 self.store_rule(reply)
-            is_allowed = reply is not None and reply.allows
+            is_allowed = reply is not None and reply.is_allowed
             self.record_verdict(
                 call, decision, "run" if is_allowed else "refused", "person" if reply else "no answer"
             )

@@ -156,7 +156,9 @@ class LiveEdits(CallWatch):
 
     def _would_run_unasked(self, call: ToolCall) -> bool:
         """Whether the edit would run without a question, with unchanged arguments, and fail in the tool."""
-        if self._hooks.may_change_calls() or any(MARK_PREFIX in text for text in texts_of(call.arguments)):
+        if self._hooks.may_change_tool_calls() or any(
+            MARK_PREFIX in text for text in texts_of(call.arguments)
+        ):
             return False
         effects = self._toolbox.effects_of_call(call.name, call.arguments)
         return (

@@ -105,7 +105,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                 gate=self.gate,
                 masks=self.masks,
                 parent_id=parent_id,
-                why_missing=self.toolbox.why_withheld,
+                why_missing=self.toolbox.withheld_reason,
             )
             self._outer_call_by_id[parent_id] = known = _OuterCall(pipeline)
         return known

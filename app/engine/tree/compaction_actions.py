@@ -24,7 +24,7 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Replaces the older part of the context by a summary, after stopping the agent's run."""
-        await self.runner.abort()
+        await self.runner.abort_run()
         self.preconditions.require_model()
         return await self.compactor.compact("manual", instructions)
 
@@ -32,7 +32,7 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the summary that `compact` would write, for the user to edit; nothing is recorded."""
         self.preconditions.require_idle("Compaction")
         self.preconditions.require_model()
-        return await self.compactor.write_summary(instructions)
+        return await self.compactor.draft_compaction(instructions)
 
     async def compact_with(self, draft: CompactionDraft) -> CompactionResult:
         """Compacts the session with a draft as the user edited it."""
@@ -53,5 +53,5 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
                 "Nothing on this branch has been compacted, so the full history is already there."
             )
         arrival = await self.navigation.go_to(found.parent_id)
-        self.compactor.pause_until_overflow()
+        self.compactor.pause_automatic_compaction()
         return arrival.text

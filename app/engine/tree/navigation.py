@@ -10,7 +10,7 @@ import msgspec
 
 from app.engine.context.context_parts import ContextParts
 from app.engine.core.hook_results import NavigationOptions
-from app.engine.core.model_choice import NoModel
+from app.engine.core.model_choice import NoModelChosen
 from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
@@ -76,12 +76,14 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
-        stays = None if wish.restores_files else await self.files.file_restorer.restores_to_record(entry_id)
+        stays = (
+            None if wish.should_restore_files else await self.files.file_restorer.restores_to_record(entry_id)
+        )
 
         async def before_moving() -> None:
-            if wish.restores_files:
+            if wish.should_restore_files:
                 plan = await self.files.file_restorer.preview_entry(entry_id, is_move=True)
-                restored.append(await self.files.session_files.carry_out(plan, wish.choices))
+                restored.append(await self.files.session_files.carry_out(plan, wish.restore_choices))
 
         try:
             summary = await self.context.branch_summariser.move_and_summarise(entry_id, wish, before_moving)
@@ -99,7 +101,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     async def merge(self, leaf_id: str, wish: NavigationOptions = NavigationOptions()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
         """Summarises another branch of the session tree into this one."""
         self.preconditions.require_idle("Merging a session branch")
-        summary = await self.context.branch_summariser.merge(leaf_id, wish)
+        summary = await self.context.branch_summariser.merge_branch(leaf_id, wish)
         await self._publish_replaced("tree")
         return summary
 
@@ -130,7 +132,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         from app.sessions.fork import clone_path, fork_before  # noqa: PLC0415  (with what reads whole sessions)
 
         log = self.core.conversation.log
-        if not await self.core.hooks.may_fork(entry_id, position):
+        if not await self.core.hooks.may_fork_session(entry_id, position):
             return False
         is_here = entry_id == log.leaf_id
         await self.stop_operations()  # the fork includes everything up to the present point
@@ -151,15 +153,15 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             raise SwitchCancelled("An extension prevented leaving this session.")
         await self.jobs.close(keep_pinned=True)
         self.core.queues.clear_generated()
-        self.core.deliveries.drop_missing(frozenset(), self.core.conversation.log.__contains__)
-        self.core.conversation.open(log).close()
+        self.core.deliveries.drop_messages_not_in(frozenset(), self.core.conversation.log.__contains__)
+        self.core.conversation.switch_log(log).close()
         self.core.workspace.artifacts.move_to_session(*output_folders_of(log))
         if reason != "fork":  # a fork keeps the variables that its cells have defined
             self.core.workspace.end_kernel("Another session is open.")
         if not stays and not log.is_read_only and self.session_paths.belongs_elsewhere(log):
             await self.enter_folder(log.cwd)
         self._record_unrecorded_changes()
-        self.core.conversation.recover_partial()
+        self.core.conversation.recover_partial_answer()
         await self._publish_replaced(reason)
         self.servers.resume()
 
@@ -179,14 +181,14 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             model=restores_model, thinking=restores_thinking
         )
         self._record_unrecorded_changes()
-        self.core.conversation.recover_partial()
+        self.core.conversation.recover_partial_answer()
         self.planning.load_from_branch()
         self.goal.load_from_branch()
         self.folders.load_from_branch()
         self.jobs.load_from_branch()
         self._queue_unsent_messages()
         if name and not log.is_read_only:
-            self.core.conversation.rename(" ".join(name.split()))
+            self.core.conversation.record_session_name(" ".join(name.split()))
         return names_model
 
     def _queue_unsent_messages(self) -> None:
@@ -204,20 +206,20 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         projection = model_and_level_above(log.entries_to_root(), log.entries_to_root(without_messages=True))
         if projection.model is not None and model:
             try:
-                self.core.choice.set_model(self.core.choice.find(*projection.model))
-            except NoModel:
-                self.core.choice.note_unavailable("/".join(projection.model))
+                self.core.choice.set_model(self.core.choice.find_model(*projection.model))
+            except NoModelChosen:
+                self.core.choice.note_missing_model("/".join(projection.model))
         level = thinking_level(projection.thinking_level)
         if level is not None and projection.has_thinking_level and thinking:
-            self.core.choice.set_thinking(level)
+            self.core.choice.set_thinking_level(level)
         return projection.model is not None and model
 
     async def _publish_replaced(self, reason: SwitchReason) -> None:
-        self.core.conversation.reload()
+        self.core.conversation.reload_context()
         self._queue_unsent_messages()
         self.files.pending.discard_all()
         self.files.diagnostics.forget_changed_files()
-        self.context.compactor.start_over()
+        self.context.compactor.reset_for_conversation()
         self.core.usage_totals.reset()
         model = self.core.choice.model
         self._restore_choice()
@@ -227,7 +229,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
                 self.core.choice.set_model(model)
             else:
                 self.core.event_bus.notify(self.core.choice.missing_model_text, "warning")
-        self.core.event_bus.forget_undeliverable()
+        self.core.event_bus.drop_undeliverable_messages()
         await self.core.event_bus.publish(SessionReplaced(reason=reason))
         self.planning.load_from_branch()
         self.goal.load_from_branch()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.core.session_options import sync_policy
+from app.engine.core.session_options import sync_timing
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.file.session_file import SyncPolicy
 from app.sessions.session_library import find_session, is_same_folder, latest_session, session_folder
@@ -41,7 +41,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
 
     @property
     def sync_policy(self) -> SyncPolicy:
-        return partial(sync_policy, self.effective_settings)
+        return partial(sync_timing, self.effective_settings)
 
     @property
     def folder(self) -> Path:

@@ -10,10 +10,10 @@ from msgspec import Raw
 
 from app.engine.commands import response_data
 from app.engine.commands.session_command import (
-    require_entry,
-    require_system_text,
+    omit_none_fields,
+    require_entry_exists,
+    require_text_for_os,
     session_command,
-    without_none,
 )
 from app.engine.context.branch_summary import NavigationOptions, NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
@@ -30,13 +30,13 @@ _NOT_SAVED_TEXT = "This session has not been saved yet. Send a message before cl
 
 @session_command("Start a new session")
 async def new_session(session: Session, parent_session: str | None = None) -> response_data.Moved:
-    parent = Path(require_system_text(parent_session, "parentSession")) if parent_session else None
+    parent = Path(require_text_for_os(parent_session, "parentSession")) if parent_session else None
     return await _catch_cancelled_switch(session.branches.start_new_session(parent))
 
 
 @session_command("Resume another session")
 async def switch_session(session: Session, session_path: str) -> response_data.Moved:
-    name = require_system_text(session_path, "sessionPath")
+    name = require_text_for_os(session_path, "sessionPath")
     try:
         return await _catch_cancelled_switch(session.branches.switch_to(name))
     except OSError as problem:
@@ -65,7 +65,7 @@ async def fork(session: Session, entry_id: str) -> response_data.Forked:
     return {"text": text, "cancelled": False} if text is not None else {"cancelled": False}
 
 
-branch = fork.alias("branch")
+branch = fork.with_alias("branch")
 
 
 @session_command("Continue in a copy of this branch")
@@ -91,7 +91,7 @@ async def get_fork_messages(session: Session) -> Sequence[response_data.ForkMess
     ]
 
 
-get_branch_messages = get_fork_messages.alias("get_branch_messages")
+get_branch_messages = get_fork_messages.with_alias("get_branch_messages")
 
 
 @session_command("Entries in file order")
@@ -153,12 +153,12 @@ async def navigate_tree(
     restore_files: bool = False,
 ) -> response_data.Navigated:
     """Goes to an entry of the session tree. `entry_id` None: goes before everything."""
-    require_entry(session, entry_id)
+    require_entry_exists(session, entry_id)
     wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
-    wish = msgspec.structs.replace(wish, restores_files=restore_files)
+    wish = msgspec.structs.replace(wish, should_restore_files=restore_files)
     with _catch_stopped_navigation():
         arrival = await session.branches.go_to(entry_id, wish)
-        return without_none(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
+        return omit_none_fields(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
     return {"cancelled": True}
 
 
@@ -171,7 +171,7 @@ async def merge_branch(
     label: str | None = None,
 ) -> response_data.Navigated:
     """Adds a summary of another branch to the current one. `entry_id`: the end of the other branch."""
-    require_entry(session, entry_id)
+    require_entry_exists(session, entry_id)
     wish = _navigation_options(True, custom_instructions, replace_instructions, label)
     with _catch_stopped_navigation():
         return {"cancelled": False, "summaryEntry": await session.branches.merge(entry_id, wish)}
@@ -184,14 +184,14 @@ def _navigation_options(
     """Builds the options of a navigation. `replaces`: the instructions replace bayou's own instead of extending
     them."""
     return NavigationOptions(
-        summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label
+        should_summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label
     )
 
 
 @session_command("Undo the last compaction", "The context has the full history again.")
 async def undo_compaction(session: Session) -> response_data.Navigated:
     with _catch_stopped_navigation():
-        return without_none(cancelled=False, editorText=await session.compaction.undo_compaction())
+        return omit_none_fields(cancelled=False, editorText=await session.compaction.undo_compaction())
     return {"cancelled": True}
 
 
@@ -206,7 +206,7 @@ def _catch_stopped_navigation() -> Generator[None]:
 
 @session_command("Set or remove the label of an entry")
 async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
-    require_entry(session, entry_id)
+    require_entry_exists(session, entry_id)
     session.log.set_label(entry_id, label)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.engine.commands import response_data
-from app.engine.commands.session_command import require_system_text, session_command, without_none
+from app.engine.commands.session_command import omit_none_fields, require_text_for_os, session_command
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCell
 from tools.files.paths import absolute_path
@@ -33,7 +33,7 @@ async def eval(
     answer="cells",
 )
 async def run_notebook(session: Session, path: str, cells: str = "") -> list[response_data.CellResult]:
-    notebook = Path(absolute_path(require_system_text(path, "path"), session.cwd))
+    notebook = Path(absolute_path(require_text_for_os(path, "path"), session.cwd))
     done = await session.cells.run_notebook(notebook, cells)
     return [_cell_result(cell) for cell in done]
 
@@ -58,7 +58,7 @@ async def get_kernel(session: Session) -> response_data.Kernel:
     view = await session.cells.view()
     if view is None or view.state == "none":
         return {"state": "none", "cells": 0, "names": []}
-    return without_none(
+    return omit_none_fields(
         state=view.state,
         interpreter=view.interpreter,
         found=view.found,

@@ -79,7 +79,7 @@ class UserShell(msgspec.Struct, eq=False):
         async def on_output(text: str) -> None:
             await self.event_bus.publish(BashExecutionUpdate(id=update_id, delta=text))
 
-        opinion = await self.hooks.before_shell(command, exclude)
+        opinion = await self.hooks.before_user_command(command, exclude)
         if opinion.refusal is not None:
             raise CommandBlocked(opinion.refusal)
         command = opinion.command or command

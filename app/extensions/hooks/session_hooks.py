@@ -13,7 +13,7 @@ import msgspec
 from app.agent.hooks import CallVerdict, TurnOutcome
 from app.agent.tool_results import wire_content
 from app.compaction.compaction_plan import CompactionPlan
-from app.engine.core.conversation import prompt_text
+from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.hook_results import (
     CompactionOverride,
     CompactionReason,
@@ -76,17 +76,17 @@ class ExtensionHooks(Hooks):
 
     # A prompt
 
-    def is_command(self, text: str) -> bool:
+    def is_extension_command(self, text: str) -> bool:
         return text.startswith("/") and _command_name(text) in self.catalogue.commands()
 
-    async def run_command(self, text: str) -> bool:
+    async def run_extension_command(self, text: str) -> bool:
         return await self.catalogue.run_command(_command_name(text), text.partition(" ")[2].strip())
 
     async def change_prompt(self, words: PromptInput) -> PromptInput | None:
         if "input" not in self._handlers:
             return words
         payload = p.Input(
-            text=words.text, images=words.images, source=words.source, while_running=words.while_running
+            text=words.text, images=words.images, source=words.source, while_running=words.queue_while_running
         )
         answer: p.InputAnswer | None = await self._hooks.emit("input", payload)
         if answer is not None and answer.action == "handled":
@@ -95,7 +95,7 @@ class ExtensionHooks(Hooks):
             raise RequestRefused(answer.reason or "An extension refused this prompt.")
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
-    async def expand(self, text: str) -> str:
+    async def expand_prompt(self, text: str) -> str:
         bound = self._hooks.binding
         expand = bound.expand_prompt if bound is not None and (text.startswith("/") or "$" in text) else None
         return text if expand is None else await expand(text)
@@ -111,7 +111,7 @@ class ExtensionHooks(Hooks):
         payload = p.BeforeAgentStart(
             prompt=words.text,
             images=words.images,
-            system_prompt=prompt_text(bound.session.requests.sections()),
+            system_prompt=join_prompt_sections(bound.session.requests.sections()),
             sections=bound.prompt_sections,
         )
         answers = await self._hooks.emit("before_agent_start", payload)
@@ -120,13 +120,13 @@ class ExtensionHooks(Hooks):
         self._run_system_prompt = answers.system_prompt
         return answers.messages
 
-    def commands(self) -> Sequence[Any]:
+    def extension_commands(self) -> Sequence[Any]:
         from app.extensions.command_listing import extension_commands  # noqa: PLC0415  (behind the first paint)
 
         found = extension_commands(self._hooks.loaded)
         return found if self._hooks.binding is None else [*found, *self._hooks.binding.file_commands()]
 
-    def shown_text(self, message: CustomMessage) -> str:
+    def text_of_custom_message(self, message: CustomMessage) -> str:
         shown = self.catalogue.render_message(message, expanded=True)
         return text_of(message.content) if shown is None or shown.view is None else view_text(shown.view)
 
@@ -165,11 +165,11 @@ class ExtensionHooks(Hooks):
 
         return tell
 
-    async def on_headers(self, headers: dict[str, str | None]) -> None:
+    async def change_request_headers(self, headers: dict[str, str | None]) -> None:
         if "before_provider_headers" in self._handlers:
             await self._hooks.emit("before_provider_headers", p.BeforeProviderHeaders(headers=headers))
 
-    async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
+    async def on_response_headers(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
         if "after_provider_response" in self._handlers:
             told = p.AfterProviderResponse(
                 status=status,
@@ -205,7 +205,7 @@ class ExtensionHooks(Hooks):
         changed = payload.message
         return changed if isinstance(changed, AssistantMessage) else message
 
-    def may_change_calls(self) -> bool:
+    def may_change_tool_calls(self) -> bool:
         return "tool_call" in self._handlers
 
     async def before_tool(
@@ -274,7 +274,7 @@ class ExtensionHooks(Hooks):
         answer: p.HelperBoundaryAnswer | None = await self._hooks.emit("helper_before_settle", payload)
         return answer.prompt if answer is not None else None
 
-    async def find_new_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
+    async def find_code_problems(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         if "diagnose" not in self._handlers:
             return ()
         folder = self._binding.session.cwd
@@ -333,12 +333,12 @@ class ExtensionHooks(Hooks):
         await self._hooks.emit("session_shutdown", told)
         return True
 
-    async def may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
+    async def may_fork_session(self, entry_id: str, position: Literal["before", "at"]) -> bool:
         asked = p.SessionBeforeFork(entry_id=entry_id, position=position)
         answer = await self._hooks.emit("session_before_fork", asked)
         return answer is None or not answer.cancel
 
-    async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
+    async def before_user_command(self, command: str, exclude: bool) -> ShellOverride:
         if "user_bash" not in self._handlers:
             return ShellOverride()
         told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._binding.session.cwd)
@@ -347,7 +347,7 @@ class ExtensionHooks(Hooks):
             return ShellOverride()
         return shell_override(answer)
 
-    async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+    async def before_process_spawn(self, plan: SpawnPlan) -> SpawnPlan:
         if "spawn" not in self._handlers:
             return plan
         payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
@@ -394,7 +394,7 @@ class ExtensionHooks(Hooks):
             old_leaf_id=move.old_leaf_id,
             common_ancestor_id=move.common_ancestor_id,
             messages=move.messages,
-            wants_summary=move.options.summarise,
+            wants_summary=move.options.should_summarise,
             custom_instructions=move.options.instructions,
             replace_instructions=move.options.replaces_instructions,
             label=move.options.label,

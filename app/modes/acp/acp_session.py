@@ -82,7 +82,7 @@ class AcpSession:
         self._updates = UpdateSender(
             self.session,
             self.send_update,
-            is_own=self.session.outcomes.is_awaited,
+            is_own=self.session.outcomes.is_outcome_awaited,
             has_terminals=client.abilities.has_terminals,
         )
         self._questions = ClientQuestions(self.session, self.id, client)

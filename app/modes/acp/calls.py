@@ -243,7 +243,7 @@ def stored_call_start(
 
 def call_title(session: Session, call: ToolCall, result: ToolResult | None = None) -> str:
     is_command = session.tools.kind_of_tool(call.name) == "execute"
-    card: Card = session.tools.draw_card(
+    card: Card = session.tools.draw_call_card(
         call, result if not is_command else None
     )  # what it prints is not in its title
     if is_command and card.subject:

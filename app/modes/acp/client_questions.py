@@ -145,7 +145,7 @@ class ClientQuestions:
             else None
         )
         if preview is not None:
-            card = self._session.tools.draw_card(call, preview)
+            card = self._session.tools.draw_call_card(call, preview)
             shown += [
                 tool_content(TextContent(text=f"{block.path}\n{code_block(block.diff, 'diff')}"))
                 for block in card.blocks

@@ -35,7 +35,7 @@ async def _run_compact(session: Session, words: str) -> str:
 
 async def _run_model(session: Session, words: str) -> str:
     if not words:
-        names = [model.key for model in session.models.model_choice.available()]
+        names = [model.key for model in session.models.model_choice.available_models()]
         more = f"\n… and {len(names) - _MAX_SHOWN_MODELS} more" if len(names) > _MAX_SHOWN_MODELS else ""
         now = session.model.key if session.model is not None else "none"
         return (

@@ -107,11 +107,11 @@ def set_mode(session: Session, mode: str) -> None:
 async def use_model(session: Session, key: str) -> None:
     provider, _, model_id = key.partition("/")
     session.models.reread_models_file()
-    await session.models.use_model(session.models.model_choice.find(provider, model_id))
+    await session.models.use_model(session.models.model_choice.find_model(provider, model_id))
 
 
 def _model_option(session: Session, current: Model) -> ConfigOption:
-    available = list(session.models.model_choice.available())
+    available = list(session.models.model_choice.available_models())
     if all(model.key != current.key for model in available):
         available.insert(0, current)
     available.sort(key=lambda model: (model.provider != current.provider, model.provider))

@@ -156,7 +156,7 @@ def _method_source(
     head = _format_list(
         4, f"async def {command.name}(", ["self", *written], f") -> {_node_source(returned)}:"
     )
-    fields = {field.name: field.encode_name for field in structs.fields(command.fields)}
+    fields = {field.name: field.encode_name for field in structs.fields(command.parameters_struct)}
     passed = [
         f'"{command.name}"',
         _node_source(returned),

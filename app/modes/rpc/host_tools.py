@@ -54,7 +54,7 @@ class HostTools:
             raise UserError(f"Two host tools have the same name: {', '.join(sorted(twice))}")
         self.unregister_all()
         for declared in tools:
-            self._session.tools.register(self._make_tool(declared), owner=HOST_TOOLS_OWNER)
+            self._session.tools.register_tool(self._make_tool(declared), owner=HOST_TOOLS_OWNER)
             self._names.append(declared.name)
         return names
 
@@ -74,7 +74,7 @@ class HostTools:
 
     def unregister_all(self) -> None:
         for name in self._names:
-            self._session.tools.unregister(name)
+            self._session.tools.unregister_tool(name)
         self._names.clear()
 
     def close(self) -> None:

@@ -73,15 +73,15 @@ def schema_text() -> str:
     given = documented_commands()
     events = get_args(Event)
     kinds = [
-        *(command.fields for command in given),
-        *(command.data for command in given if command.data is not None),
+        *(command.parameters_struct for command in given),
+        *(command.response_data_type for command in given if command.response_data_type is not None),
         *events,
     ]
     described, definitions = msgspec.json.schema_components(kinds, ref_template=_DEFINITION_PREFIX + "{name}")
     of_kind = list(zip(kinds, described, strict=True))
     definitions = {name: _published_schema(definition) for name, definition in definitions.items()}
     for command in given:
-        own = definitions[command.fields.__name__]
+        own = definitions[command.parameters_struct.__name__]
         definitions[f"command:{command.name}"] = {
             "description": command.description,
             "type": "object",
@@ -92,11 +92,11 @@ def schema_text() -> str:
             },
             "required": ["type", *own.get("required", ())],
         }
-        data = next((it for kind, it in of_kind if kind is command.data), None)
+        data = next((it for kind, it in of_kind if kind is command.response_data_type), None)
         definitions[f"response:{command.name}"] = _response_schema(
-            command, definitions.pop(command.data_name, data)
+            command, definitions.pop(command.response_type_name, data)
         )
-    for params in {command.fields.__name__ for command in given}:
+    for params in {command.parameters_struct.__name__ for command in given}:
         del definitions[params]
     return (
         json.dumps(
@@ -225,8 +225,8 @@ def updated_page(text: str) -> str:
 def _commands_table() -> str:
     lines = ["| Command | Fields | Data | What it does |", "|---|---|---|---|"]
     lines += [
-        f"| `{command.name}` | {_field_names(command.fields)} "
-        f"| {_data_type_name(command.data)} | {command.description} |"
+        f"| `{command.name}` | {_field_names(command.parameters_struct)} "
+        f"| {_data_type_name(command.response_data_type)} | {command.description} |"
         for command in documented_commands()
     ]
     return "\n".join(lines) + "\n"

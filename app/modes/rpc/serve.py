@@ -204,10 +204,10 @@ class RpcServer:
 
     async def _response_data(self, command: Command[Any, Any] | None, data: dict[str, Any]) -> dict[str, Any]:
         if command is not None:
-            return command.response_data(await command(self._session, **command.arguments(data)))
+            return command.encode_result(await command(self._session, **command.decode_arguments(data)))
         if (kind := data.get("type")) == set_host_tools.name:
-            return set_host_tools.response_data(
-                self._host_tools.replace_tools(**set_host_tools.arguments(data))
+            return set_host_tools.encode_result(
+                self._host_tools.replace_tools(**set_host_tools.decode_arguments(data))
             )
         raise UserError(f"Unknown command: {'undefined' if kind is None else kind}")
 

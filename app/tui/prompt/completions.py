@@ -116,7 +116,7 @@ def command_arguments(
 
     def model(typed: str) -> list[Suggestion]:
         session.models.reread_models_file()
-        found = session.models.model_choice.available()[:_MAX_MODELS_SHOWN]
+        found = session.models.model_choice.available_models()[:_MAX_MODELS_SHOWN]
         return [
             Suggestion(text=one.key, detail=one.name, kind="argument", sends=bool(typed)) for one in found
         ]

@@ -304,7 +304,7 @@ class StatusLines:
 
     def _call_title(self, tool: str, arguments: object) -> str:
         known = arguments if isinstance(arguments, dict) else {}
-        card = self._session.tools.draw_card(ToolCall(id="", name=tool, arguments=known))
+        card = self._session.tools.draw_call_card(ToolCall(id="", name=tool, arguments=known))
         return card.title  # its card shows the rest
 
 

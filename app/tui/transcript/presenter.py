@@ -144,7 +144,9 @@ class Presenter:
         """Job results that were not sent to the model yet, by job."""
         self._reply_id, self._notes = "", 0
         self._turn_ends, self._turn_bars = TurnEnds(), TurnBars(session, transcript, key_label)
-        self.renderers = Renderers(session.tools.draw_card, key_label, next_step, make_branch_namer(session))
+        self.renderers = Renderers(
+            session.tools.draw_call_card, key_label, next_step, make_branch_namer(session)
+        )
         self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
         self.summary_card = SummaryCard(transcript)
         self._staged = StagedCards(transcript, key_label)

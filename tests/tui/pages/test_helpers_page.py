@@ -20,7 +20,9 @@ def page_of(scene: ProjectSession, person: Person) -> HelpersPage:
         person.ask,
         person.say,
         lambda action, default: default,
-        Renderers(scene.session.tools.draw_card, lambda action, default: default, lambda _: "", lambda _: ""),
+        Renderers(
+            scene.session.tools.draw_call_card, lambda action, default: default, lambda _: "", lambda _: ""
+        ),
         open_log=lambda path: scene.assembled.session_paths.open_file(path, read_only=True),
     )
 

@@ -6,10 +6,10 @@ from app.engine.context_breakdown import (
     BreakdownGroup,
     ContextBreakdown,
     ContextPart,
-    context_breakdown,
-    drop_or_restore,
+    break_down_context,
+    drop_or_restore_result,
+    text_of_context_part,
     text_of_large_result,
-    text_of_part,
 )
 from app.engine.models.prompt_cache import resend_cost_text, used_cache
 from app.engine.session import Session
@@ -52,7 +52,7 @@ class ContextPage:
         """Shows the context; Enter opens a row's content, and closing that returns to the row."""
         current = ""
         while True:
-            self._breakdown = context_breakdown(self._session)
+            self._breakdown = break_down_context(self._session)
             screen = ContextScreen(make_context_view(self._breakdown), preview=self._preview, current=current)
             picked: Picked | None = await self._ask(screen, on_request=self._drop_result)
             if picked is None:
@@ -71,8 +71,8 @@ class ContextPage:
         if not row.id.startswith(_LARGE_RESULT_PREFIX):
             screen.show_note("only large results can be dropped")
             return
-        is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE_RESULT_PREFIX))
-        self._breakdown = context_breakdown(self._session)
+        is_out = await drop_or_restore_result(self._session, row.id.removeprefix(_LARGE_RESULT_PREFIX))
+        self._breakdown = break_down_context(self._session)
         screen.show_context(make_context_view(self._breakdown), "dropped" if is_out else "restored")
 
     def _preview(self, row: ListRow) -> PreviewText:
@@ -83,7 +83,7 @@ class ContextPage:
         if row_id.startswith(_LARGE_RESULT_PREFIX):
             return text_of_large_result(self._session, row_id.removeprefix(_LARGE_RESULT_PREFIX))
         part = next((part for part in self._breakdown.parts if _part_row_id(part) == row_id), None)
-        return text_of_part(self._session, part) if part is not None else ""
+        return text_of_context_part(self._session, part) if part is not None else ""
 
     async def compact(self, instructions: str | None) -> None:
         try:
@@ -120,7 +120,7 @@ class ContextPage:
             self._show_message("Nothing was compacted.")
             return
         try:
-            await session.compaction.compact_with(draft.with_text(text))
+            await session.compaction.compact_with(draft.with_summary_text(text))
         except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 
@@ -136,19 +136,23 @@ class ContextPage:
 
 
 def make_context_view(contents: ContextBreakdown) -> ContextView:
-    whole = contents.window or contents.tokens
-    used = f"{tokens(contents.tokens)} of {tokens(contents.window)} tokens" if contents.window else ""
+    whole = contents.window_tokens or contents.tokens
+    used = (
+        f"{tokens(contents.tokens)} of {tokens(contents.window_tokens)} tokens"
+        if contents.window_tokens
+        else ""
+    )
     about = "" if contents.is_exact else "about "
     return ContextView(
         shares=tuple(
             ContextShare(
                 name=CONTEXT_GROUPS[group][0],
-                tokens=contents.item_count(group),
+                tokens=contents.count_items(group),
                 tone=CONTEXT_GROUPS[group][1],
             )
             for group in CONTEXT_GROUPS
         ),
-        window=contents.window,
+        window=contents.window_tokens,
         reserve=contents.reserved_tokens,
         total=" · ".join(filter(None, (f"{about}{used}", _percent(contents.tokens, whole)))),
         advice=f"/compact would free about {tokens(contents.tokens_freed)}"
@@ -169,7 +173,7 @@ def _table_rows(contents: ContextBreakdown, whole: int) -> list[ListRow]:
         if part.group != last:
             rows.append(_heading_row(CONTEXT_GROUPS[part.group][0].capitalize()))
         last = part.group
-        count = f"{part.count:,}" if part.count > 1 else ""
+        count = f"{part.count_items:,}" if part.count_items > 1 else ""
         figures = _token_figures(part.tokens, whole, count)
         rows.append(ListRow(id=_part_row_id(part), title=part.title, right=figures, right_tone="muted"))
     return rows

@@ -148,7 +148,7 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
             if picked is None:
                 self.show_message("/model selects one of its models.")
                 return
-            chosen = self.model_choice.find(provider, picked.row.id)
+            chosen = self.model_choice.find_model(provider, picked.row.id)
         await self.switch_model(chosen)
         self.show_message(f"Model: {chosen.key}")
 

@@ -72,7 +72,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             await self.connect(provider)
             if not choice.credentials.has_credential(provider):
                 return
-        await self.session.models.use_model(choice.find(provider, model_id))
+        await self.session.models.use_model(choice.find_model(provider, model_id))
         if picked.action == "app.models.save":
             self.save_default("defaultProvider", provider)
             self.save_default("defaultModel", model_id)
@@ -80,7 +80,7 @@ class ModelPage(msgspec.Struct, frozen=True):
 
     def _is_usable(self, provider: str, model_id: str) -> bool:
         model = self.models.catalogue.find_model(provider, model_id)
-        return model is not None and self.models.is_available(model)
+        return model is not None and self.models.is_model_available(model)
 
     async def select_named(self, name: str) -> None:
         """Selects a model (`/model NAME`); a thinking level may follow the name."""

@@ -82,7 +82,7 @@ class StagedQuestions(msgspec.Struct):
 
     async def _resolve_change(self, id: str, reply: ApprovalReply) -> None:
         try:
-            action = "apply" if reply.allows else "discard"
+            action = "apply" if reply.is_allowed else "discard"
             resolved = await self.session.pending.answer(id, action, reply.reason)
             if not resolved.is_done:  # otherwise the message for the agent reports it
                 self.show_message(one_line(resolved.text), NoteKind.WARNING)

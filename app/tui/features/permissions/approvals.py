@@ -393,12 +393,12 @@ class Approvals(msgspec.Struct):
             if reason:
                 self.editor.set_text("")
         reply = ApprovalReply(
-            allows=message.allows, reason=reason, rule=message.rule, rule_scope=message.scope
+            is_allowed=message.allows, reason=reason, rule=message.rule, rule_scope=message.scope
         )
         review = self._review_by_question.get(event.id)
-        if review is None or (reply.allows and not review.is_changed):
+        if review is None or (reply.is_allowed and not review.is_changed):
             self._send_reply(event, reply)
-        elif reply.allows:
+        elif reply.is_allowed:
             self.spawn(self._allow_edited_call(event, reply, review))
         else:
             reason = "\n\n".join(filter(None, (reason, review.message())))
@@ -419,10 +419,12 @@ class Approvals(msgspec.Struct):
             if event.approval is not None:
                 await self._show_preview(event.id, event.approval)
         elif arguments is None:
-            self._send_reply(event, ApprovalReply(allows=False, reason="All of its changes were left out."))
+            self._send_reply(
+                event, ApprovalReply(is_allowed=False, reason="All of its changes were left out.")
+            )
         else:
             self._send_reply(
-                event, msgspec.structs.replace(reply, arguments=arguments, allows_changed_call=True)
+                event, msgspec.structs.replace(reply, arguments=arguments, is_changed_call_allowed=True)
             )
 
     async def edit_call(self) -> None:
@@ -451,7 +453,7 @@ class Approvals(msgspec.Struct):
                 )
                 return
         if isinstance(changed, dict) and changed != approval.arguments and event in self._open_questions:
-            self._send_reply(event, ApprovalReply(allows=True, arguments=changed))
+            self._send_reply(event, ApprovalReply(is_allowed=True, arguments=changed))
 
     def _send_reply(self, event: QuestionAsked, reply: ApprovalReply) -> None:
         answer: asyncio.Future[Any] = event.answer

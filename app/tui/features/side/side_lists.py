@@ -139,9 +139,9 @@ class SidePanelUpdater:
     def _count_context(self) -> None:
         """Counts what fills the context, after a run and not during it: it takes some milliseconds."""
         if self._session.messages:
-            from app.engine.context_breakdown import context_breakdown  # noqa: PLC0415  (seldom at the start)
+            from app.engine.context_breakdown import break_down_context  # noqa: PLC0415  (seldom at the start)
 
-            self._breakdown = context_breakdown(self._session)
+            self._breakdown = break_down_context(self._session)
 
     def _update_visibility(self) -> None:
         if not self.is_enabled:

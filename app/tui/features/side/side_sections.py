@@ -105,7 +105,7 @@ def context_sections(session: Session, breakdown: "ContextBreakdown | None") -> 
     groups: list[tuple[str, SideTone, int]] = [
         (name, group_tone, count)
         for group, (name, group_tone) in CONTEXT_GROUPS.items()
-        if breakdown is not None and (count := breakdown.item_count(group))
+        if breakdown is not None and (count := breakdown.count_items(group))
     ]
     bar: list[tuple[float, SideTone]] = [
         (count / max(1, context.context_window), group_tone) for _, group_tone, count in groups

@@ -179,10 +179,10 @@ class TreePage(msgspec.Struct, frozen=True):
             return
         leave(None)
         wish = NavigationOptions(
-            summarise=how != WITHOUT_SUMMARY,
+            should_summarise=how != WITHOUT_SUMMARY,
             instructions=instructions,
-            restores_files=bool(choices),
-            choices=choices,
+            should_restore_files=bool(choices),
+            restore_choices=choices,
         )
         arrival = await self._move_to(entry_id, wish)
         if arrival is None:
@@ -201,7 +201,7 @@ class TreePage(msgspec.Struct, frozen=True):
             except (SummaryCancelled, NavigationStopped):
                 raise
             except SummaryFailed as problem:
-                if not wish.summarise:
+                if not wish.should_summarise:
                     raise
                 self.show_message(str(problem), NoteKind.ERROR)
                 how = await select_option(
@@ -209,7 +209,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 )
                 if how not in (TRY_AGAIN, GO_WITHOUT_SUMMARY):
                     return None
-                wish = msgspec.structs.replace(wish, summarise=how == TRY_AGAIN)
+                wish = msgspec.structs.replace(wish, should_summarise=how == TRY_AGAIN)
 
     async def _ask_file_choices(self, entry_id: str) -> Mapping[str, RestoreChoice] | None:
         """Returns the choice for each file when moving to the entry: empty to leave files alone, None

@@ -95,7 +95,7 @@ async def test_a_card_that_waits_for_a_yes_does_not_look_as_if_it_ran(tmp_path: 
         wait(app, 9)
         app.presenter.update_elapsed_times()
         assert (
-            "? bash touch there" in app.screen_text
+            app.screen_text.count("touch there") == 1
             and " 9 s" not in app.screen_text.split("Run this command?")[0]
         )
         assert "Waiting for your answer" in app.screen_text
@@ -120,7 +120,7 @@ async def test_a_call_behind_one_that_is_asked_about_is_shown_as_waiting(tmp_pat
         app.presenter.update_elapsed_times()
         await pilot.pause()
         rows = [row.split() for row in app.screen_text.splitlines() if "waiting" in row]
-        assert [row[1:3] for row in rows] == [["bash", "ls"], ["bash", "touch"]]
+        assert [row[1:3] for row in rows] == [["bash", "ls"], ["bash", "waiting"]]
         assert "9 s" not in app.screen_text.split("Run this command?")[0]
         await pilot.press("y")
         await wait_for_runs(app, pilot)
@@ -191,6 +191,35 @@ async def test_alt_x_sends_the_words_in_the_editor_as_the_reason(tmp_path: Path)
         assert app.editor.text == ""
         assert "put it elsewhere" in result(app)
     assert not (tmp_path / "project" / "there").exists()
+
+
+async def test_a_no_with_a_reason_is_written_in_the_editor_and_reaches_the_model(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        for key in ("up", "down", "down", "down", "down", "enter"):
+            await pilot.press(key)
+        await app.settling_until(pilot, lambda: app.approval_bar.asks_reason)
+        assert "Write below why" in app.screen_text and app.focused is app.editor
+        await pilot.press("escape")
+        assert "Yes, once" in app.screen_text and app.approval_bar.asked is not None
+        for key in ("down", "enter"):
+            await pilot.press(key)
+        await app.settling_until(pilot, lambda: app.approval_bar.asks_reason)
+        await pilot.press(*"y not", "enter")
+        await wait_for_runs(app, pilot)
+        assert "The user's words: y not" in result(app)
+        assert "You said no: y not" in app.screen_text
+        assert app.editor.text == "" and not (tmp_path / "project" / "there").exists()
+
+
+async def test_a_command_of_several_parts_is_shown_once(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="cd x && rm -rf build; touch y"), say("ok"))
+    async with app.run_test(size=(80, 30)) as pilot:
+        await asked(app, pilot)
+        assert app.screen_text.count("rm -rf build") == 1
+        assert "• && rm" not in app.screen_text and "• rm -rf build;  removes" in app.screen_text
 
 
 async def test_in_the_bar_letters_answer_and_escape_goes_back(tmp_path: Path) -> None:
@@ -499,7 +528,7 @@ async def test_a_reason_that_repeats_the_question_leaves_its_row_to_the_answers(
         assert card[0].startswith("Change a.txt?")
         assert card[1 : 5 + outer] == [""] * outer + ["1   one", "2 - two", "2 + three", ""]
         assert card[5 + outer].startswith("› 1  Yes, once")
-        assert card[8 + outer].startswith("in a moment: enter choose") and card[9 + outer :] == [""] * outer
+        assert card[9 + outer].startswith("in a moment: enter choose") and card[10 + outer :] == [""] * outer
 
 
 async def test_the_reason_of_a_danger_is_whole_on_a_row_below_its_part(tmp_path: Path) -> None:
@@ -508,7 +537,7 @@ async def test_the_reason_of_a_danger_is_whole_on_a_row_below_its_part(tmp_path:
     async with app.run_test(size=(80, 24)) as pilot:
         await asked(app, pilot)
         rows = [row.strip("▌ ") for row in app.screen_text.splitlines()]
-        at = rows.index("▲ git push --force origin main")
+        at = rows.index("▲ git push --force origin main &&")
         assert rows[at + 1] == "a forced push overwrites history for others"
 
 
@@ -527,7 +556,7 @@ async def test_the_text_of_a_new_file_is_inside_the_question(tmp_path: Path) -> 
     async with app.run_test(size=(80, 40)) as pilot:
         await asked(app, pilot)
         await app.settling_until(pilot, lambda: "Create notes/new.md?" in app.screen_text)
-        for height, shown in ((24, 11), (40, 19), (60, 29)):  # up to half of the screen
+        for height, shown in ((24, 10), (40, 19), (60, 29)):  # up to half of the screen
             await pilot.resize_terminal(80, height)
             more = f"{42 - shown} more lines: alt+v shows all"
             await app.settling_until(pilot, lambda more=more: more in app.screen_text)

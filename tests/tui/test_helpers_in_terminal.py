@@ -16,6 +16,6 @@ def test_a_card_shows_what_a_helper_does_and_escape_stops_it(tmp_path: Path, siz
         shown.until("task scout: look right")
         shown.until("1 turn")
         shown.press("\x1b")
-        shown.until("look right aborted")
+        shown.until("look right stopped")
         shown.press("say something\r")
         shown.until("Nothing runs.")

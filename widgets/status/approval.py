@@ -108,6 +108,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._is_in_use = False
         """Whether the last key moved the cursor of the card, so that the next one is meant for it too."""
         self._is_editor_blank = True
+        self.asks_reason = False
+        """Whether the editor takes the reason of a no, which Enter sends."""
         self._is_left = False
         """Whether Escape was pressed, or the focus left the card: plain keys are text until the card has the focus
         again, because the person may have wanted to stop the run and goes on typing."""
@@ -150,6 +152,7 @@ class ApprovalBar(Widget, can_focus=False):
         self.asked = asked
         self._shown_size = Size()
         self._change, self._was_armed, self._is_in_use, self._is_left = None, False, False, False
+        self.asks_reason = False
         self._too_early_until = -math.inf
         self._close_rule_list()
         self._ambiguous.resolve()
@@ -223,6 +226,8 @@ class ApprovalBar(Widget, can_focus=False):
         """Takes a key from the editor that is an answer; returns False if it is for the editor."""
         if self.asked is None or self.has_focus:
             return False
+        if self.asks_reason:
+            return self._handle_reason_key(event, is_blank=is_blank)
         is_blank = is_blank and not self._is_left
         held = self._held.character
         is_again = self._held.is_early and event.character == held
@@ -323,6 +328,8 @@ class ApprovalBar(Widget, can_focus=False):
                 self.post_message(self.Answered(asked.id, True, answer.rule, answer.scope))
             case "no":
                 self.post_message(self.Answered(asked.id, False))
+            case "why":
+                self._ask_reason()
             case "word":
                 self._open_card()
             case "rules":
@@ -365,6 +372,26 @@ class ApprovalBar(Widget, can_focus=False):
         that opened them may have been taken for an Escape and a letter."""
         self._is_left = False
         self._update_rows()
+
+    def _ask_reason(self) -> None:
+        """Leaves the keys to the editor, whose text becomes the reason of a no."""
+        if self.has_focus:
+            self.return_to_editor()
+        self.asks_reason, self._is_in_use = True, False
+        self._update_rows()
+
+    def _handle_reason_key(self, event: events.Key, *, is_blank: bool) -> bool:
+        """Handles a key while the editor takes the reason: Escape goes back to the answers, and Enter in an empty
+        editor is a no without a reason."""
+        asked = self.asked
+        if event.key == "escape":
+            self.asks_reason, self._is_left, self._is_in_use = False, not is_blank, is_blank
+            self._update_rows()
+        elif event.key == "enter" and is_blank and asked is not None:
+            self.post_message(self.Answered(asked.id, False))
+        else:
+            return False
+        return True
 
     def _close_rule_list(self) -> None:
         self._confirmation_text, self._lists_rules, self._opened_by, self._chosen_index = None, False, "", 0
@@ -503,6 +530,7 @@ class ApprovalBar(Widget, can_focus=False):
             is_armed=self._was_armed or self._is_in_use or is_answering,
             takes_letters=self._is_editor_blank and not self._is_left,
             has_text=not self._is_editor_blank,
+            asks_reason=self.asks_reason,
             must_repeat=self._ambiguous.is_awaited,
             is_too_early=self._clock() < self._too_early_until,
         )

@@ -84,15 +84,15 @@ class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
     focus: str = "f8"
 
 
-AnswerAction = Literal["yes", "word", "no", "rules", "rule"]
+AnswerAction = Literal["yes", "word", "no", "why", "rules", "rule"]
 
 
 class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
     """One of the numbered answers."""
 
     action: AnswerAction
-    """`word`: it has to be confirmed by a typed word; `rules`: opens the list of rules; `rule`: allows by a rule, or
-    chooses an option."""
+    """`word`: it has to be confirmed by a typed word; `why`: no, with a reason that is typed next; `rules`: opens the
+    list of rules; `rule`: allows by a rule, or chooses an option."""
     label: str
     letter: str = ""
     rule: str | None = None
@@ -102,18 +102,22 @@ class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
 _ANSWER_LABELS = {"staged": ("Apply", "Discard"), "open": ("Answer…", "No"), "confirm": ("Yes", "No")}
 
 
+WHY_LABEL = "No, and say why…"
+
+
 def call_answers(asked: ApprovalRequest) -> list[AnswerOption]:
     """Returns the numbered answers to an approval question; the cursor starts on the first."""
     yes, no = _ANSWER_LABELS.get(asked.kind, ("Yes, once", "No"))
     deny = AnswerOption(action="no", label=no, letter="n")
+    denials = [deny, AnswerOption(action="why", label=WHY_LABEL)] if asked.kind == "call" else [deny]
     if asked.kind == "select":
         options = [AnswerOption(action="rule", label=one, rule=one) for one in asked.options]
         return [*options, AnswerOption(action="no", label="None of these", letter="n")]
     if asked.is_dangerous:
-        return [deny, AnswerOption(action="word", label=yes, letter="y")]
+        return [*denials, AnswerOption(action="word", label=yes, letter="y")]
     allow = AnswerOption(action="yes", label=yes, letter="y")
     always = AnswerOption(action="rules", label="Yes, and always…", letter="a")
-    return [allow, *([always] if asked.rules and asked.kind == "call" else []), deny]
+    return [allow, *([always] if asked.rules and asked.kind == "call" else []), *denials]
 
 
 def rule_answers(asked: ApprovalRequest) -> list[AnswerOption]:

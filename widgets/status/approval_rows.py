@@ -1,6 +1,7 @@
 """Builds the rows of an approval question: the question, what would happen, the numbered answers and the keys."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -11,6 +12,7 @@ from widgets.status.approval_request import (
     SCOPE_LABELS,
     AnswerOption,
     ApprovalKeys,
+    ApprovalPart,
     ApprovalRequest,
     ChangedFile,
 )
@@ -24,6 +26,7 @@ DIFF_PREFIX = "diff:"
 """The beginning of a style's name that is one of a diff in the transcript."""
 MAX_TEXT_ROWS = 4
 MAX_PARTS = 3
+_OPERATORS = " &|;"
 ROOMY_MIN_ROWS = 30
 """Rows of the terminal from which there are blank rows below the question, above the answers and below the keys."""
 _GAP_MIN_ROWS = 24
@@ -32,7 +35,8 @@ _MIN_CHANGE_ROWS = 12
 """Rows that a change may take in a low terminal; in a higher one it takes up to half of the rows."""
 _RESERVED_ROWS = 6
 """Rows that the question leaves for the editor, the lines around it and a part of the transcript."""
-_LABEL_CELLS = 20
+_LABEL_CELLS = 21
+_REASON_TEXT = "No. Write below why, and what to do instead."
 _PART_INDENT = 4
 _DIFF_INDENT = 2
 _CHANGED_ENDS = ("|add", "|remove")
@@ -83,6 +87,8 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether single letters answer."""
     has_text: bool = False
     """Whether the editor has a text, which is sent as the reason of a no."""
+    asks_reason: bool = False
+    """Whether the editor takes the reason of a no."""
     must_repeat: bool = False
     is_too_early: bool = False
 
@@ -102,7 +108,7 @@ def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list
     answers = _answer_rows(asked, state)
     is_low = len(answers) + 3 > room
     keys = [_key_row(asked, state)]
-    if is_low:  # a window of the answers around the cursor
+    if is_low and not state.asks_reason:  # a window of the answers around the cursor
         shown = max(1, room - 3)
         first = max(0, min(state.chosen_index - shown // 2, len(answers) - shown))
         hidden = [*state.answers[:first], *state.answers[first + shown :]]
@@ -143,6 +149,10 @@ def _head_row(asked: ApprovalRequest, width: int) -> StyledRow:
 
 def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) -> list[StyledRow]:
     """Returns what would happen, and why that is asked about, in at most `room` rows."""
+    if segments := _command_segments(asked):
+        rows = _part_table(segments, state.width)
+        if len(rows) <= room:
+            return rows
     telling = _part_rows(asked, state.width)[: max(0, room - 1)]
     room -= len(telling)
     if state.change:
@@ -191,7 +201,36 @@ def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
     if len(asked.parts) < 2:
         has_reason = asked.why and not _repeats_question(asked)
         return [(("muted", f"  {plain_line(asked.why)}"),)] if has_reason else []
-    shown = telling[:MAX_PARTS]
+    rows = _part_table(telling[:MAX_PARTS], width)
+    if len(telling) > MAX_PARTS:
+        rows.append((("muted", f"  … and {len(telling) - MAX_PARTS} more parts"),))
+    return rows
+
+
+def _command_segments(asked: ApprovalRequest) -> list[ApprovalPart]:
+    """Returns the parts of a command with the operators behind them, if they are the whole command, so that it is
+    shown once; none otherwise."""
+    text = asked.text
+    if asked.kind != "call" or not 2 <= len(asked.parts) <= MAX_PARTS + 1 or plain_line(text) != text:
+        return []
+    starts: list[int] = []
+    end = 0
+    for part in asked.parts:
+        start = text.find(part.text, end)
+        if start < 0 or text[end:start].strip(_OPERATORS):
+            return []
+        starts.append(start)
+        end = start + len(part.text)
+    if text[end:].strip(_OPERATORS):
+        return []
+    pieces = [text[a:b].strip() for a, b in pairwise([0, *starts[1:], len(text)])]
+    return [
+        msgspec.structs.replace(part, text=piece) for part, piece in zip(asked.parts, pieces, strict=True)
+    ]
+
+
+def _part_table(shown: Sequence[ApprovalPart], width: int) -> list[StyledRow]:
+    """Returns a row for each part with what it does, or two where they do not fit beside each other."""
     max_column = max(12, width // 2 - 4)
     rooms = [width - _PART_INDENT - 2 - cells(plain_line(part.effect)) for part in shown]
     lengths = [min(cells(plain_line(part.text)), max_column) for part in shown]
@@ -200,18 +239,21 @@ def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
     for part, length, room in zip(shown, lengths, rooms, strict=True):
         mark = ("danger", "  ▲ ") if part.is_dangerous else ("warning", "  • ")
         text, effect = plain_line(part.text), plain_line(part.effect)
+        if part.is_harmless:
+            rows.append((("muted", " " * _PART_INDENT), ("text", cut_end_to_fit(text, width - _PART_INDENT))))
+            continue
         if length <= column <= room:
             text = cut_end_to_fit(text, column)
             rows.append((mark, ("text", text + " " * (column - cells(text))), ("muted", f"  {effect}")))
         else:
             rows.append((mark, ("text", cut_end_to_fit(text, width - _PART_INDENT))))
             rows.append((("muted", " " * _PART_INDENT + cut_end_to_fit(effect, width - _PART_INDENT)),))
-    if len(telling) > MAX_PARTS:
-        rows.append((("muted", f"  … and {len(telling) - MAX_PARTS} more parts"),))
     return rows
 
 
 def _answer_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
+    if state.asks_reason:
+        return [(("current", "› "), ("text", cut_end_to_fit(_REASON_TEXT, max(8, state.width - 2))))]
     if state.lists_rules:
         return _rule_rows(asked, state)
     rows: list[StyledRow] = []
@@ -296,6 +338,9 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
     if state.must_repeat and not state.has_focus:
         again = ("same key again", "to confirm")
         return hint_row((again, (keys.focus, "focus")), name, state.width)
+    if state.asks_reason:
+        sends = "deny with your reason" if state.has_text else "deny without a reason"
+        return hint_row((("enter", sends), ("esc", "back")), "key", state.width)
     edit = ("e" if asked.kind == "call" else "", "edit the call")
     if state.typed is not None:
         return hint_row((("enter", "confirm"), ("esc", "back")), name, state.width)
@@ -316,7 +361,8 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
 
 
 def _short_label(answer: AnswerOption) -> str:
-    return "always" if answer.action == "rules" else plain_line(answer.label).split(",")[0].lower()
+    short = {"rules": "always", "why": "say why"}
+    return short.get(answer.action) or plain_line(answer.label).split(",")[0].lower()
 
 
 def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int, lead: str = "") -> StyledRow:

@@ -279,6 +279,10 @@ class Approvals(msgspec.Struct):
 
     def chooses_answer(self, text: str) -> bool:
         """Whether a sent text is an answer to the question, which Enter then gives; it is not sent."""
+        event = self._next_question
+        if self.bar.asks_reason and event is not None:
+            self._deny(event, text.strip())
+            return True
         return self.bar.move_to_named_answer(text)
 
     def screen_resized(self) -> None:
@@ -392,17 +396,20 @@ class Approvals(msgspec.Struct):
             reason = self.editor.text.strip()
             if reason:
                 self.editor.set_text("")
-        reply = ApprovalReply(
-            is_allowed=message.allows, reason=reason, rule=message.rule, rule_scope=message.scope
-        )
+        reply = ApprovalReply(is_allowed=message.allows, rule=message.rule, rule_scope=message.scope)
         review = self._review_by_question.get(event.id)
-        if review is None or (reply.is_allowed and not review.is_changed):
+        if not reply.is_allowed:
+            self._deny(event, reason)
+        elif review is None or not review.is_changed:
             self._send_reply(event, reply)
-        elif reply.is_allowed:
-            self.spawn(self._allow_edited_call(event, reply, review))
         else:
-            reason = "\n\n".join(filter(None, (reason, review.message())))
-            self._send_reply(event, msgspec.structs.replace(reply, reason=reason))
+            self.spawn(self._allow_edited_call(event, reply, review))
+
+    def _deny(self, event: QuestionAsked, reason: str) -> None:
+        """Denies a call with the person's reason and remarks on its changes."""
+        review = self._review_by_question.get(event.id)
+        reason = "\n\n".join(filter(None, (reason, review.message() if review is not None else "")))
+        self._send_reply(event, ApprovalReply(is_allowed=False, reason=reason))
 
     async def _allow_edited_call(
         self, event: QuestionAsked, reply: ApprovalReply, review: "ProposedReview"

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
 
-_MAX_ROWS_BELOW_FIRST_PAGE = 3
-"""The first page is in the middle of the rows, but no further above the prompt than this: they are read together."""
+_MIN_ROWS_BELOW_FIRST_PAGE = 3
+"""The first page is in the middle of the rows in low terminals; in others a third of the free rows is below it."""
 
 
 class Viewport:
@@ -107,7 +107,7 @@ class Viewport:
             return 0
         last = column.items[-1].block
         is_first_page = isinstance(last, NoteBlock) and last.is_centred
-        least = min(missing // 2, _MAX_ROWS_BELOW_FIRST_PAGE) if is_first_page else 0
+        least = min(missing // 2, max(_MIN_ROWS_BELOW_FIRST_PAGE, missing // 3)) if is_first_page else 0
         return max(0, missing - max(least, self._covered_rows))
 
     def lift_above(self, covered_rows: int) -> None:

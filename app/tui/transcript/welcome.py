@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from app.sessions.index.list_values import SessionSummary
 
 _TAGLINE = "a coding agent that shows its work"
-_NO_MODEL_TEXT = (
-    "No model is connected yet: /login connects one. Until then the offline guide, not a language model, works in this "
-    "folder. Press a number and enter, or click:"
-)
+_NO_MODEL_TEXT = "No model is connected yet. Type a number and enter, or click:"
 _WORDMARK = (
     "█                                ",
     "█▀▀▀▄  ▄▀▀▀█  █   █  ▄▀▀▀▄  █   █",

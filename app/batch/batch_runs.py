@@ -8,7 +8,7 @@ import msgspec
 
 from app.batch.one_run import RunInProgress
 from app.batch.pool import BatchEndReason, BatchEvent, BatchPool, BatchProgress, batch_progress
-from app.batch.results import BatchFolder, Manifest, record_local_origin
+from app.batch.results import BatchFolder, Manifest
 from app.batch.task_files import read_rows
 from app.batch.tasks import Batch, BatchDefaults, Run, plan_batch
 from app.batch.workspaces import Workspaces, commit_key, find_commits, remove_left_over
@@ -45,8 +45,7 @@ async def run_batch(
     batch = read_batch(request)
     folder = BatchFolder(request.out)
     try:
-        manifest = folder.open_for_tasks(request.tasks)
-        record_local_origin(request.out, request.paths)
+        manifest = folder.open_for_tasks(request.tasks, request.paths)
         remove_left_over(manifest.work)
         progress = batch_progress(batch, folder.results(), request.retry)
         commits = await find_commits(progress.left, manifest.commits, request.paths)

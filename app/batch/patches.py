@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from app.batch.remote_repositories import local_clone
-from app.batch.results import is_from_this_machine
+from app.batch.results import file_in_batch, is_from_this_machine
 from app.batch.tasks import BatchError, is_address
 from app.copies.changed_files import CopyChanges, changes_in_index
 from app.copies.own_git import run_user_git
@@ -74,9 +74,7 @@ def read_patch(out: Path, result: BatchResult) -> bytes:
     """Returns the patch of a run. Raises `BatchError` if the run changed nothing."""
     if result.patch is None:
         raise BatchError(f"{result.key} has no patch: it changed no file.")
-    file = out / result.patch
-    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(out)) or not file.is_file():
-        raise BatchError(f"{file}: there is no such file in the folder of the batch.")
+    file = file_in_batch(out, result.patch)
     try:
         return file.read_bytes()
     except OSError as problem:

@@ -47,9 +47,17 @@ class BatchFolder:
     def results_file(self) -> Path:
         return self.path / "results.jsonl"
 
-    def open_for_tasks(self, tasks: Path) -> Manifest:
-        """Creates or continues the folder. Raises `BatchError` if it belongs to something else."""
+    def open_for_tasks(self, tasks: Path, paths: Paths) -> Manifest:
+        """Creates or continues the folder. Raises `BatchError` if it belongs to something else, or to another machine:
+        what it says of places is not to be trusted, and links in it lead anywhere."""
         manifest = self._check_tasks(tasks)
+        if manifest is not None and not is_from_this_machine(self.path, paths):
+            raise BatchError(
+                f"--out {self.path}: the results in it were not made here. `bayou batch show` lists them; to run the "
+                "tasks, name a new folder."
+            )
+        if (self.path / ".lock").is_symlink():
+            raise BatchError(f"--out {self.path}: .lock in it is a link. Name a new folder.")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -58,6 +66,7 @@ class BatchFolder:
             ) from None
         self._take_lock()
         if manifest is None:
+            record_local_origin(self.path, paths)
             manifest = Manifest(tasks=str(tasks))
             self.save_manifest(manifest)
         return manifest
@@ -166,6 +175,14 @@ def is_from_this_machine(out: Path, paths: Paths) -> bool:
 
 def _folder_list_file(paths: Paths) -> Path:
     return paths.agent_dir / "batch-folders.jsonl"
+
+
+def file_in_batch(out: Path, name: str) -> Path:
+    """Returns a file that a result names. Raises `BatchError` if the folder of the batch has no such file."""
+    file = out / name
+    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(out)) or not file.is_file():
+        raise BatchError(f"{file}: there is no such file in the folder of the batch.")
+    return file
 
 
 def read_batch_results(folder: Path) -> list[BatchResult]:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from app.batch.results import file_in_batch
+from app.batch.tasks import BatchError
 from app.exit_codes import DONE, FAILED, USAGE_ERROR
 from tests.batch.batch_setups import SCRIPTED, batch, git, make_repository, results, write_tasks
 from tests.hostile.certificates import CertificateAuthority
@@ -238,3 +240,56 @@ async def test_a_patch_is_read_from_the_folder_of_the_batch(tmp_path: Path, repo
             write_results(tmp_path / "out", repository, patch=path)
             code, told, errors = await bayou_batch("show", "out", "t", cwd=tmp_path)
             assert (code, told) == (USAGE_ERROR, "") and "no such file in the folder" in errors
+
+
+LINKS = ("results.jsonl", "batch.json", ".lock", "runs")
+
+
+@pytest.mark.parametrize("link", ["", *LINKS])
+async def test_results_of_elsewhere_are_not_continued(tmp_path: Path, repository: Path, link: str) -> None:
+    """Continuing would write through links, remove the folder that they call their temporary one, and make the
+    results count as this machine's."""
+    tasks = write_tasks(tmp_path / "t.jsonl", {"id": "t", "prompt": "edit"})
+    write_results(tmp_path / "out", tmp_path / "shop.git")
+    (tmp_path / "bayou-batch-mine").mkdir()
+    mine = {"tasks": str(tasks), "work": str(tmp_path / "bayou-batch-mine")}
+    (tmp_path / "out" / "batch.json").write_text(json.dumps(mine))
+    target = tmp_path / "notes"
+    if link == "runs":
+        target.mkdir()
+    else:
+        target.write_text(json.dumps(mine))
+    if link:
+        (tmp_path / "out" / link).unlink(missing_ok=True)
+        (tmp_path / "out" / link).symlink_to(target)
+    words = (tasks, "--out", "out", "--repo", repository, *SCRIPTED)
+    code, _, errors = await batch(*words, cwd=tmp_path, options=("-e", EDITS))
+    assert code == USAGE_ERROR and "were not made here" in errors and "name a new folder" in errors
+    assert (tmp_path / "bayou-batch-mine").is_dir()
+    assert [*target.iterdir()] == [] if link == "runs" else target.read_text() == json.dumps(mine)
+    if link not in ("results.jsonl", "batch.json"):
+        code, _, errors = await bayou_batch("apply", "out", "t", cwd=tmp_path)
+        assert code == USAGE_ERROR
+
+
+async def test_a_lock_that_is_a_link_empties_no_file(tmp_path: Path, repository: Path) -> None:
+    (tmp_path / "out").mkdir()
+    tasks = write_tasks(tmp_path / "out" / "t.jsonl", {"id": "t", "prompt": "edit"})
+    (tmp_path / "notes").write_text("mine")
+    (tmp_path / "out" / ".lock").symlink_to(tmp_path / "notes")
+    words = (tasks, "--out", "out", "--repo", repository, *SCRIPTED)
+    code, _, errors = await batch(*words, cwd=tmp_path, options=("-e", EDITS))
+    assert code == USAGE_ERROR and ".lock in it is a link" in errors
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "name", ["../notes", "runs/away/notes", "/etc/passwd", "runs/link", "runs", "runs/none"]
+)
+def test_a_result_names_files_of_its_folder_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes").write_text("mine")
+    (tmp_path / "out" / "runs").mkdir(parents=True)
+    (tmp_path / "out" / "runs" / "link").symlink_to(tmp_path / "notes")
+    (tmp_path / "out" / "runs" / "away").symlink_to(tmp_path)
+    with pytest.raises(BatchError, match="no such file in the folder of the batch"):
+        file_in_batch(tmp_path / "out", name)

@@ -9,6 +9,7 @@ from app.batch.pool import batch_progress
 from app.batch.results import BatchFolder, read_results
 from app.batch.task_files import read_rows
 from app.batch.tasks import Batch, BatchDefaults, BatchError, TaskFields, plan_batch
+from app.resources.paths import Paths
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult, Outcome
 
@@ -135,13 +136,13 @@ def test_what_is_left_are_new_changed_interrupted_and_retried_runs(place: Path) 
 def test_results_survive_a_line_that_a_crash_cut_off(place: Path) -> None:
     batch = planned(place, "t.jsonl", '{"id": "a", "prompt": "x"}\n')
     folder = BatchFolder(place / "out")
-    folder.open_for_tasks(place / "t.jsonl")
+    folder.open_for_tasks(place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place))
     folder.append_result(result(batch, 0, "passed"))
     folder.close()
     with folder.results_file.open("ab") as file:
         file.write(b'{"id":"b","ke')
     again = BatchFolder(place / "out")
-    again.open_for_tasks(place / "t.jsonl")
+    again.open_for_tasks(place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place))
     assert [one.id for one in again.results()] == ["a"]
     again.append_result(result(batch, 0, "failed"))
     again.close()
@@ -150,12 +151,18 @@ def test_results_survive_a_line_that_a_crash_cut_off(place: Path) -> None:
 
 def test_a_folder_of_another_batch_is_refused(place: Path) -> None:
     folder = BatchFolder(place / "out")
-    folder.open_for_tasks(place / "t.jsonl")
+    folder.open_for_tasks(place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place))
     with pytest.raises(BatchError, match="another bayou runs this batch"):
-        BatchFolder(place / "out").open_for_tasks(place / "t.jsonl")
+        BatchFolder(place / "out").open_for_tasks(
+            place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place)
+        )
     folder.close()
     with pytest.raises(BatchError, match=r"the results of another batch, .*t\.jsonl"):
-        BatchFolder(place / "out").open_for_tasks(place / "u.jsonl")
+        BatchFolder(place / "out").open_for_tasks(
+            place / "u.jsonl", Paths.from_env({"HOME": str(place)}, place)
+        )
     (place / "project" / "a.py").touch()
     with pytest.raises(BatchError, match=r"other files in it, such as a\.py"):
-        BatchFolder(place / "project").open_for_tasks(place / "t.jsonl")
+        BatchFolder(place / "project").open_for_tasks(
+            place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place)
+        )

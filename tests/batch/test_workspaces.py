@@ -68,7 +68,7 @@ def test_a_full_disk_loses_no_earlier_result(tmp_path: Path) -> None:
 
     with small_disk(tmp_path / "disk") as disk:
         folder = BatchFolder(disk.place / "out")
-        folder.open_for_tasks(tmp_path / "t.jsonl")
+        folder.open_for_tasks(tmp_path / "t.jsonl", Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
         folder.append_result(result("one"))
         disk.fill()
         with pytest.raises(BatchError, match="the result of two cannot be written: No space left"):

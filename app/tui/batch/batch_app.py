@@ -10,6 +10,7 @@ from textual.app import App
 from textual.filter import LineFilter
 
 from app.batch.patches import AppliedPatch, apply_patch, push_patch, read_patch
+from app.batch.results import file_in_batch
 from app.resources.paths import Paths, styles_dir
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.themes import find_themes
@@ -133,12 +134,20 @@ class BatchApp(App[None]):
         if ended is not None and ended.session is None:
             self._batch_screen.show_note(f"no session: {one_line(ended.reason)[:60]}")
             return
+        if ended is not None and ended.session is not None:
+            try:
+                file_in_batch(view.batch_folder, ended.session)
+            except UserError as problem:
+                self._batch_screen.show_note(one_line(str(problem)))
+                return
 
         async def session() -> Path | None:
             if (run := view.find_running(key)) is not None:
                 return await run.live_session()
             result = view.find_result(key)
-            return view.batch_folder / result.session if result is not None and result.session else None
+            if result is None or not result.session:
+                return None
+            return file_in_batch(view.batch_folder, result.session)
 
         def footer() -> str:
             if (run := view.find_running(key)) is not None:

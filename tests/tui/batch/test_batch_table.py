@@ -65,7 +65,7 @@ def begin(
 ) -> tuple[BatchView, asyncio.Task[Any]]:
     """Starts a batch of held runs, two at a time."""
     folder = BatchFolder(tmp_path / "fixes")
-    folder.open_for_tasks(tmp_path / "t.jsonl")
+    folder.open_for_tasks(tmp_path / "t.jsonl", Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
     view = view or BatchView(folder.path, clock=lambda: NOW)
     tasks = [Task(id=f"issue-{number}", prompt="x", folder="/", model="sonnet") for number in range(count)]
     left = tuple(Run(task=task, number=1, hash=f"{number:032}") for number, task in enumerate(tasks))

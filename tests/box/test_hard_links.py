@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -195,3 +196,67 @@ async def test_a_job_that_began_before_a_hard_link_is_named_for_writing_it(
     assert (await job.changes_so_far()).written_through == (f"{project}/name",)
     await asyncio.to_thread((project / "gate").write_text, "\n")
     assert (await job.finish(60)).written_through == (f"{project}/name",)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        str(one.relative_to(folder)): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()
+    }
+
+
+GIT = "git -c user.name=n -c user.email=n@example.com"
+
+
+def copied(project: Path, home: Path) -> Path:
+    """The project with commits and branches, and the copy of it that `cp -al` makes."""
+    made = (
+        f"git add -A; {GIT} commit -qm one; git branch data/a; git branch b; git pack-refs --all; git tag t"
+    )
+    subprocess.run(f"echo 1 > f; {made}; git checkout -q b", shell=True, cwd=project, check=True)
+    for name in ("dirstate", "store/phaseroots"):
+        file = project / ".hg" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("old\n")
+    subprocess.run(["cp", "-al", project, home / "copy"], check=True)
+    return home / "copy"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for f in .git/index .git/HEAD .git/packed-refs .git/logs/HEAD .git/logs/refs/heads/data/a "
+        ".git/refs/tags/t .git/COMMIT_EDITMSG .git/description .git/info/exclude .git/config "
+        ".hg/dirstate .hg/store/phaseroots; do echo evil >> $f; truncate -s 1 $f; chmod 777 $f; done",
+        "mv .git/index i; echo evil >> i; ln .git/HEAD h; echo evil >> h; cp /etc/hostname .git/ORIG_HEAD",
+        "echo 2 > g; git add -A && "
+        + GIT
+        + " commit -qm two && git branch -m data/a data/c && git reflog expire --all",
+    ],
+)
+async def test_a_repository_that_shares_its_files_with_a_copy_changes_alone(
+    boxed: Boxed, project: Path, home: Path, command: str
+) -> None:
+    copy = copied(project, home)
+    before = files_of(copy)
+    await boxed().outcome(command)
+    assert files_of(copy) == before
+
+
+async def test_git_works_on_where_files_are_shared_with_a_copy(
+    boxed: Boxed, project: Path, home: Path
+) -> None:
+    copy = copied(project, home)
+    status = project / ".git/index"
+    time_before = status.stat().st_mtime_ns
+    hands = boxed()
+    await hands.outcome("true")
+    assert status.stat().st_nlink == 1 and status.stat().st_mtime_ns == time_before
+    assert not [*project.glob(".git/**/*.lock")]
+    assert await hands.text("git status --porcelain -uno") == ""
+    assert await hands.code("echo 2 > g; git add -A && " + GIT + " commit -qm two && git fsck") == 0
+    assert await hands.code(f"git -C {copy} fsck") == 0
+    (project / ".git/HEAD").unlink()
+    (project / ".git/HEAD").hardlink_to(copy / ".git/HEAD")
+    (project / ".git/HEAD.lock").touch()
+    await hands.outcome("true")
+    assert (project / ".git/HEAD").stat().st_nlink > 1, "git holds the lock, and would write over the copy"

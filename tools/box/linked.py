@@ -6,9 +6,11 @@ project. A mount applies to a path, so the other names of a file are searched fo
 folders are not read again; of an installed package only its own folder is checked again."""
 
 import os
+import shutil
 import stat
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -23,6 +25,9 @@ MAX_HELD: Final = 200
 """Number of files that are followed when they are moved."""
 _MAX_NAMES: Final = 1_000
 """Maximum number of entries of one place that are searched for files with several names."""
+_MAX_COPIED_SIZE: Final = 1 << 30
+_CONTENT_FOLDERS: Final = frozenset({"objects", "pristine", "data"})
+"""Folders of version control with content that never changes, or that only its own program appends to."""
 _O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
 _PACKAGE_FOLDERS: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
 _Inode = tuple[int, int]
@@ -40,6 +45,8 @@ class HardLinks(msgspec.Struct, frozen=True):
     """All files with more than one name."""
     linked_elsewhere: tuple[str, ...] = ()
     """Files, and folders with many files, that have names outside the workspace."""
+    vcs_folders: tuple[str, ...] = ()
+    """The folders of version control, which are not searched here."""
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -48,6 +55,7 @@ class _Folder(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     """Subfolders to scan."""
     found: tuple[HardLinkedFile, ...]
+    vcs_folders: tuple[str, ...]
 
 
 class HardLinkFinder:
@@ -63,6 +71,7 @@ class HardLinkFinder:
         return HardLinks(
             files=tuple(file for one in found for file in one.files),
             linked_elsewhere=tuple(dict.fromkeys(path for one in found for path in one.linked_elsewhere)),
+            vcs_folders=tuple(dict.fromkeys(path for one in found for path in one.vcs_folders)),
         )
 
     def find(self, workspace: str) -> HardLinks:
@@ -76,17 +85,18 @@ class HardLinkFinder:
             if folder is not None:
                 seen += folder.entries
                 waiting.extend(folder.folders)
-                if folder.found:
+                if folder.found or folder.vcs_folders:
                     read.append(folder)
         folders, known = self._cached_links.get(workspace, ((), HardLinks()))
         if len(folders) != len(read) or any(
             one is not other for one, other in zip(folders, read, strict=True)
         ):
             files = tuple(file for folder in read for file in folder.found)
-            known = HardLinks(files, _links_outside(files, workspace))
+            vcs_folders = tuple(path for folder in read for path in folder.vcs_folders)
+            known = HardLinks(files, _links_outside(files, workspace), vcs_folders)
             self._cached_links[workspace] = (tuple(read), known)
         still = tuple(path for path in known.linked_elsewhere if _is_linked(path))
-        return known if still == known.linked_elsewhere else HardLinks(known.files, still)
+        return known if still == known.linked_elsewhere else HardLinks(known.files, still, known.vcs_folders)
 
     def _scan_folder(self, path: str) -> _Folder | None:
         try:
@@ -99,6 +109,88 @@ class HardLinkFinder:
             self._folders.pop(path, None)
             return None
         return known
+
+
+class VcsFileSeparator:
+    """Gives the files of version control that have names elsewhere (a project copied with `cp -al`) their own copies,
+    so that a command writes no other copy of the project. git replaces most of its files and notices nothing. Content
+    that never changes stays shared."""
+
+    def __init__(self) -> None:
+        self._searched: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
+        """The subfolders of folders without linked files, each with the stamp of that state."""
+
+    def separate(self, folders: Iterable[str], kept: Sequence[str]) -> bool:
+        """Separates the files in these folders, except those at `kept` places; returns whether there were any."""
+        tops = frozenset(folders)
+        """Searched each time: `HEAD` and the index may get names elsewhere, which changes no folder here."""
+        waiting, seen, is_changed = deque(tops), 0, False
+        while waiting and seen < MAX_ENTRIES:
+            folder = waiting.popleft()
+            try:
+                status = os.lstat(folder)
+                stamp = (status.st_mtime_ns, status.st_ctime_ns)
+                known = self._searched.get(folder)
+                if known is None or known[0] != stamp:
+                    linked, below = _vcs_entries(folder)
+                    for path in linked:
+                        if covering_place(path, kept) is None:
+                            is_changed = _separate_file(path) or is_changed
+                    if linked or folder in tops:
+                        self._searched.pop(folder, None)
+                    else:
+                        self._searched[folder] = (stamp, below)
+                else:
+                    below = known[1]
+            except OSError:
+                continue  # It has disappeared, or may not be read.
+            seen += 1
+            waiting.extend(below)
+        return is_changed
+
+
+def _vcs_entries(folder: str) -> tuple[list[str], tuple[str, ...]]:
+    """Returns the linked files and the subfolders of a folder of version control."""
+    linked, below = list[str](), list[str]()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _CONTENT_FOLDERS or "/refs/" in entry.path or "/logs/" in entry.path:
+                    below.append(entry.path)
+            elif entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1:
+                linked.append(entry.path)
+    return linked, tuple(below)
+
+
+def _separate_file(path: str) -> bool:
+    """Replaces a file by a copy, by the file that git locks it with; one that is locked or changes meanwhile stays."""
+    lock = f"{path}.lock"
+    source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(source, "rb") as reading:
+        before = os.fstat(source)
+        if not stat.S_ISREG(before.st_mode) or before.st_size > _MAX_COPIED_SIZE:
+            return False
+        try:
+            target = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return False
+        try:
+            with os.fdopen(target, "wb") as writing:
+                shutil.copyfileobj(reading, writing)
+                os.fchmod(target, stat.S_IMODE(before.st_mode))
+            os.utime(lock, ns=(before.st_atime_ns, before.st_mtime_ns))
+            now = os.lstat(path)
+            if (now.st_ino, now.st_size, now.st_mtime_ns) != (
+                before.st_ino,
+                before.st_size,
+                before.st_mtime_ns,
+            ):
+                return False
+            os.rename(lock, path)  # noqa: PTH104  (texts)
+        finally:
+            with suppress(OSError):
+                os.unlink(lock)  # noqa: PTH108  (a text)
+    return True
 
 
 class MovedFiles:
@@ -168,6 +260,7 @@ def names_below(root: str, inodes: set[_Inode]) -> Iterable[str]:
 def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
     is_package = os.path.basename(os.path.dirname(path)) in _PACKAGE_FOLDERS  # noqa: PTH119, PTH120  (a text)
     found: list[HardLinkedFile] = []
+    vcs_folders: list[str] = []
     waiting, folders, entries = deque([path]), list[str](), 0
     while waiting and entries < MAX_ENTRIES:
         folder = waiting.popleft()
@@ -175,8 +268,9 @@ def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
         entries += count
         for name in below:
             is_looked_at_anew = not is_package or name in _PACKAGE_FOLDERS
-            (folders if is_looked_at_anew else waiting).append(f"{folder}/{name}")
-    return _Folder(stamp, entries, tuple(folders), tuple(found))
+            kind = vcs_folders if name in VCS_FOLDERS else folders if is_looked_at_anew else waiting
+            kind.append(f"{folder}/{name}")
+    return _Folder(stamp, entries, tuple(folders), tuple(found), tuple(vcs_folders))
 
 
 def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[str]]:
@@ -187,8 +281,7 @@ def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[s
             for entry in entries:
                 count += 1
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in VCS_FOLDERS:
-                        below.append(entry.name)
+                    below.append(entry.name)
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     if status.st_nlink > 1:

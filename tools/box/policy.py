@@ -37,6 +37,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """The folders that are searched afterwards for new repositories and autorun files."""
     repositories: tuple[str, ...] = ()
     """Git folders that are copied while a command runs."""
+    vcs_folders: tuple[str, ...] = ()
+    """Folders of version control whose files get their own copies before a command, if they have names elsewhere."""
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     """Hidden files and sockets."""

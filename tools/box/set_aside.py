@@ -16,6 +16,7 @@ import msgspec
 
 from tools.box.git_copies import GitCopies, RestoredFiles
 from tools.box.git_places import GitPlaces, git_places_in
+from tools.box.linked import VcsFileSeparator
 from tools.box.nested import NestedPathFinder
 from tools.box.places import list_folder
 from tools.box.planted import (
@@ -104,6 +105,7 @@ class AutorunGuard:
         """`private_folder` makes one for copies of git's files. Moved files are kept below `folder`."""
         self._nested = nested
         self._copies = GitCopies(private_folder)
+        self._vcs_files = VcsFileSeparator()
         self._folder = folder
         self._lock = threading.Lock()
         self._lasting_processes: _LastingProcesses | None = None
@@ -128,6 +130,8 @@ class AutorunGuard:
         runs outside."""
         if box is None or box.kind == "work":
             self._note_changes(self._compare_lasting())
+        if box is not None and self._vcs_files.separate(box.vcs_folders, (*box.guarded, *box.hidden)):
+            self._accept_current_files()
         seen = _take_snapshot(_current_box(box), self._nested)
         if box is not None and box.repositories:
             self._copies.copy_before(box.repositories)

@@ -164,9 +164,10 @@ class SandboxBuilder:
             ),
             unwatched=user_caches if self.has_mounts else (),
             links=links,
-            reserved=tuple(path for path in git.reserved if covering_place(path, writable)),
+            reserved=_paths_inside(git.reserved, writable),
             searched=roots,
-            repositories=tuple(path for path in git.repositories if covering_place(path, writable)),
+            repositories=_paths_inside(git.repositories, writable),
+            vcs_folders=_paths_inside((*git.repositories, *linked.vcs_folders), writable),
             allowed=self._allowed_paths_below(roots, leave),
             hidden_folders=folders,
             hidden_files=tuple(dict.fromkeys(files)),
@@ -458,6 +459,11 @@ def _git_environment() -> tuple[tuple[str, str], ...]:
         return ()
     said = {"COUNT": "1", "KEY_0": "gc.autoDetach", "VALUE_0": "false"}
     return tuple((f"GIT_CONFIG_{name}", value) for name, value in said.items())
+
+
+def _paths_inside(paths: Iterable[str], places: Iterable[str]) -> tuple[str, ...]:
+    places = tuple(places)
+    return tuple(path for path in dict.fromkeys(paths) if covering_place(path, places))
 
 
 def _paths_outside(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ PARTS_OF_PAGES = {
     "form_screen.py",
     "rows.py",
     "hunk_blocks.py",
+    "comparison.py",
     "entries.py",
 }
 """Screens are tested with the other widgets, rows with their page."""

@@ -16,14 +16,8 @@ from app.tui.features.mcp.form_screen import ChoicesScreen, FilledField, FormScr
 from app.tui.features.mcp.page import ServersScreen
 from app.tui.features.models.screen import ModelScreen, ScopedModelsScreen, ThinkingLevelScreen
 from app.tui.features.pending.page import PendingScreen
-from app.tui.features.review.screen import (
-    FileRow,
-    HunkEditor,
-    ReviewAnswer,
-    ReviewQuestionScreen,
-    ReviewScreen,
-    ReviewView,
-)
+from app.tui.features.review.rows import FileRow, ReviewView
+from app.tui.features.review.screen import ReviewAnswer, ReviewQuestionScreen, ReviewScreen
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
@@ -36,7 +30,7 @@ from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.conversation import ConversationScreen
-from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.dialogs import ConfirmScreen, LinesEditScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, PreviewText, make_preview
 from widgets.screens.text_pages import PageScreen
@@ -507,11 +501,11 @@ async def test_editing_lines_of_a_hunk() -> None:
     app = Screens()
     async with app.run_test(size=(80, 24)) as pilot:
         for key in keys(place, "app.editLines.save"):
-            await app.shows(screen := HunkEditor("a.py:3", "one\n\ttwo", 3))
+            await app.shows(screen := LinesEditScreen("a.py:3", "one\n\ttwo", 3))
             await pilot.press("end", "enter", "x", key)
             await until(pilot, lambda screen=screen: not screen.is_attached)
         for key in keys(place, "app.editLines.cancel"):
-            await app.shows(screen := HunkEditor("a.py:3", "one", 3))
+            await app.shows(screen := LinesEditScreen("a.py:3", "one", 3))
             await pilot.press("x", key)
             assert screen.is_attached
             await pilot.press(key)

@@ -1,6 +1,7 @@
 """The review desk, as scenes of the gallery."""
 
-from app.tui.features.review.screen import FileRow, ReviewScreen, ReviewView
+from app.tui.features.review.rows import FileRow, ReviewView
+from app.tui.features.review.screen import ReviewScreen
 from tools.results import Card, DiffBlock, TextBlock
 from widgets.transcript.blocks import CustomBlock, CustomKind, NoteKind
 

@@ -1,4 +1,5 @@
-"""Dialogs: yes or no, one of several answers, a line, a longer text. Each returns its answer, or None on Escape.
+"""Dialogs: yes or no, one of several answers, a line, a longer text, lines of a file. Each returns its answer, or None
+on Escape.
 
 A dialog that opens while the user types ignores keys for a grace period; each ignored key restarts the period, and a
 letter without a meaning there makes it longer, since the Enter of a text often comes after a pause."""
@@ -12,6 +13,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.widgets import TextArea
 
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
@@ -340,3 +342,54 @@ class TextEditScreen(DialogScreen[str | None]):
 
     def on_prompt_editor_changed(self, event: PromptEditor.Changed) -> None:
         event.stop()
+
+
+class LinesEditScreen(SheetScreen[str | None]):
+    """A screen that edits some lines of a file, shown with their line numbers; returns the new lines, or
+    None if unchanged."""
+
+    AUTO_FOCUS: ClassVar[str | None] = "TextArea"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", show=False, priority=True, id="app.editLines.save"),
+        Binding("escape", "cancel", "Cancel", show=False, priority=True, id="app.editLines.cancel"),
+    ]
+
+    def __init__(self, title: str, text: str, first_line: int) -> None:
+        super().__init__(classes="full-height")
+        self._heading = title
+        self._text = text
+        self._area = TextArea(
+            text,
+            theme="css",
+            soft_wrap=False,
+            show_line_numbers=True,
+            line_number_start=max(1, first_line),
+            tab_behavior="indent",
+            id="lines",
+        )
+        self._is_warned = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._heading, "", id="title")
+            yield self._area
+            yield KeyHints(
+                [
+                    KeyHint("ctrl+s", "save", 9, "app.editLines.save"),
+                    KeyHint("escape", "cancel", 8, "app.editLines.cancel"),
+                ],
+                id="keys",
+            )
+
+    def action_save(self) -> None:
+        text = self._area.text.replace("\r\n", "\n")
+        self.dismiss(text if text != self._text else None)
+
+    def action_cancel(self) -> None:
+        """Closes the editor; changed lines are dropped at the second time."""
+        is_changed = self._area.text.replace("\r\n", "\n") != self._text
+        if is_changed and not self._is_warned:
+            self._is_warned = True
+            self.query_one("#title", RuleTitle).show(note="not saved: escape again discards your changes")
+        else:
+            self.dismiss(None)

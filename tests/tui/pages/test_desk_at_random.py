@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.features.review.screen import HunkEditor
 from app.undo.change_records import restored_of
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.tui.pages.test_review_page import Project, write
+from widgets.screens.dialogs import LinesEditScreen
 
 KEYS = (
     *("j", "k", "J", "K", "space", "space", "x", "x", "x", "u", "u", "w", "o", "tab", "shift+tab"),
@@ -68,8 +68,8 @@ def _restored(project: Project) -> set[str]:
 async def _edits(person: Person, luck: random.Random) -> None:
     """Opens the editor of a hunk, if there is one, types, and saves or leaves it."""
     await person.press("e")
-    if isinstance(person.terminal.screen, HunkEditor):
+    if isinstance(person.terminal.screen, LinesEditScreen):
         await person.press(*(luck.choice(("end", "x", "enter", "tab")) for _ in range(4)))
         await person.press("ctrl+s" if luck.random() < 0.7 else "escape")
-        if isinstance(person.terminal.screen, HunkEditor):
+        if isinstance(person.terminal.screen, LinesEditScreen):
             await person.press("escape")

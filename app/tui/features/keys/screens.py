@@ -11,7 +11,7 @@ from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
 from app.tui.features.mcp.page import ServersScreen
 from app.tui.features.models.screen import ModelScreen, ScopedModelsScreen, ThinkingLevelScreen
 from app.tui.features.pending.page import PendingScreen
-from app.tui.features.review.screen import HunkEditor, HunksView, ReviewQuestionScreen, SearchableScreen
+from app.tui.features.review.screen import HunksView, ReviewQuestionScreen, SearchableScreen
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.settings.screen import SettingsScreen
@@ -21,7 +21,7 @@ from app.tui.keys.keymap import BindingGroup, make_binding_group
 from widgets.emulator.terminal_view import TerminalScreen
 from widgets.lists.row_list import RowList
 from widgets.screens.common_pickers import ThemeScreen
-from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
+from widgets.screens.dialogs import ConfirmScreen, LinesEditScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.text_pages import PageScreen
 from widgets.textual_internals import SheetScreen
@@ -41,7 +41,7 @@ SCREEN_BINDING_GROUPS: tuple[BindingGroup, ...] = (
     make_binding_group(
         "reviewing changes", HunksView.BINDINGS, ReviewQuestionScreen.BINDINGS, SearchableScreen.BINDINGS
     ),
-    make_binding_group("editing lines of a hunk", HunkEditor.BINDINGS),
+    make_binding_group("editing lines of a hunk", LinesEditScreen.BINDINGS),
     make_binding_group("helpers and jobs", HelpersScreen.BINDINGS),
     make_binding_group("a helper's conversation", ConversationScreen.BINDINGS),
     make_binding_group("a batch", BatchScreen.BINDINGS),

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.files.change_review import ChangeReview
-from app.engine.files.proposed_review import ProposedReview
-from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
 from app.engine.files.staged_review import StagedReview
+from app.tui.features.review.comparison import (
+    PROPOSED_SCOPE,
+    REVIEW_SCOPES,
+    STAGED_SCOPE,
+    Comparison,
+    Review,
+)
 from app.tui.features.review.hunk_blocks import (
     FOLD_BLOCK_ID,
     ShownFile,
@@ -19,52 +23,27 @@ from app.tui.features.review.hunk_blocks import (
     is_decided,
     no_content_note,
 )
+from app.tui.features.review.rows import ReviewView
 from app.tui.features.review.screen import (
-    FileRow,
-    HunkEditor,
     ReviewAction,
     ReviewAnswer,
     ReviewQuestionScreen,
     ReviewScreen,
-    ReviewView,
 )
 from app.tui.page_protocols import AskOnScreen, CopyText, OpenInEditor
-from app.undo.change_lists import FileDifference
 from app.undo.review.review_records import Decisions, Remark
 from app.undo.review.reviewed_files import (
     CurrentFile,
-    ListedFile,
     ReviewedChanges,
     ReviewedHunk,
     fold_reason_of_content,
 )
 from app.values.user_errors import UserError
-from tools.amounts import changed_lines
 from tools.files.existence import exists
 from tools.text import one_line
-from widgets.screens.dialogs import TextEditScreen
+from widgets.screens.dialogs import LinesEditScreen, TextEditScreen
 
-REVIEW_SCOPES: tuple[str, ...] = ("session", "prompt", "git")
-_DIFF_SOURCES: dict[str, DiffSource] = {"session": SessionDiff(), "prompt": PromptDiff(), "git": GitDiff()}
-_SCOPE_TITLES = {
-    "session": "Changed by this session",
-    "prompt": "Changed by the last prompt",
-    "git": "Changed since the last commit",
-    "staged": "Staged changes",
-}
-_TEXT_WITHOUT_CHANGES = {
-    "session": "This session changed no files.",
-    "prompt": "No prompt on this branch changed files.",
-    "git": "No uncommitted changes.",
-    "staged": "All changes are applied.",
-}
-STAGED_SCOPE = "staged"
-"""The scope of a desk for staged changes."""
-PROPOSED_SCOPE = "proposed"
-"""The scope of a desk for a call that waits for an answer."""
 _NO_OTHER_SCOPE_TEXT = "proposed changes have no other comparison"
-_MAX_COUNTED_FILES = 300
-"""Of more files it is not counted how much is decided."""
 
 
 class DeskQuestion(msgspec.Struct, frozen=True):
@@ -95,16 +74,14 @@ class ReviewDesk:
         ask: AskOnScreen,
         copy: CopyText,
         edit: OpenInEditor,
-        review: ChangeReview | StagedReview | ProposedReview,
+        review: Review,
         scope: str,
         question: DeskQuestion | None = None,
     ) -> None:
         self._ask, self._copy_text, self._open_file = ask, copy, edit
         self._question = question
         self._review = review
-        self._scope = scope
-        self._prompt_id: str | None = None
-        self._changes: ReviewedChanges | None = None
+        self._comparison = Comparison(review, scope)
         self._hides_spacing = False
         self._unfolded_files: set[str] = set()
         self._undoable_decisions: list[_UndoableDecision] = []
@@ -115,99 +92,27 @@ class ReviewDesk:
 
     async def open(self) -> None:
         view = await self._load_view()
-        start = await self._first_undecided_file()
-        view = msgspec.structs.replace(view, first_file=start)
+        view = msgspec.structs.replace(view, first_file=await self._comparison.first_undecided_file())
         screen = ReviewQuestionScreen(view, self._question.answer) if self._question else ReviewScreen(view)
         await self._ask(screen, on_request=self._handle_request)
 
     # What is shown
 
     async def _load_view(self) -> ReviewView:
-        """Computes the files to show; if that fails, the view contains the reason."""
-        title = _SCOPE_TITLES.get(self._scope, "Changed since an entry")
-        self._changes = None
-        try:
-            self._changes = changes = await self._review.changes(self._diff_source())
-        except UserError as problem:
-            return ReviewView(title=title, files=(), empty_text=str(problem))
-        shown = changes.differences
-        figures = changed_lines(shown.added, shown.removed)
-        return ReviewView(
-            title=self._question.title if self._question else shown.title,
-            answers=self._question.answers if self._question else ("", "", ""),
-            files=await self._file_rows(changes),
-            note=" · ".join(word for word in (shown.note, figures) if word),
-            empty_text=_TEXT_WITHOUT_CHANGES.get(self._scope, "No changes since then."),
-            applies_files=isinstance(self._review, StagedReview) and self._review.applies_files,
-        )
-
-    def _diff_source(self) -> DiffSource:
-        if self._scope == "prompt":
-            return PromptDiff(entry_id=self._prompt_id)
-        return _DIFF_SOURCES.get(self._scope) or EntryDiff(entry_id=self._scope)
-
-    async def _file_rows(self, changes: ReviewedChanges) -> tuple[FileRow, ...]:
-        decided = self._review.decisions
-        return tuple([await self._file_row(one, decided) for one in changes.files])
-
-    async def _file_row(self, listed: ListedFile, decided: Decisions) -> FileRow:
-        file = listed.difference
-        why = f"from {listed.origin}" if listed.origin else file.why
-        return FileRow(
-            path=file.path,
-            change=file.deed,
-            added=f"+{file.added:,}" if file.added else "",
-            removed=f"−{file.removed:,}" if file.removed else "",
-            changed_by=file.changed_by,
-            why=" · ".join(word for word in (listed.fold_reason, why) if word),
-            progress=await self._progress(listed, decided),
-        )
-
-    async def _progress(self, listed: ListedFile, decided: Decisions) -> str:
-        """Returns how many hunks of a file are decided; empty before the first decision."""
-        changes = self._changes
-        if changes is None or len(changes.files) > _MAX_COUNTED_FILES:
-            return ""
-        if not decided.kept and not decided.remarks and not self._undoable_decisions:
-            return ""
-        file = await asyncio.to_thread(changes.file, listed.difference.path)
-        if file is None:
-            return ""
-        done = sum(
-            is_decided(one, file.taken_back_hunks, decided.kept, decided.remarks) for one in file.hunks
-        )
-        return "✓" if done == len(file.hunks) else f"{done}/{len(file.hunks)}" if done else ""
-
-    async def _first_undecided_file(self) -> str:
-        """Returns the first file with an undecided hunk."""
-        decided = self._review.decisions
-        if self._changes is None or not (decided.kept or decided.remarks):
-            return ""
-        return await self._next_open_file("")
-
-    async def _next_open_file(self, path: str) -> str:
-        """Returns the next file after `path` with an undecided hunk, wrapping around at the end; empty when
-        all hunks are decided."""
-        changes, decided = self._changes, self._review.decisions
-        paths = [one.difference.path for one in changes.files] if changes is not None else []
-        at = paths.index(path) + 1 if path in paths else 0
-        for other in (*paths[at:], *paths[:at]):
-            file = await asyncio.to_thread(changes.file, other) if changes is not None else None
-            if file is not None and not all(
-                is_decided(one, file.taken_back_hunks, decided.kept, decided.remarks) for one in file.hunks
-            ):
-                return other
-        return ""
+        view = await self._comparison.load(counts_decided=bool(self._undoable_decisions))
+        if self._question is None:
+            return view
+        return msgspec.structs.replace(view, title=self._question.title, answers=self._question.answers)
 
     async def _show_file(self, screen: ReviewScreen, path: str, cursor: str = "") -> None:
-        changes = self._changes
-        difference = self._find_file(path)
+        changes = self._comparison.changes
+        difference = self._comparison.find_file(path)
         if changes is None or difference is None:
             return
         file = await asyncio.to_thread(changes.file, path)
         if file is None:
             patch = await asyncio.to_thread(changes.differences.patch, path)
-            if changes is self._changes:
+            if changes is self._comparison.changes:
                 screen.show_file(path, [no_content_note(difference, patch.incomplete_reason)])
             return
         now = await self._review.current_file(file)
@@ -227,7 +132,7 @@ class ReviewDesk:
             hunks=tuple(hunks),
         )
         decided = self._review.decisions
-        if changes is self._changes and path == screen.path:
+        if changes is self._comparison.changes and path == screen.path:
             self._shown_file = shown
             first = self._first_undecided_block(shown, decided) if screen.hunk == "" else ""
             screen.show_file(path, file_blocks(shown, decided.kept, decided.remarks), cursor or first)
@@ -242,7 +147,7 @@ class ReviewDesk:
             if screen.is_following(listed.difference.path):
                 continue
             file = await asyncio.to_thread(changes.file, listed.difference.path)
-            if file is None or changes is not self._changes or path != screen.path:
+            if file is None or changes is not self._comparison.changes or path != screen.path:
                 return
             folded = listed.fold_reason or fold_reason_of_content(file)
             blocks = following_file_blocks(file, folded, self._review.decisions, rows)
@@ -262,10 +167,6 @@ class ReviewDesk:
             for one in shown.hunks
             if not is_decided(one, shown.file.taken_back_hunks, decided.kept, decided.remarks)
         ]
-
-    def _find_file(self, path: str) -> FileDifference | None:
-        files = self._changes.files if self._changes is not None else ()
-        return next((one.difference for one in files if one.difference.path == path), None)
 
     # Requests
 
@@ -317,21 +218,21 @@ class ReviewDesk:
                 await self._copy_all_patches(screen)
 
     async def _switch_scope(self, screen: ReviewScreen, step: int) -> None:
-        if self._scope in (STAGED_SCOPE, PROPOSED_SCOPE):
+        scope = self._comparison.scope
+        if scope in (STAGED_SCOPE, PROPOSED_SCOPE):
             screen.show_note(_NO_OTHER_SCOPE_TEXT)
             return
-        at = REVIEW_SCOPES.index(self._scope) if self._scope in REVIEW_SCOPES else -step
-        self._scope = REVIEW_SCOPES[(at + step) % len(REVIEW_SCOPES)]
-        self._prompt_id = None
+        at = REVIEW_SCOPES.index(scope) if scope in REVIEW_SCOPES else -step
+        self._comparison.compare_with(REVIEW_SCOPES[(at + step) % len(REVIEW_SCOPES)])
         screen.show_view(await self._load_view())
 
     async def _switch_prompt(self, screen: ReviewScreen, *, is_older: bool) -> None:
-        shown = self._changes.differences if self._changes is not None else None
-        if self._scope in (STAGED_SCOPE, PROPOSED_SCOPE):
+        shown = self._comparison.changes.differences if self._comparison.changes is not None else None
+        if self._comparison.scope in (STAGED_SCOPE, PROPOSED_SCOPE):
             screen.show_note(_NO_OTHER_SCOPE_TEXT)
             return
-        if self._scope != "prompt":
-            self._scope, self._prompt_id = "prompt", None
+        if self._comparison.scope != "prompt":
+            self._comparison.compare_with("prompt")
         elif shown is not None:
             other = shown.older if is_older else shown.newer
             if other is None:
@@ -341,7 +242,7 @@ class ReviewDesk:
                     else "the last prompt that changed files"
                 )
                 return
-            self._prompt_id = other
+            self._comparison.compare_with("prompt", other)
         screen.show_view(await self._load_view())
 
     # Decisions
@@ -356,7 +257,7 @@ class ReviewDesk:
         screen.show_note(one_line(told))
 
     async def _decide(self, action: ReviewAction, screen: ReviewScreen, path: str, block_id: str) -> None:
-        shown, changes = self._shown_file, self._changes
+        shown, changes = self._shown_file, self._comparison.changes
         hunks = shown.hunks_of_block(block_id) if shown is not None and shown.file.path == path else ()
         if shown is None or changes is None or not hunks:
             screen.show_note("no changes to keep or revert here")
@@ -426,7 +327,7 @@ class ReviewDesk:
 
     async def _edit_hunk(self, screen: ReviewScreen, path: str, block_id: str) -> None:
         """Opens the lines of a hunk in an editor, and writes the edited lines to the file."""
-        shown, changes = self._shown_file, self._changes
+        shown, changes = self._shown_file, self._comparison.changes
         hunks = shown.hunks_of_block(block_id) if shown is not None and shown.file.path == path else ()
         if shown is None or changes is None or len(hunks) != 1:
             screen.show_note("o unfolds the file to edit its hunks" if hunks else "nothing to edit")
@@ -435,7 +336,7 @@ class ReviewDesk:
         if why := shown.conflicts.get(hunk.key):
             raise UserError(f"{why}: E opens the file in your editor.")
         place = f"{shown.file.path}:{hunk.first_line}" if hunk.first_line else shown.file.path
-        new = await self._ask(HunkEditor(place, shown.file.text_of(hunk), hunk.first_line))
+        new = await self._ask(LinesEditScreen(place, shown.file.text_of(hunk), hunk.first_line))
         if not isinstance(new, str):
             return
         before = await self._review.edit_hunk(changes, path, hunk.key, new)
@@ -444,7 +345,7 @@ class ReviewDesk:
             self._review.keep_hunks(frozenset((key,)))
 
         async def undo() -> None:
-            again = self._changes
+            again = self._comparison.changes
             if again is not None and key:
                 await self._review.edit_hunk(again, path, key, before)
                 self._review.reopen_hunks(frozenset((key,)))
@@ -458,7 +359,7 @@ class ReviewDesk:
     async def _recompute_changes(self, screen: ReviewScreen, path: str, line: int) -> str:
         """Computes the changes again after an edit, and returns the hunk that the line belongs to now."""
         screen.show_view(msgspec.structs.replace(await self._load_view(), first_file=path))
-        file = await asyncio.to_thread(self._changes.file, path) if self._changes is not None else None
+        file = await self._comparison.read_file(path)
         hunks = file.hunks if file is not None else ()
         key = next(
             (one.key for one in hunks if one.first_line <= line <= one.last_line or one.kind == "file"), ""
@@ -469,7 +370,7 @@ class ReviewDesk:
 
     async def _go_to_next_undecided(self, screen: ReviewScreen, path: str, block_id: str) -> None:
         """Moves to the next undecided hunk, of this file or another one."""
-        changes, shown = self._changes, self._shown_file
+        changes, shown = self._comparison.changes, self._shown_file
         file = await asyncio.to_thread(changes.file, path) if changes is not None else None
         if file is None or shown is None:
             return
@@ -483,7 +384,7 @@ class ReviewDesk:
         await self._update_progress(screen)
         if following and not shown.fold_reason:
             return
-        other = await self._next_open_file(path)
+        other = await self._comparison.next_open_file(path)
         if other and other != path:
             screen.go_to_file(other)
             await self._show_file(screen, other)
@@ -492,13 +393,13 @@ class ReviewDesk:
 
     async def _update_progress(self, screen: ReviewScreen) -> None:
         """Updates how much of each file is decided."""
-        if self._changes is not None:
-            files = await self._file_rows(self._changes)
+        if self._comparison.changes is not None:
+            files = await self._comparison.file_rows(counts_decided=bool(self._undoable_decisions))
             screen.show_view(msgspec.structs.replace(screen.view, files=files, first_file=""), is_new=False)
 
     async def _undo_decision(self, screen: ReviewScreen, path: str, block_id: str) -> None:
         """Undoes the review decision about the hunk at the cursor, else the last decision."""
-        changes, decided = self._changes, self._review.decisions
+        changes, decided = self._comparison.changes, self._review.decisions
         last = next(
             (
                 one
@@ -538,7 +439,7 @@ class ReviewDesk:
         if not self._review.decisions.remarks:
             screen.show_note("no comments to send")
             return
-        if self._scope == PROPOSED_SCOPE:
+        if self._comparison.scope == PROPOSED_SCOPE:
             screen.show_note("n denies the call with your comments")
             return
         self.is_sending = True
@@ -547,8 +448,8 @@ class ReviewDesk:
     # Files
 
     async def _open_editor(self, screen: ReviewScreen, path: str, block_id: str) -> None:
-        file = self._find_file(path)
-        if file is None or self._changes is None:
+        file = self._comparison.find_file(path)
+        if file is None or self._comparison.changes is None:
             return
         if not file.absolute_path or not exists(Path(file.absolute_path)):
             screen.show_note(
@@ -563,17 +464,17 @@ class ReviewDesk:
             else ()
         )
         line = screen.line or next((one.first_line for one in hunks if one.first_line), 0)
-        line = line or (await asyncio.to_thread(self._changes.differences.patch, path)).first_line
+        line = line or (await asyncio.to_thread(self._comparison.changes.differences.patch, path)).first_line
         if problem := self._open_file(Path(file.absolute_path), line):
             screen.show_note(problem)
             return
         screen.show_view(await self._load_view())
 
     async def _copy_file_patch(self, screen: ReviewScreen, path: str) -> None:
-        file = self._find_file(path)
-        if file is None or self._changes is None:
+        file = self._comparison.find_file(path)
+        if file is None or self._comparison.changes is None:
             return
-        patch = await asyncio.to_thread(self._changes.differences.patch, path)
+        patch = await asyncio.to_thread(self._comparison.changes.differences.patch, path)
         if not patch.text:
             screen.show_note(
                 f"no patch copied: {patch.incomplete_reason or file.why or 'its contents are not stored'}"
@@ -585,9 +486,9 @@ class ReviewDesk:
         )
 
     async def _copy_all_patches(self, screen: ReviewScreen) -> None:
-        if self._changes is None:
+        if self._comparison.changes is None:
             return
-        text, lacking = await asyncio.to_thread(self._changes.differences.patches)
+        text, lacking = await asyncio.to_thread(self._comparison.changes.differences.patches)
         if not text:
             screen.show_note("no patch copied: these changes cannot be written as a patch")
             return

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from app.engine.files.change_review import ChangeReview
 from app.engine.files.proposed_review import ProposedReview
 from app.engine.files.staged_review import StagedReview
 from app.engine.session import Session
-from app.tui.features.review.desk import PROPOSED_SCOPE, REVIEW_SCOPES, STAGED_SCOPE, DeskQuestion, ReviewDesk
+from app.tui.features.review.comparison import PROPOSED_SCOPE, REVIEW_SCOPES, STAGED_SCOPE, Review
+from app.tui.features.review.desk import DeskQuestion, ReviewDesk
 from app.tui.features.shared_dialogs import select_option
 from app.tui.page_protocols import AskOnScreen, CopyText, OpenInEditor, ShowMessage
 from app.values.approvals import Approval
@@ -51,7 +51,7 @@ class ReviewPage(msgspec.Struct, frozen=True):
 
     def _make_desk(
         self,
-        review: ChangeReview | StagedReview | ProposedReview,
+        review: Review,
         scope: str,
         question: DeskQuestion | None = None,
     ) -> ReviewDesk:

@@ -5,30 +5,24 @@ application computes the changes and carries out the screen's requests."""
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
-import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import TextArea
 
+from app.tui.features.review.rows import ReviewView, fitted_title, key_hints, list_rows, title_cells
 from widgets.key_table import Key, KeyTable
-from widgets.line import cells
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.block import BlockKeyboard, BlockView, SearchableScreen
 from widgets.screens.requests import ScreenRequest
-from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
-from widgets.textual_internals import SheetScreen
+from widgets.screens.screen_parts import KeyHints, RuleTitle
 from widgets.transcript.blocks import Block, NoteBlock
 from widgets.transcript.item import Item
 from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_number_at
-from widgets.transcript.leaves.safe_text import cut_end_to_fit
 from widgets.transcript.view import Transcript
 
-_MAX_PATH_CELLS = 56
 _LIST_HEIGHT_DIVISOR = 4
 """The list has at most one fourth of the height."""
 
@@ -36,37 +30,6 @@ ReviewAction = Literal[
     "file", "keep", "take-back", "undo", "comment", "apply", "send", "spacing", "unfold",
     "scope", "scope-back", "older", "newer", "edit", "own-editor", "copy", "copy-all",
 ]  # fmt: skip
-
-
-class FileRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed file as a row of the list."""
-
-    path: str
-    change: str
-    """The kind of change: `new`, `removed` or `changed`."""
-    added: str = ""
-    """The number of added lines, such as `+12`."""
-    removed: str = ""
-    changed_by: str = ""
-    why: str = ""
-    """A remark about the file."""
-    progress: str = ""
-    """How many of its hunks are decided: `2/5`, or a mark when all are."""
-
-
-class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the review desk: the changed files, and what they are compared with."""
-
-    title: str
-    files: tuple[FileRow, ...]
-    note: str = ""
-    empty_text: str = "no changed files"
-    first_file: str = ""
-    """The file to begin with; empty: the one at the cursor."""
-    applies_files: bool = False
-    """Whether a file can be applied by itself."""
-    answers: tuple[str, str, str] = ("", "", "")
-    """Labels of yes, always and no, where the desk shows what a question is about; an empty one is no answer here."""
 
 
 class HunkKeyboard(BlockKeyboard):
@@ -126,7 +89,7 @@ class ReviewScreen(SearchableScreen):
         super().__init__(HunksView(NoteBlock(id="nothing", text="" if view.files else view.empty_text)))
         self.view = view
         self.files = RowList(
-            _list_rows(view), empty=view.empty_text, title_cells=_title_cells(view), id="files"
+            list_rows(view), empty=view.empty_text, title_cells=title_cells(view), id="files"
         )
         self._separator = RuleTitle(id="between")
         self._shown_path = ""
@@ -182,13 +145,13 @@ class ReviewScreen(SearchableScreen):
     def show_view(self, view: ReviewView, *, is_new: bool = True) -> None:
         """Shows another comparison, or newer figures of the same; the cursor stays on its file."""
         keep, self.view = view.first_file or self.path, view
-        self.files.empty, self.files.title_cells = view.empty_text, _title_cells(view)
-        self.files.show([VisibleRow(row) for row in _list_rows(view)], keep=keep)
+        self.files.empty, self.files.title_cells = view.empty_text, title_cells(view)
+        self.files.show([VisibleRow(row) for row in list_rows(view)], keep=keep)
         self._fit()
         if is_new:
             self._note = ""
             self._shown_path = ""
-            self.query_one("#keys", KeyHints).show(_key_hints(view))
+            self.query_one("#keys", KeyHints).show(key_hints(view))
             if not view.files:
                 self._replace_blocks((NoteBlock(id="nothing", text=view.empty_text),))
             elif self.path == keep:  # the list sends no message if its cursor did not move
@@ -282,12 +245,12 @@ class ReviewScreen(SearchableScreen):
         self._fit()
         with Vertical(id="sheet"):
             note = self._note_text()
-            yield RuleTitle(_fitted_title(self.view, note, self.app.size.width), note, id="title")
+            yield RuleTitle(fitted_title(self.view, note, self.app.size.width), note, id="title")
             yield self.files
             yield self._separator
             yield self.transcript
             yield self.search_bar
-            yield ClickableHints(_key_hints(self.view), id="keys")
+            yield ClickableHints(key_hints(self.view), id="keys")
 
     def on_mount(self) -> None:
         if self.view.first_file:
@@ -306,7 +269,7 @@ class ReviewScreen(SearchableScreen):
         if self.query("#title"):  # a request may be done after the desk was closed
             note = self._note_text()
             self.query_one("#title", RuleTitle).show(
-                title=_fitted_title(self.view, note, self.app.size.width), note=note
+                title=fitted_title(self.view, note, self.app.size.width), note=note
             )
             count = len(self._hunks)
             at = self._hunks.index(self.hunk) + 1 if self.hunk in self._hunks else 0
@@ -367,57 +330,6 @@ class ReviewQuestionScreen(ReviewScreen):
             self.dismiss(None)
         else:
             self.show_note(problem)
-
-
-class HunkEditor(SheetScreen[str | None]):
-    """A screen that edits some lines of a file, shown with their line numbers; returns the new lines, or
-    None if unchanged."""
-
-    AUTO_FOCUS: ClassVar[str | None] = "TextArea"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Save", show=False, priority=True, id="app.editLines.save"),
-        Binding("escape", "cancel", "Cancel", show=False, priority=True, id="app.editLines.cancel"),
-    ]
-
-    def __init__(self, title: str, text: str, first_line: int) -> None:
-        super().__init__(classes="full-height")
-        self._heading = title
-        self._text = text
-        self._area = TextArea(
-            text,
-            theme="css",
-            soft_wrap=False,
-            show_line_numbers=True,
-            line_number_start=max(1, first_line),
-            tab_behavior="indent",
-            id="lines",
-        )
-        self._is_warned = False
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="sheet"):
-            yield RuleTitle(self._heading, "", id="title")
-            yield self._area
-            yield KeyHints(
-                [
-                    KeyHint("ctrl+s", "save", 9, "app.editLines.save"),
-                    KeyHint("escape", "cancel", 8, "app.editLines.cancel"),
-                ],
-                id="keys",
-            )
-
-    def action_save(self) -> None:
-        text = self._area.text.replace("\r\n", "\n")
-        self.dismiss(text if text != self._text else None)
-
-    def action_cancel(self) -> None:
-        """Closes the editor; changed lines are dropped at the second time."""
-        is_changed = self._area.text.replace("\r\n", "\n") != self._text
-        if is_changed and not self._is_warned:
-            self._is_warned = True
-            self.query_one("#title", RuleTitle).show(note="not saved: escape again discards your changes")
-        else:
-            self.dismiss(None)
 
 
 KEYS: KeyTable[ReviewScreen] = KeyTable(
@@ -502,99 +414,3 @@ class ClickableHints(KeyHints):
     def on_click(self, event: events.Click) -> None:
         if (key := self.key_at(event.x)) is not None:
             self.app.simulate_key(key)
-
-
-_APPLY_ACTION = "app.review.apply"
-HINTS = (
-    KeyHint("space", "keep", 9, "app.review.keep"),
-    KeyHint("x", "revert", 9, "app.review.takeBack"),
-    KeyHint("a", "apply file", 9, _APPLY_ACTION),
-    KeyHint("c", "comment", 8, "app.review.comment"),
-    KeyHint("u", "undo", 7, "app.review.undo"),
-    KeyHint("j/k", "hunk", 8, "app.review.next/app.review.previous"),
-    KeyHint("J/K", "file", 7, "app.review.nextFile/app.review.previousFile"),
-    KeyHint("e", "edit", 6, "app.review.edit"),
-    KeyHint("E", "open editor", 2, "app.review.ownEditor"),
-    KeyHint("tab", "compare with", 4, "app.review.scope"),
-    KeyHint("less_than_sign/greater_than_sign", "prompt", 3, "app.review.older/app.review.newer"),
-    KeyHint("w", "whitespace", 2, "app.review.spacing"),
-    KeyHint("y/Y", "copy patch", 3, "app.review.copy/app.review.copyAll"),
-    KeyHint("slash", "search", 2, "tui.altScreen.search"),
-    KeyHint("escape", "close", 9, "tui.select.cancel"),
-)
-
-
-_QUESTION_HINTS = (
-    KeyHint("x", "exclude", 8, "app.review.takeBack"),
-    KeyHint("e", "edit", 8, "app.review.edit"),
-    KeyHint("c", "comment", 8, "app.review.comment"),
-    KeyHint("space", "include", 5, "app.review.keep"),
-)
-"""Of changes that are not made yet."""
-_QUESTION_ACTIONS = {hint.id for hint in _QUESTION_HINTS}
-_ACTIONS_WITHOUT_QUESTION = {
-    "app.review.scope",
-    "app.review.older/app.review.newer",
-    "app.review.copy/app.review.copyAll",
-}
-_ACTIONS_WITHOUT_FILES = {"app.review.scope", "app.review.older/app.review.newer", "tui.select.cancel"}
-
-
-def _key_hints(view: ReviewView) -> list[KeyHint]:
-    """Returns the key hints; those for a file only if there is one."""
-    hints = [
-        hint
-        for hint in HINTS
-        if (view.files or hint.id in _ACTIONS_WITHOUT_FILES)
-        and (hint.id != _APPLY_ACTION or view.applies_files)
-    ]
-    if not any(view.answers):
-        return hints
-    asked = [
-        KeyHint(key, label, 10, f"app.review.{id}")
-        for key, label, id in zip("yan", view.answers, ("allow", "always", "deny"), strict=True)
-        if label
-    ]
-    return [
-        *asked,
-        *_QUESTION_HINTS,
-        *(hint for hint in hints if hint.id not in _ACTIONS_WITHOUT_QUESTION | _QUESTION_ACTIONS),
-    ]
-
-
-def _fitted_title(view: ReviewView, note: str, width: int) -> str:
-    """Returns the title, shortened so that the note has room."""
-    return cut_end_to_fit(view.title, max(24, width - cells(note) - 10))
-
-
-def _list_rows(view: ReviewView) -> list[ListRow]:
-    """Returns the list's rows with aligned columns: what happened to the file, lines added, lines
-    removed, and how much is decided."""
-    columns = [
-        max((cells(text) for text in texts), default=0)
-        for texts in (
-            [file.progress for file in view.files],
-            [file.change for file in view.files],
-            [file.added for file in view.files],
-            [file.removed for file in view.files],
-        )
-    ]
-    return [_list_row(file, *columns) for file in view.files]
-
-
-def _list_row(file: FileRow, progress: int, deed: int, added: int, removed: int) -> ListRow:
-    tones: dict[str, Tone] = {"new": "success", "removed": "error"}
-    badges = [Badge(text=f"{file.progress:<{progress}}", tone="muted")] if progress else []
-    badges += [Badge(text=f"{file.change:<{deed}}", tone=tones.get(file.change, "muted"))]
-    badges += [Badge(text=f"{file.added:>{added}}", tone="success")] if added else []
-    badges += [Badge(text=f"{file.removed:>{removed}}", tone="error")] if removed else []
-    return ListRow(
-        id=file.path,
-        title=file.path,
-        detail=" · ".join(word for word in (file.why, file.changed_by) if word),
-        badges=tuple(badges),
-    )
-
-
-def _title_cells(view: ReviewView) -> int:
-    return min(_MAX_PATH_CELLS, max((cells(file.path) for file in view.files), default=0))

@@ -33,6 +33,7 @@ PARTS_OF_PAGES = {
     "rows.py",
     "hunk_blocks.py",
     "comparison.py",
+    "filled_page.py",
     "entries.py",
 }
 """Screens are tested with the other widgets, rows with their page."""

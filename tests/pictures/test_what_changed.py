@@ -1,10 +1,58 @@
 """What a run changed in files: the line behind its answer, the prompts of the tree, and the files one by one."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
+
+FLEET = '''\
+"""The boats of the harbour."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Boat:
+    name: str
+    oars: int = 2
+    crew: list[str] = field(default_factory=list)
+
+    def is_ready(self) -> bool:
+        return len(self.crew) >= self.oars
+
+
+@dataclass
+class Fleet:
+    boats: list[Boat] = field(default_factory=list)
+
+    def find(self, name: str) -> Boat | None:
+        return next((boat for boat in self.boats if boat.name == name), None)
+
+
+def launch(boat: Boat) -> str:
+    return f"{boat.name} is afloat"
+
+
+def land(boat: Boat) -> str:
+    return f"{boat.name} is ashore"
+'''
+KNOTS = "def tie(knot):\n  if knot:\n    return 1\n  return 0\n\n\ndef untie(knot):\n  return not knot\n"
+ROPES = "def splice(one: str, other: str) -> str:\n    return one + other\n"
+LOCKED = '[[package]]\nname = "lib{}"\nversion = "1.{}.0"\n\n'
+TESTED = """\
+import pytest
+
+from boats.fleet import Boat, launch
+
+
+def test_a_boat_without_a_crew_stays_ashore() -> None:
+    with pytest.raises(ValueError, match="no crew"):
+        launch(Boat("Ada"))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +94,40 @@ async def test_what_changed(screen: Screen, photographs: Photographs) -> None:
         await tour.press("shift+tab")
         await tour.until("Changed by this session")
         await tour.photograph("session")
+
+
+def _git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@harbour.example")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+async def test_a_desk_of_many_kinds_of_changes(screen: Screen, photographs: Photographs) -> None:
+    """An edit with two hunks, indentation only, a moved file, a new one, and a lock file, which is folded."""
+    project = screen.project
+    (project / "boats" / "fleet.py").write_text(FLEET, "utf-8")
+    (project / "boats" / "knots.py").write_text(KNOTS, "utf-8")
+    (project / "boats" / "ropes.py").write_text(ROPES, "utf-8")
+    (project / "uv.lock").write_text("".join(LOCKED.format(n, 0) for n in range(40)), "utf-8")
+    for words in (("init", "-q", "-b", "harbour"), ("add", "-A"), ("commit", "-qm", "boats")):
+        _git(project, *words)
+    launched = '    return f"{boat.name} is afloat"'
+    ready = '    if not boat.is_ready():\n        raise ValueError(f"{boat.name} has no crew")\n'
+    changed = FLEET.replace("oars: int = 2", "oars: int = 4").replace(launched, ready + launched)
+    (project / "boats" / "fleet.py").write_text(changed, "utf-8")
+    (project / "boats" / "knots.py").write_text(KNOTS.replace("  ", "    "), "utf-8")
+    (project / "boats" / "ropes.py").rename(project / "boats" / "lines.py")
+    (project / "tests").mkdir()
+    (project / "tests" / "test_fleet.py").write_text(TESTED, "utf-8")
+    (project / "uv.lock").write_text("".join(LOCKED.format(n, n % 3) for n in range(40)), "utf-8")
+    async with photographs.of(screen.app(theme=photographs.theme)) as tour:
+        await tour.say("/diff git")
+        await tour.until("file 1 of 5")
+        await tour.until("oars: int = 4")
+        await tour.photograph("many")
+        await tour.photograph_small("many")
+        await tour.press("space", "x")
+        await tour.until("file 2 of 5")
+        await tour.photograph("decided")
 
 
 async def test_a_change_before_it_is_made(screen: Screen, photographs: Photographs) -> None:

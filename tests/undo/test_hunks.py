@@ -48,6 +48,15 @@ class Review:
         return [now.conflict(hunk) for hunk in now.file.hunks]
 
 
+def test_wider_hunks_share_the_lines_between_them(review: Review) -> None:
+    """However much context is asked for, the hunks together are a patch of the whole file."""
+    wide = review.file("a.txt").patches_with_context(1_000)
+    lines = [line for patch in wide.values() for line in patch.splitlines() if not line.startswith("@")]
+    assert len(wide) == 3
+    assert [line[1:] for line in lines if line[0] in " -"] == OLD.splitlines()
+    assert [line[1:] for line in lines if line[0] in " +"] == NEW.splitlines()
+
+
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
     made = Review(tmp_path)

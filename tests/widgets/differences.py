@@ -35,22 +35,32 @@ LAST = """\
 def differences() -> ReviewScreen:
     files = (
         FileRow(
-            path="README.md", change="changed", added="+2", removed="−1", changed_by="edit", progress="✓"
+            path="README.md",
+            change="changed",
+            added_lines=2,
+            removed_lines=1,
+            changed_by="edit",
+            progress="✓",
         ),
         FileRow(
             path="src/parser.py",
             change="changed",
-            added="+5",
-            removed="−4",
+            added_lines=5,
+            removed_lines=4,
             changed_by="2 × edit",
             progress="2/3",
         ),
         FileRow(
-            path="src/trees.py", change="moved", added="+1", changed_by="bash", why="from src/old_trees.py"
+            path="src/trees.py", change="moved", added_lines=1, changed_by="bash", why="from src/old_trees.py"
         ),
-        FileRow(path="tests/test_parser.py", change="new", added="+14", changed_by="write"),
+        FileRow(path="tests/test_parser.py", change="new", added_lines=14, changed_by="write"),
         FileRow(
-            path="uv.lock", change="changed", added="+41", removed="−40", why="lock file", changed_by="bash"
+            path="uv.lock",
+            change="changed",
+            added_lines=41,
+            removed_lines=40,
+            why="lock file",
+            changed_by="bash",
         ),
         FileRow(path="build/", change="unknown", why="its contents are not stored"),
     )

@@ -3,8 +3,9 @@
 Works from the changed spans, so that the cost depends on the change and not on the file."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import AnyStr, Final
 
 import msgspec
@@ -200,10 +201,24 @@ def group_regions(regions: Sequence[ChangedRegion], context: int) -> list[list[C
     return groups
 
 
-def unified_hunks(old: str, groups: Iterable[Sequence[ChangedRegion]]) -> list[str]:
-    """Returns the unified diff of each group of regions, without the names of files."""
+def unified_hunks(
+    old: str, groups: Sequence[Sequence[ChangedRegion]], *, context: int = DIFF_CONTEXT
+) -> list[str]:
+    """Returns the unified diff of each group of regions, without the names of files. Lines between two groups belong
+    to the nearer one, however much context is asked for."""
     lines = _IndexedLines(old)
-    return [_format_hunk(lines, group) for group in groups]
+    middles = [(_end_of(above) + below[0].old_first) // 2 for above, below in pairwise(groups)]
+    return [
+        _format_hunk(
+            lines, group, max(start, group[0].old_first - context), min(end, _end_of(group) + context)
+        )
+        for group, start, end in zip(groups, (0, *middles), (*middles, lines.count), strict=False)
+    ]
+
+
+def _end_of(group: Sequence[ChangedRegion]) -> int:
+    """Returns the index of the old line that follows a group of regions."""
+    return group[-1].old_first + len(group[-1].old_lines)
 
 
 def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
@@ -212,7 +227,8 @@ def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]
     out = [f"--- a/{path}\n+++ b/{path}\n"]
     size = 0
     for group in group_regions(regions, DIFF_CONTEXT):
-        hunk = _format_hunk(lines, group)
+        start = max(0, group[0].old_first - DIFF_CONTEXT)
+        hunk = _format_hunk(lines, group, start, min(lines.count, _end_of(group) + DIFF_CONTEXT))
         size += len(hunk)
         if size > _MAX_DIFF_CHARS:
             out.append("\\ The rest of the diff is too long to keep\n")
@@ -221,10 +237,9 @@ def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]
     return "".join(out)
 
 
-def _format_hunk(lines: _IndexedLines, group: Sequence[ChangedRegion]) -> str:
-    first, last = group[0], group[-1]
-    start = max(0, first.old_first - DIFF_CONTEXT)
-    end = min(lines.count, last.old_first + len(last.old_lines) + DIFF_CONTEXT)
+def _format_hunk(lines: _IndexedLines, group: Sequence[ChangedRegion], start: int, end: int) -> str:
+    """Returns the unified diff of the old lines from `start` to `end`, which a group of regions changes."""
+    first = group[0]
     body: list[str] = []
     position = start
     for region in group:

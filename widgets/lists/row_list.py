@@ -271,9 +271,9 @@ class RowList(ScrollView, can_focus=False):
         if self.title_cells and (row.badges or detail):
             line.fill_to(min(self.title_cells, _max_title_cells(self._row_width, bool(detail))))
         for badge in row.badges:
-            if line.remaining_cells - 2 < min(MIN_CUT_CELLS, cells(plain_line(badge.text))):
+            if line.remaining_cells - badge.gap < min(MIN_CUT_CELLS, cells(plain_line(badge.text))):
                 return
-            line.add("  ").add_with_diffstat(
+            line.pad(badge.gap).add_with_diffstat(
                 plain_line(badge.text),
                 self._style(badge.tone, is_current),
                 self._style("success", is_current),
@@ -379,7 +379,7 @@ def _needed_cells(row: ListRow, title_cells: int, width: int) -> int:
 
 
 def _badge_cells(row: ListRow) -> int:
-    return sum(cells(plain_line(badge.text)) + 2 for badge in row.badges)
+    return sum(cells(plain_line(badge.text)) + badge.gap for badge in row.badges)
 
 
 def _max_title_cells(width: int, has_detail: bool) -> int:

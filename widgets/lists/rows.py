@@ -1,6 +1,8 @@
 """The rows of a list: frozen values, identified by their id."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
 import msgspec
@@ -25,6 +27,8 @@ class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     text: str
     tone: Tone = "muted"
+    gap: int = 2
+    """Blanks before it; 0 joins it to the badge before it."""
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -78,6 +82,16 @@ def column_heads(
         right_tone="muted",
         tone="muted",
     )
+
+
+def with_headings(rows: Iterable[tuple[str, ListRow]]) -> list[ListRow]:
+    """Returns the rows with a heading above each run of rows of the same group; the group comes before its row."""
+    out: list[ListRow] = []
+    for group, ours in groupby(rows, key=itemgetter(0)):
+        if group:
+            out.append(ListRow(id=f"#{group}", title=group, is_heading=True))
+        out += [row for _, row in ours]
+    return out
 
 
 def with_blank_rows(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:

@@ -24,6 +24,7 @@ from app.undo.review.hunks import (
     without_hunks,
 )
 from app.values.user_errors import UserError
+from tools.edits.diffs import unified_hunks
 from tools.repomap.index.kinds import file_kind_of
 
 HunkKind = Literal["lines", "file", "mode", "move"]
@@ -106,6 +107,13 @@ class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def _is_moved_back(self, taken: frozenset[str]) -> bool:
         return any(hunk.kind == "move" and hunk.key in taken for hunk in self.hunks)
+
+    def patches_with_context(self, context: int) -> dict[str, str]:
+        """Returns the patches of the hunks of lines by their keys, each with up to `context` unchanged lines around."""
+        texts = [hunk.text for hunk in self.hunks if hunk.text is not None]
+        old = decode_text(self.before.data or b"") if texts and self.before is not None else ""
+        patches = unified_hunks(old or "", [text.regions for text in texts], context=context)
+        return {text.key: patch for text, patch in zip(texts, patches, strict=True)}
 
     def text_of(self, hunk: ReviewedHunk) -> str:
         """Returns the new lines of a hunk, for an editor; the whole text of a new file. Raises `UserError`."""

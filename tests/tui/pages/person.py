@@ -24,6 +24,7 @@ from app.tui.page_parts import ScreenOpener
 from app.tui.page_protocols import HandleRequest
 from app.tui.tasks import Tasks
 from tests.support.clock import Clock
+from tests.support.sizes import resize
 from tests.widgets.host import Host, screen_text
 from widgets.key_labels import key_name_in_text
 from widgets.screens.requests import ScreenRequest
@@ -120,6 +121,10 @@ class Person:
 
     async def click(self, x: int, y: int) -> None:
         await self._pilot.click(offset=(x, y))
+        await self._pilot.pause()
+
+    async def resize(self, width: int, height: int) -> None:
+        await resize(self._pilot, width, height)
         await self._pilot.pause()
 
     async def sees_soon(self, *texts: str) -> None:

@@ -18,6 +18,7 @@ from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.undo.test_footprints import git
 from tools.registry import builtin_tools
+from widgets.transcript.view import Transcript
 
 LONG = "".join(f"line {number}\n" for number in range(1, 101))
 
@@ -180,7 +181,7 @@ async def test_a_patch_of_one_file_or_of_all(project: Project, tmp_path: Path) -
 
 
 async def test_searching_within_a_difference(project: Project) -> None:
-    async with at_the_keyboard(size=(80, 24)) as person, person.asked(project.page(person).open("prompt")):
+    async with at_the_keyboard(size=(80, 16)) as person, person.asked(project.page(person).open("prompt")):
         await person.sees_soon("line fifty")
         await person.press("slash", *"line 4")
         await person.sees_soon("of 3")
@@ -199,6 +200,48 @@ async def test_what_has_no_lines_says_why(project: Project) -> None:
         await person.sees_soon("no text: 3 B")
         await person.press("y")
         await person.sees_soon("no patch copied: no text: 3 B")
+        await person.press("escape")
+
+
+def hunks_shown(person: Person) -> Transcript:
+    return person.terminal.screen.query_one(Transcript)
+
+
+async def test_free_rows_show_more_lines_around_the_hunks(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    await project.prompt("make", write("a.txt", LONG))
+    await project.prompt(
+        "change", write("a.txt", LONG.replace("line 20\n", "").replace("line 30\n", "thirty\n"))
+    )
+    async with at_the_keyboard(size=(80, 40)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("line 12", "line 24", "line 25", "line 38")
+        shown = [row for row in person.sees.split("\n") if "│ " in row or "▌ " in row]
+        assert len(shown) == len(set(shown))  # lines between two hunks are shown once
+        assert hunks_shown(person).column.heights.total >= hunks_shown(person).viewport.height - 3
+        await person.press("space")
+        await person.sees_soon("kept", "line 12", "line 38")
+        await person.resize(80, 24)
+        await person.until(lambda: "line 12" not in person.sees)
+        await person.sees_soon("hunk 2 of 2")
+        await person.press("escape")
+
+
+@pytest.mark.parametrize("size", [(40, 10), (60, 24), (100, 40)])
+async def test_files_below_never_make_the_page_scroll(tmp_path: Path, size: tuple[int, int]) -> None:
+    project = Project(tmp_path)
+    await project.prompt(
+        "make",
+        write("a.txt", "short\n"),
+        *(
+            write(f"{name}.txt", "many words that are wrapped in a narrow terminal, again and again\n" * 30)
+            for name in "bc"
+        ),
+    )
+    async with at_the_keyboard(size=size) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("short")
+        await person.until(lambda: hunks_shown(person).viewport.height > 0)
+        assert hunks_shown(person).column.heights.total <= hunks_shown(person).viewport.height
+        assert ("many words" in person.sees) == (size[1] > 10)
         await person.press("escape")
 
 

@@ -87,8 +87,8 @@ class Comparison:
         return FileRow(
             path=file.path,
             change=file.deed,
-            added=f"+{file.added:,}" if file.added else "",
-            removed=f"−{file.removed:,}" if file.removed else "",
+            added_lines=file.added,
+            removed_lines=file.removed,
             changed_by=file.changed_by,
             why=" · ".join(word for word in (listed.fold_reason, why) if word),
             progress=await self._progress(listed, decided) if counts else "",

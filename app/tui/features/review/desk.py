@@ -15,6 +15,7 @@ from app.tui.features.review.comparison import (
     Comparison,
     Review,
 )
+from app.tui.features.review.filled_page import fill_page
 from app.tui.features.review.hunk_blocks import (
     FOLD_BLOCK_ID,
     ShownFile,
@@ -43,6 +44,8 @@ from tools.files.existence import exists
 from tools.text import one_line
 from widgets.screens.dialogs import LinesEditScreen, TextEditScreen
 
+_MIN_FOLLOWING_ROWS = 2
+"""Rows that a file below another one needs at least: a blank one and its path."""
 _NO_OTHER_SCOPE_TEXT = "proposed changes have no other comparison"
 
 
@@ -131,27 +134,31 @@ class ReviewDesk:
             text_below=self._review.conflict_lines(path),
             hunks=tuple(hunks),
         )
+        self._shown_file = shown
+        files = await self._files_on_page(screen, changes, shown)
+        if changes is not self._comparison.changes or path != screen.path:
+            return
         decided = self._review.decisions
-        if changes is self._comparison.changes and path == screen.path:
-            self._shown_file = shown
-            first = self._first_undecided_block(shown, decided) if screen.hunk == "" else ""
-            screen.show_file(path, file_blocks(shown, decided.kept, decided.remarks), cursor or first)
-            await self._show_following_files(screen, changes, path)
+        first = self._first_undecided_block(shown, decided) if screen.hunk == "" else ""
+        page = fill_page(files, decided, page_rows=screen.page_rows, count_rows=screen.count_rows)
+        screen.show_file(path, page.blocks, cursor or first, following=page.following)
 
-    async def _show_following_files(self, screen: ReviewScreen, changes: ReviewedChanges, path: str) -> None:
-        """Shows the next files below, and after the last one the first, as far as there is room."""
-        index = [one.difference.path for one in changes.files].index(path)
+    async def _files_on_page(
+        self, screen: ReviewScreen, changes: ReviewedChanges, shown: ShownFile
+    ) -> list[ShownFile]:
+        """Returns a file and the next ones, and after the last one the first, of which something may be visible."""
+        files, decided = [shown], self._review.decisions
+        index = [one.difference.path for one in changes.files].index(shown.file.path)
+        left = screen.page_rows - screen.count_rows(file_blocks(shown, decided))
         for listed in (*changes.files[index + 1 :], *changes.files[:index]):
-            if (rows := screen.rows_left) <= 1 or path != screen.path:
-                return
-            if screen.is_following(listed.difference.path):
-                continue
+            if left < _MIN_FOLLOWING_ROWS:
+                break
             file = await asyncio.to_thread(changes.file, listed.difference.path)
-            if file is None or changes is not self._comparison.changes or path != screen.path:
-                return
-            folded = listed.fold_reason or fold_reason_of_content(file)
-            blocks = following_file_blocks(file, folded, self._review.decisions, rows)
-            screen.show_following_file(file.path, blocks)
+            if file is not None:
+                folded = listed.fold_reason or fold_reason_of_content(file)
+                files.append(ShownFile(file=file, conflicts={}, fold_reason=folded, hunks=file.hunks))
+                left -= 1 + screen.count_rows(following_file_blocks(files[-1], decided, left))
+        return files
 
     def _first_undecided_block(self, shown: ShownFile, decided: Decisions) -> str:
         """Returns the id of the first undecided hunk's block, where the cursor starts; empty if all hunks

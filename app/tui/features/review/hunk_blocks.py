@@ -8,6 +8,7 @@ from app.undo.change_lists import FileDifference
 from app.undo.review.review_records import Decisions, Remark
 from app.undo.review.reviewed_files import ReviewedFile, ReviewedHunk
 from tools.amounts import changed_lines
+from tools.edits.diffs import DIFF_CONTEXT
 from tools.results import Block as CardPart
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
@@ -49,13 +50,13 @@ def is_decided(
     return hunk.key in taken or hunk.key in kept or any(one.key == hunk.key for one in remarks)
 
 
-def file_blocks(shown: ShownFile, kept: frozenset[str], remarks: Sequence[Remark]) -> list[Block]:
-    file = shown.file
+def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CONTEXT) -> list[Block]:
+    """Returns the blocks of the selected file, with up to `context` unchanged lines around each hunk."""
     if shown.fold_reason:
-        return [_folded_file_block(shown, kept)]
+        return [_folded_file_block(shown, decided.kept)]
+    patches = shown.file.patches_with_context(context) if context > DIFF_CONTEXT else {}
     blocks: list[Block] = [
-        _hunk_block(file, hunk, kept, [one for one in remarks if one.key == hunk.key], shown.conflicts)
-        for hunk in shown.hunks
+        _hunk_block(shown, hunk, decided, patches.get(hunk.key, hunk.patch)) for hunk in shown.hunks
     ]
     if not blocks:
         count = "1 change" if shown.hidden_hunk_count == 1 else f"{shown.hidden_hunk_count} changes"
@@ -65,51 +66,54 @@ def file_blocks(shown: ShownFile, kept: frozenset[str], remarks: Sequence[Remark
     return blocks
 
 
-def following_file_blocks(file: ReviewedFile, fold_reason: str, decided: Decisions, rows: int) -> list[Block]:
-    """Returns the heading of a file and what fits into `rows` rows of its hunks, to be shown below another file."""
-    shown = ShownFile(file=file, conflicts={}, fold_reason=fold_reason, hunks=file.hunks[:rows])
-    figures = changed_lines(sum(one.added for one in file.hunks), sum(one.removed for one in file.hunks))
-    heading = CustomBlock(
-        id="heading", kind=CustomKind.HUNK, card=Card(title=one_line(file.path), summary=figures)
-    )
-    blocks: list[Block] = [heading]
-    for block in file_blocks(shown, decided.kept, decided.remarks):
-        if rows <= 0:
+def following_file_blocks(
+    shown: ShownFile, decided: Decisions, lines: int, *, context: int = DIFF_CONTEXT
+) -> list[Block]:
+    """Returns the first blocks of a file below the selected one, with at most `lines` lines of its hunks. The first
+    block begins with the path."""
+    path, is_first = shown.file.path, True
+    blocks: list[Block] = []
+    for block in file_blocks(shown, decided, context=context):
+        if lines <= 0:
             break
         if isinstance(block, CustomBlock):
-            parts = tuple(_cut_part(part, rows) for part in block.card.blocks)
-            rows -= sum(part.diff.count("\n") for part in parts if isinstance(part, DiffBlock))
-            block = msgspec.structs.replace(block, card=msgspec.structs.replace(block.card, blocks=parts))
-        blocks.append(block)
-    return [msgspec.structs.replace(block, id=f"{file.path}\n{block.id}") for block in blocks]
+            parts = tuple(_cut_part(part, lines) for part in block.card.blocks)
+            lines -= sum(part.diff.count("\n") for part in parts if isinstance(part, DiffBlock))
+            title = f"{one_line(path)} · {block.card.title}" if is_first else block.card.title
+            card = msgspec.structs.replace(block.card, title=title, blocks=parts)
+            block = msgspec.structs.replace(block, card=card)
+            is_first = False
+        blocks.append(msgspec.structs.replace(block, id=f"{path}\n{block.id}"))
+    return blocks
 
 
-def _cut_part(part: CardPart, rows: int) -> CardPart:
-    """Cuts a diff to its first rows, because no more of it is visible."""
+def _cut_part(part: CardPart, lines: int) -> CardPart:
+    """Cuts a diff to its first lines, because no more of it is visible."""
     if not isinstance(part, DiffBlock):
         return part
-    return msgspec.structs.replace(part, diff="\n".join(part.diff.split("\n", rows + 1)[: rows + 1]))
+    return msgspec.structs.replace(part, diff="\n".join(part.diff.split("\n", lines + 1)[: lines + 1]))
 
 
-def _hunk_block(
-    file: ReviewedFile,
-    hunk: ReviewedHunk,
-    kept: frozenset[str],
-    remarks: Sequence[Remark],
-    conflicts: Mapping[str, str],
-) -> CustomBlock:
-    label, tone = _decision_label(file, hunk, kept, conflicts.get(hunk.key, ""))
-    why = conflicts.get(hunk.key, "")
-    words = [why] if why and label != why else []
+def _hunk_block(shown: ShownFile, hunk: ReviewedHunk, decided: Decisions, patch: str) -> CustomBlock:
+    conflict = shown.conflicts.get(hunk.key, "")
+    label, tone = _decision_label(shown.file, hunk, decided.kept, conflict)
+    remarks = [one for one in decided.remarks if one.key == hunk.key]
+    is_one_of_many = len(shown.file.hunks) > 1
+    words = [
+        conflict if label != conflict else "",
+        changed_lines(hunk.added, hunk.removed) if is_one_of_many else "",
+    ]
     parts: list[DiffBlock | TextBlock] = []
-    if hunk.patch:
-        diff = escape_controls(hunk.patch)
-        parts.append(DiffBlock(path=one_line(file.path), diff=diff, added=hunk.added, removed=hunk.removed))
+    if patch:
+        diff, path = escape_controls(patch), one_line(shown.file.path)
+        parts.append(DiffBlock(path=path, diff=diff, added=hunk.added, removed=hunk.removed))
     parts += [TextBlock(text=f"❯ {remark.text.strip()}") for remark in remarks]
     return CustomBlock(
         id=hunk.key,
         kind=CustomKind.HUNK,
-        card=Card(title=_hunk_title(hunk), summary=" · ".join(words), blocks=tuple(parts)),
+        card=Card(
+            title=_hunk_title(hunk), summary=" · ".join(word for word in words if word), blocks=tuple(parts)
+        ),
         label=label or ("comment" if remarks else ""),
         tone=tone,
     )

@@ -1,13 +1,18 @@
 """What the review desk shows besides the hunks: the changed files as rows of a list, the title, and the key hints."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from widgets.line import cells
-from widgets.lists.rows import Badge, ListRow, Tone
+from widgets.lists.rows import Badge, ListRow, Tone, column_heads
 from widgets.screens.screen_parts import KeyHint
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
 _MAX_PATH_CELLS = 56
+_MIN_CELLS_FOR_BARS = 100
+_BAR_CELLS = 12
+_PROGRESS_HEAD = "done"
 
 
 class FileRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,14 +21,21 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     change: str
     """The kind of change: `new`, `removed` or `changed`."""
-    added: str = ""
-    """The number of added lines, such as `+12`."""
-    removed: str = ""
+    added_lines: int = 0
+    removed_lines: int = 0
     changed_by: str = ""
     why: str = ""
     """A remark about the file."""
     progress: str = ""
     """How many of its hunks are decided: `2/5`, or a mark when all are."""
+
+    @property
+    def added(self) -> str:
+        return f"+{self.added_lines:,}" if self.added_lines else ""
+
+    @property
+    def removed(self) -> str:
+        return f"−{self.removed_lines:,}" if self.removed_lines else ""
 
 
 class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,33 +116,89 @@ def fitted_title(view: ReviewView, note: str, width: int) -> str:
     return cut_end_to_fit(view.title, max(24, width - cells(note) - 10))
 
 
-def list_rows(view: ReviewView) -> list[ListRow]:
-    """Returns the list's rows with aligned columns: what happened to the file, lines added, lines
-    removed, and how much is decided."""
-    columns = [
-        max((cells(text) for text in texts), default=0)
-        for texts in (
-            [file.progress for file in view.files],
-            [file.change for file in view.files],
-            [file.added for file in view.files],
-            [file.removed for file in view.files],
-        )
-    ]
-    return [_list_row(file, *columns) for file in view.files]
+class _Columns(msgspec.Struct, frozen=True, kw_only=True):
+    """The cells of the columns behind the path; 0 for a column that is empty in every row."""
+
+    progress: int
+    change: int
+    added: int
+    removed: int
+    bar: int
+    most_lines: int
+    """The changed lines of the file with the longest bar."""
 
 
-def _list_row(file: FileRow, progress: int, deed: int, added: int, removed: int) -> ListRow:
-    tones: dict[str, Tone] = {"new": "success", "removed": "error"}
-    badges = [Badge(text=f"{file.progress:<{progress}}", tone="muted")] if progress else []
-    badges += [Badge(text=f"{file.change:<{deed}}", tone=tones.get(file.change, "muted"))]
-    badges += [Badge(text=f"{file.added:>{added}}", tone="success")] if added else []
-    badges += [Badge(text=f"{file.removed:>{removed}}", tone="error")] if removed else []
-    return ListRow(
-        id=file.path,
-        title=file.path,
-        detail=" · ".join(word for word in (file.why, file.changed_by) if word),
-        badges=tuple(badges),
+def _columns_of(view: ReviewView, width: int) -> _Columns:
+    def widest(head: str, texts: Sequence[str]) -> int:
+        most = max(map(cells, texts), default=0)
+        return max(most, cells(head)) if most else 0
+
+    files = view.files
+    figures = [file.added_lines + file.removed_lines for file in files]
+    has_bars = width >= _MIN_CELLS_FOR_BARS and len([lines for lines in figures if lines]) > 1
+    return _Columns(
+        progress=widest(_PROGRESS_HEAD, [file.progress for file in files]),
+        change=widest("change", [file.change for file in files]),
+        added=widest("+", [file.added for file in files]),
+        removed=widest("−", [file.removed for file in files]),
+        bar=_BAR_CELLS if has_bars else 0,
+        most_lines=max(figures, default=0),
     )
+
+
+def list_heads(view: ReviewView, width: int) -> ListRow | None:
+    """Returns the heads of the list's columns; None for a single file, which needs none."""
+    if len(view.files) < 2:
+        return None
+    columns = _columns_of(view, width)
+    badges = [
+        f"{head:<{room}}" if head != "+" and head != "−" else f"{head:>{room}}"
+        for head, room in (
+            (_PROGRESS_HEAD, columns.progress),
+            ("change", columns.change),
+            ("+", columns.added),
+            ("−", columns.removed),
+            ("", columns.bar),
+        )
+        if room
+    ]
+    return column_heads("File", badges=badges, detail="note" if any(map(_detail, view.files)) else "")
+
+
+def list_rows(view: ReviewView, width: int) -> list[ListRow]:
+    """Returns the list's rows with aligned columns: how much is decided, what happened to the file, lines added, lines
+    removed, and on wide pages both as a bar."""
+    columns = _columns_of(view, width)
+    return [_list_row(file, columns) for file in view.files]
+
+
+def _list_row(file: FileRow, columns: _Columns) -> ListRow:
+    tones: dict[str, Tone] = {"new": "success", "removed": "error"}
+    badges = [Badge(text=f"{file.progress:<{columns.progress}}")] if columns.progress else []
+    badges += [Badge(text=f"{file.change:<{columns.change}}", tone=tones.get(file.change, "muted"))]
+    badges += [Badge(text=f"{file.added:>{columns.added}}", tone="success")] if columns.added else []
+    badges += [Badge(text=f"{file.removed:>{columns.removed}}", tone="error")] if columns.removed else []
+    badges += _bar(file, columns) if columns.bar else []
+    return ListRow(id=file.path, title=file.path, detail=_detail(file), badges=tuple(badges))
+
+
+def _detail(file: FileRow) -> str:
+    return " · ".join(word for word in (file.changed_by, file.why) if word)
+
+
+def _bar(file: FileRow, columns: _Columns) -> list[Badge]:
+    """Returns the parts of a bar whose length is the share of the changed lines in those of the largest file."""
+    scale = columns.bar / columns.most_lines
+    added, removed = (
+        max(1, round(lines * scale)) if lines else 0 for lines in (file.added_lines, file.removed_lines)
+    )
+    removed = min(removed, columns.bar - min(added, columns.bar - 1)) if removed else 0
+    added = min(added, columns.bar - removed)
+    return [
+        Badge(text="━" * added, tone="success"),
+        Badge(text="━" * removed, tone="error", gap=0),
+        Badge(text=" " * (columns.bar - added - removed), gap=0),
+    ]
 
 
 def title_cells(view: ReviewView) -> int:

@@ -11,18 +11,29 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from app.tui.features.review.rows import ReviewView, fitted_title, key_hints, list_rows, title_cells
+from app.tui.features.review.rows import (
+    ReviewView,
+    fitted_title,
+    key_hints,
+    list_heads,
+    list_rows,
+    title_cells,
+)
 from widgets.key_table import Key, KeyTable
 from widgets.lists.filtering import VisibleRow
-from widgets.lists.row_list import RowList
+from widgets.lists.row_list import ROOMY_MIN_ROWS, RowList
 from widgets.screens.block import BlockKeyboard, BlockView, SearchableScreen
 from widgets.screens.requests import ScreenRequest
 from widgets.screens.screen_parts import KeyHints, RuleTitle
+from widgets.transcript.block_items import make_items
 from widgets.transcript.blocks import Block, NoteBlock
+from widgets.transcript.column import Column
 from widgets.transcript.item import Item
 from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_number_at
 from widgets.transcript.view import Transcript
 
+_MEASURED_PAGES = 4
+"""Blocks of more pages are not measured: they do not fit in any case."""
 _LIST_HEIGHT_DIVISOR = 4
 """The list has at most one fourth of the height."""
 
@@ -89,7 +100,7 @@ class ReviewScreen(SearchableScreen):
         super().__init__(HunksView(NoteBlock(id="nothing", text="" if view.files else view.empty_text)))
         self.view = view
         self.files = RowList(
-            list_rows(view), empty=view.empty_text, title_cells=title_cells(view), id="files"
+            list_rows(view, 0), empty=view.empty_text, title_cells=title_cells(view), id="files"
         )
         self._separator = RuleTitle(id="between")
         self._shown_path = ""
@@ -120,11 +131,20 @@ class ReviewScreen(SearchableScreen):
         return heights.top_of_block(count) if self._following and count else heights.total
 
     @property
-    def rows_left(self) -> int:
-        """How many rows are empty below the last block; 0 before a file is shown."""
-        if not self._hunks or self._shown_path != self.path:
-            return 0
-        return self.transcript.viewport.height - self.transcript.column.heights.total
+    def page_rows(self) -> int:
+        """The rows for hunks that are visible at once; 0 before the screen is laid out."""
+        return self.transcript.viewport.height if self.transcript.column.width > 0 else 0
+
+    def count_rows(self, blocks: Sequence[Block]) -> int:
+        """Returns the rows that blocks would take; only an estimate where they are much more than a page."""
+        shown = self.transcript.column
+        column = Column()
+        column.expansion, column.width = shown.expansion, shown.width
+        column.replace(make_items(blocks))
+        if column.heights.total < _MEASURED_PAGES * self.page_rows:
+            for index in range(len(column)):
+                column.measure(index)
+        return column.heights.total
 
     @property
     def line(self) -> int:
@@ -146,7 +166,7 @@ class ReviewScreen(SearchableScreen):
         """Shows another comparison, or newer figures of the same; the cursor stays on its file."""
         keep, self.view = view.first_file or self.path, view
         self.files.empty, self.files.title_cells = view.empty_text, title_cells(view)
-        self.files.show([VisibleRow(row) for row in list_rows(view)], keep=keep)
+        self._show_rows(keep)
         self._fit()
         if is_new:
             self._note = ""
@@ -158,33 +178,35 @@ class ReviewScreen(SearchableScreen):
                 self.request_action("file")
         self._announce_hunk()
 
-    def show_file(self, path: str, blocks: Sequence[Block], cursor: str = "") -> None:
-        """Shows a file's hunks with the cursor on one; ignored if another file is selected by now."""
+    def show_file(
+        self,
+        path: str,
+        blocks: Sequence[Block],
+        cursor: str = "",
+        *,
+        following: Sequence[tuple[str, Block]] = (),
+    ) -> None:
+        """Shows a file's hunks with the cursor on one, and below them blocks of other files, each with its path. Does
+        nothing if another file is selected by now."""
         if path != self.path:
             return
         ids = tuple(block.id for block in blocks)
-        if path == self._shown_path and ids == self._hunks:
-            for block in blocks:
+        others = {block.id: other for other, block in following}
+        every = [*blocks, *(block for _, block in following)]
+        is_same = path == self._shown_path and ids == self._hunks
+        if is_same and others == self._following:
+            for block in every:
                 if block != self.transcript.find_block(block.id):
                     self.transcript.add(block)
         else:
-            self._replace_blocks(blocks)
-            cursor = cursor or (ids[-1] if self._starts_at_last_hunk else ids[0])
+            kept = self.hunk if is_same else ""
+            self._replace_blocks(every)
+            cursor = cursor or kept or (ids[-1] if self._starts_at_last_hunk else ids[0])
         self._shown_path, self._hunks, self._starts_at_last_hunk = path, ids, False
+        self._following = others
         if cursor:
             self._keyboard.go_to(cursor)
         self._announce_hunk()
-
-    def show_following_file(self, path: str, blocks: Sequence[Block]) -> None:
-        """Shows the hunks of a file below the selected one; the cursor does not go there."""
-        for block in blocks:
-            self._following[block.id] = path
-            self.transcript.add(block)
-        self.transcript.viewport.set_following(True)  # they are not counted as new
-        self.transcript.viewport.set_following(False)
-
-    def is_following(self, path: str) -> bool:
-        return path in self._following.values()
 
     def move_to_block(self, block_id: str) -> None:
         """Moves the cursor to a block, or to the file that it belongs to."""
@@ -253,16 +275,31 @@ class ReviewScreen(SearchableScreen):
             yield ClickableHints(key_hints(self.view), id="keys")
 
     def on_mount(self) -> None:
+        self._show_rows(self.path)
         if self.view.first_file:
             self.go_to_file(self.view.first_file)
 
     def on_resize(self) -> None:
+        self._show_rows(self.path)
         self._fit()
         self._announce_hunk()
+        self.call_after_refresh(self._fill_again)
+
+    def _fill_again(self) -> None:
+        """Asks for the file again, because more or fewer rows are visible now."""
+        if self._shown_path == self.path and self._shown_path:
+            self.request_action("file")
+
+    def _show_rows(self, keep: str) -> None:
+        """Shows the files with the columns for which there is room; the cursor goes to the file `keep`."""
+        width = self.app.size.width
+        self.files.heads = list_heads(self.view, width)
+        self.files.show([VisibleRow(row) for row in list_rows(self.view, width)], keep=keep)
 
     def _fit(self) -> None:
         most = max(2, self.app.size.height // _LIST_HEIGHT_DIVISOR)
-        self.files.styles.height = max(1, min(most, len(self.view.files)))
+        heads = self.app.size.height >= ROOMY_MIN_ROWS and list_heads(self.view, 0) is not None
+        self.files.styles.height = max(1, min(most, len(self.view.files))) + heads
         self.files.display = self._separator.display = bool(self.view.files)
 
     def _announce_hunk(self) -> None:

@@ -19,6 +19,7 @@ from app.values.entries import BranchSummaryEntry, CustomMessageEntry
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
+from widgets.screens.preview import Preview
 from widgets.status.input_guard import MIN_VISIBLE_SECONDS
 
 SIZE = (120, 40)
@@ -73,6 +74,31 @@ async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> Non
         assert "third" in question and "the third answer" not in question
         person.clock.now += MIN_VISIBLE_SECONDS
         await person.press("escape", "escape")
+
+
+async def test_the_preview_shows_the_whole_exchange(tmp_path: Path) -> None:
+    harness = ScriptedSession(
+        tmp_path,
+        call("write", path="sail.py", content="a\nb\n"),
+        call("read", path="none.py"),
+        say("It **sails**.\n\n- one\n- two"),
+        say("later"),
+        tools=builtin_tools(),
+    )
+    await harness.prompt("let it `sail`")
+    await harness.prompt("another")
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
+        preview = person.terminal.screen.query_one(Preview)
+        for key in ("home", "down", "down", "down"):  # the prompt, both results, the answer
+            await person.press(key)
+            await person.sees_soon(
+                "let it sail", "write sail.py", "read none.py · failed", "It sails.", "• one"
+            )
+            told = [part.text for part in preview.shown.parts]
+            assert "another" not in told and "later" not in told
+        await person.press("up")
+        assert preview.shown.title.startswith("read, failed")
+        await person.press("escape")
 
 
 async def test_a_fork_is_asked_for_and_begins_a_new_file(tmp_path: Path) -> None:

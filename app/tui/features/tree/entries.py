@@ -38,6 +38,7 @@ from tools.results import ToolKind
 from tools.text import without_markdown_marks
 from widgets.lists.rows import Badge, Tone
 from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
+from widgets.screens.preview import PreviewPart, PreviewText
 
 _KIND_BY_MESSAGE_TYPE: dict[type, EntryKind] = {
     UserMessage: "user",
@@ -56,6 +57,8 @@ _KIND_BY_ENTRY_TYPE: dict[type, EntryKind] = {
 
 _MAX_MARKED_CHARS = 4_000
 """The characters of a message from which a row is made."""
+_MAX_PREVIEWED_CALLS = 60
+"""The calls of an exchange that a preview lists."""
 _HEADINGS: dict[EntryKind, str] = {
     "user": "You",
     "assistant": "Answer",
@@ -129,6 +132,72 @@ class TreeEntries:
             is_minor=bare.is_minor,
         )
 
+    def preview(self, entry_id: str) -> PreviewText:
+        """Returns the exchange that an entry belongs to: its prompt, what was done, and the answers. Of a result and
+        other entries, their whole text comes first."""
+        entry = self._log.entry(entry_id)
+        exchange = self._exchange_of(entry)
+        kind = entry_kind(entry)
+        if kind in ("user", "assistant") and exchange:
+            return PreviewText(
+                title=entry_heading(exchange[0]),
+                parts=(
+                    PreviewPart(text=entry_text(exchange[0]), is_markdown=True),
+                    *self._parts_of_exchange(exchange[1:]),
+                ),
+            )
+        own = PreviewPart(
+            text=entry_text(entry) or full_entry_text(entry),
+            is_markdown=kind in ("assistant", "compaction", "summary"),
+        )
+        above = self._parts_of_exchange(exchange) if kind in ("tool", "shell") else ()
+        return PreviewText(title=entry_heading(entry), parts=(own, *above))
+
+    def _exchange_of(self, entry: Entry) -> list[Entry]:
+        """Returns the entries from the prompt above an entry, or from itself, to the next prompt; none where there is
+        no prompt above."""
+        found = [entry]
+        while not _is_prompt(found[-1]):
+            parent = found[-1].parent_id
+            if parent is None or parent not in self._log:
+                return []
+            found.append(self._log.entry(parent))
+        return [*reversed(found), *self._entries_until_next_prompt(entry)]
+
+    def _parts_of_exchange(self, exchange: Sequence[Entry]) -> Iterator[PreviewPart]:
+        """Yields prompts and answers with their headings, and a line for each call."""
+        was_call, calls = False, 0
+        for entry in exchange:
+            message = entry.message if isinstance(entry, MessageEntry) else None
+            text = entry_text(entry).strip()
+            if isinstance(message, UserMessage | AssistantMessage) and text:
+                yield PreviewPart(text=entry_heading(entry), is_heading=True)
+                yield PreviewPart(text=text, is_markdown=True)
+                was_call = False
+            elif isinstance(message, ToolResultMessage):
+                calls += 1
+                if calls > _MAX_PREVIEWED_CALLS:
+                    continue
+                if not was_call:
+                    yield PreviewPart(text="")
+                yield self._call_part(entry, message)
+                was_call = True
+        if calls > _MAX_PREVIEWED_CALLS:
+            yield PreviewPart(text=f"… {calls - _MAX_PREVIEWED_CALLS:,} more calls", tone="muted")
+
+    def _call_part(self, entry: Entry, message: ToolResultMessage) -> PreviewPart:
+        changed = self._changed_files_text(entry, message)
+        words = (
+            f"{message.tool_name} {self._argument(entry, message)}".rstrip(),
+            f"± {changed}" if changed else "",
+            "failed" if message.is_error else "",
+        )
+        return PreviewPart(
+            text=" · ".join(word for word in words if word),
+            tone="error" if message.is_error else "success" if changed else "muted",
+            hanging_indent=2,
+        )
+
     def _entry_badges(self, entry: Entry) -> tuple[Badge, ...]:
         """Returns badges for a model change, changed files, cost and compactions."""
         if isinstance(entry, CompactionEntry):
@@ -161,7 +230,7 @@ class TreeEntries:
         below = self._log.children(prompt.id)
         while below:
             entry = next((one for one in below if one.id in here), below[-1])
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            if _is_prompt(entry):
                 return
             yield entry
             below = self._log.children(entry.id)
@@ -184,15 +253,17 @@ class TreeEntries:
         belongs to."""
         message = entry.message if isinstance(entry, MessageEntry) else None
         if isinstance(message, ToolResultMessage):
-            call, called = self._find_call(entry, message), ""
-            if call is not None:
-                words = (value for value in call.arguments.values() if isinstance(value, str))
-                called = one_line(next(words, ""), 60)
             outcome = "failed: " if message.is_error else ""
-            return f"{called} → {outcome}{one_line(entry_text(entry))}".lstrip()
+            return f"{self._argument(entry, message)} → {outcome}{one_line(entry_text(entry))}".lstrip()
         if isinstance(message, BashExecutionMessage):
             return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
         return ""
+
+    def _argument(self, entry: Entry, result: ToolResultMessage) -> str:
+        """Returns the first text among the arguments of a result's call; empty if there is none."""
+        call = self._find_call(entry, result)
+        words = (value for value in call.arguments.values() if isinstance(value, str)) if call else iter(())
+        return one_line(next(words, ""), 60)
 
     def _find_call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
         """Returns the call that a result belongs to."""
@@ -291,6 +362,10 @@ def entry_kind(entry: Entry) -> EntryKind:
     if isinstance(entry, MessageEntry):
         return _KIND_BY_MESSAGE_TYPE.get(type(entry.message), "custom")
     return _KIND_BY_ENTRY_TYPE.get(type(entry), "change")
+
+
+def _is_prompt(entry: Entry) -> bool:
+    return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
 
 
 def _has_only_tool_calls(entry: Entry) -> bool:

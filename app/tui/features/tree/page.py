@@ -18,7 +18,6 @@ from app.tui.features.shared_dialogs import ask_text, select_option
 from app.tui.features.tree.entries import (
     TreeEntries,
     changed_paths,
-    entry_heading,
     entry_kind,
     full_entry_text,
 )
@@ -81,7 +80,7 @@ class TreePage(msgspec.Struct, frozen=True):
             told.entries_without_texts(),
             leaf=log.leaf_id,
             describe=told.describe_entry,
-            preview=self._entry_preview,
+            preview=told.preview,
             filter=chosen,
         )
         await self.ask(screen, on_request=self._handle_request)
@@ -245,15 +244,6 @@ class TreePage(msgspec.Struct, frozen=True):
             return await work
         finally:
             self.show_progress("")
-
-    def _entry_preview(self, entry_id: str) -> PreviewText:
-        log = self.session.log
-        entry = log.entry(entry_id)
-        text = entry_text(entry) or full_entry_text(entry)
-        is_message = entry_kind(entry) in ("user", "assistant", "compaction", "summary")
-        return PreviewText(
-            title=entry_heading(entry), parts=(PreviewPart(text=text, is_markdown=is_message),)
-        )
 
     async def _compare_branches(self, one: str, other: str) -> None:
         """Compares two branches from where they part: their messages and the files that each changed."""

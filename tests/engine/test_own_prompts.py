@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.commands.prompt_commands import init_context, review
+from app.engine.commands.review_texts import typed_command
 from app.providers.scripted import say
 from app.undo.content_store import UndoConfig
 from app.values.user_errors import UserError
@@ -77,7 +78,7 @@ async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, pr
     await review(harness.session)
     text = await asked(harness)
     assert "- boats.py (changed, +1 -1)" in text and "- new.py (new, not in git, +2 -0)" in text
-    assert "change nothing" in text
+    assert "change nothing" in text and typed_command(text) == "/review"
 
 
 async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
@@ -94,7 +95,10 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
 
     async def told(name: str) -> str:
         await review(harness.session, name)
-        return (await asked(harness)).partition("Read the changed code")[0]
+        text = await asked(harness)
+        assert typed_command(text) == f"/review {name}"
+        assert typed_command(f"{text} And more.") == ""
+        return text.partition("Read the changed code")[0]
 
     row = "- boats.py (changed, +2 -1): row\n\n"
     assert await told("HEAD~1") == f"Review what was changed by HEAD~1 (`git show HEAD~1`):\n\n{row}"

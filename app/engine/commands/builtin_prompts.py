@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
+from app.engine.commands.review_texts import UNCOMMITTED, changed_by, changed_since, review_text
 from app.engine.files.changed_symbols import changed_symbols
 from app.engine.files.session_files import GitDiff
 from app.engine.session import Session
@@ -64,16 +65,12 @@ async def review_prompt(session: Session, what: str) -> str:
                 f"No differences between {what} and the last commit here. /review NAME reviews another "
                 "branch or commit."
             )
-        told = (
-            f"was changed since {what} (`git diff {what}...HEAD`)"
-            if found.is_since_merge_base
-            else f"was changed by {what} (`git show {what}`)"
-        )
+        told = changed_since(what) if found.is_since_merge_base else changed_by(what)
         return await _review_prompt_text(found, told)
     found = await session.files.differences(GitDiff())
     if not found.files:
         raise UserError("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
-    return await _review_prompt_text(found, "is not committed here (`git diff HEAD` and new files)")
+    return await _review_prompt_text(found, UNCOMMITTED)
 
 
 async def _review_prompt_text(found: Differences, what: str) -> str:
@@ -87,12 +84,4 @@ async def _review_prompt_text(found: Differences, what: str) -> str:
     if len(found.files) > _MAX_LISTED_FILES:
         shown.append(f"- and {len(found.files) - _MAX_LISTED_FILES} more")
     listed = "\n".join(shown)
-    return f"Review what {what}:\n\n{listed}\n\n{_REVIEW_GUIDE}"
-
-
-_REVIEW_GUIDE = (
-    "Read the changed code, its surroundings and its callers; change nothing. Report what is wrong: "
-    "mistakes, missed cases, broken callers, security, tests that are missing or cannot fail. For each: "
-    "the file and line, what happens and when, and what would be right; the worst first. Say where you are "
-    "not sure. No praise, no matters of taste. If nothing is wrong, say so in one line."
-)
+    return review_text(what, listed)

@@ -7,6 +7,7 @@ import msgspec
 
 from app.agent.tool_results import SKIPPED_TEXT, denial_of, is_stopped, result_from_message
 from app.compaction.summary import BRANCH_PREAMBLE
+from app.engine.commands.review_texts import typed_command
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
 from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
@@ -258,7 +259,8 @@ def make_card_id(message_id: str, call_id: str) -> str:
 
 
 def user_block(block_id: str, message: UserMessage, renderers: Renderers) -> UserBlock:
-    text = renderers.transform_text(text_of(message.content), "user")
+    sent = text_of(message.content)
+    text = renderers.transform_text(typed_command(sent) or sent, "user")
     return UserBlock(id=block_id, text=text, images=_image_blocks(message.content))
 
 

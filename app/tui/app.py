@@ -24,6 +24,7 @@ from app.tui.current_theme import CurrentTheme
 from app.tui.feature_register import (
     ARGUMENT_HINTS,
     BINDINGS,
+    COMMAND_GROUPS,
     PAGE_KEYS,
     FeatureRegister,
     command_names,
@@ -91,6 +92,7 @@ class BayouApp(App[int]):
             lambda: command_names(self.session, self.action_table.key_label),
             screen_keys,
             ARGUMENT_HINTS,
+            COMMAND_GROUPS,
         )
         self.terminal = TerminalParts(
             self, assembled, lambda work: self.tasks.spawn(work), env=self.env, clock=self.clock

@@ -51,12 +51,18 @@ FEATURES: tuple[Feature[Any], ...] = tuple(
 )
 Row = TypeVar("Row")
 
-COMMAND_ORDER = """
-model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
-undo redo rules memory init review btw handoff plan goal todos pending review-changes diff map tasks jobs mcp kernel
-kill pin copy export import extensions settings permissions add-dir secrets unmask sandbox theme trust
-login logout reload hotkeys keys help quit
-"""
+COMMANDS_BY_GROUP = {
+    "Model": "model scoped-models thinking login logout",
+    "Sessions": "tree resume fork new clone name session copy export import",
+    "Context": "context usage compact uncompact rules memory init",
+    "Files and changes": "undo redo review review-changes diff pending map",
+    "Work": "plan goal todos btw handoff tasks jobs kill pin",
+    "Tools and servers": "mcp kernel extensions",
+    "Permissions": "permissions add-dir secrets unmask sandbox trust",
+    "Screen": "settings theme reload hotkeys keys help quit",
+}
+"""The slash commands in their order, by the headings of `/help`."""
+COMMAND_GROUPS = {name: group for group, names in COMMANDS_BY_GROUP.items() for name in names.split()}
 KEY_ORDER = """
 app.interrupt app.clear app.exit app.suspend app.palette app.model.select app.model.cycleForward
 app.model.cycleBackward app.session.tree app.session.resume app.session.fork app.session.new
@@ -81,7 +87,7 @@ PAGE_KEYS = sort_by_order(
 COMMANDS = sort_by_order(
     (command for feature in FEATURES for command in feature.slash_commands),
     lambda one: one.name,
-    COMMAND_ORDER,
+    " ".join(COMMAND_GROUPS),
 )
 BINDINGS = textual_bindings(PAGE_KEYS)
 ARGUMENT_HINTS = {command.name: command.hint for command in COMMANDS}

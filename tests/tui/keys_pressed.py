@@ -5,7 +5,7 @@ from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import NO_KEY, keys_of
 
-TABLE = ActionTable(PAGE_KEYS, lambda: (), lambda: SCREEN_BINDING_GROUPS, ARGUMENT_HINTS)
+TABLE = ActionTable(PAGE_KEYS, lambda: (), lambda: SCREEN_BINDING_GROUPS, ARGUMENT_HINTS, {})
 """Every action with its default keys."""
 PLACES = TABLE.binding_groups
 """Every place with key bindings."""

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from widgets.editor.chips import UnsentPrompt, text_with_labels
 from widgets.key_labels import key_name
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow
+from widgets.lists.rows import Badge, ListRow, with_headings
 from widgets.screens.actions import ActionRow
 from widgets.screens.dialogs import DialogScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
@@ -19,42 +19,42 @@ from widgets.screens.screen_parts import KeyHint
 
 def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
     """Creates the palette: all actions with their keys; Enter runs one."""
-    rows = [
-        ListRow(
-            id=action.id,
-            title=action.title,
-            detail=action.detail,
-            right=", ".join(map(key_name, action.keys)),
-            right_tone="accent",
-            words=f"{action.id} {action.group} {action.words}",
+    rows = with_headings(
+        (
+            action.group,
+            ListRow(
+                id=action.id,
+                title=action.title,
+                detail=action.detail,
+                right=", ".join(map(key_name, action.keys)),
+                right_tone="accent",
+                words=f"{action.id} {action.group} {action.words}",
+            ),
         )
         for action in actions
-    ]
+    )
     return PickerScreen("Actions", rows, choose="run", placeholder="search actions and commands")
 
 
 def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
     """Creates the list of current keys by group; Enter returns a row, for rebinding."""
-    rows: list[ListRow] = []
-    group = ""
+    rows: list[tuple[str, ListRow]] = []
     for action in actions:
-        if action.group != group:
-            group = action.group
-            rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
         if action.is_own:
             badges.append(Badge(text="custom", tone="accent"))
-        rows.append(
-            ListRow(
-                id=action.id,
-                title=action.title,
-                right=", ".join(map(key_name, action.keys)) or "no key",
-                right_tone="accent" if action.keys else "dim",
-                badges=tuple(badges),
-                words=f"{action.group} {action.id} {' '.join(action.keys)}",
-            )
+        row = ListRow(
+            id=action.id,
+            title=action.title,
+            right=", ".join(map(key_name, action.keys)) or "no key",
+            right_tone="accent" if action.keys else "dim",
+            badges=tuple(badges),
+            words=f"{action.group} {action.id} {' '.join(action.keys)}",
         )
-    return PickerScreen("Keys", rows, note=note, current=current, choose="change key", is_full_height=True)
+        rows.append((action.group, row))
+    return PickerScreen(
+        "Keys", with_headings(rows), note=note, current=current, choose="change key", is_full_height=True
+    )
 
 
 def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from textual.binding import Binding
 
 from app.tui.keys.command_descriptions import describe_session_command
@@ -27,6 +28,7 @@ _PAGE_BINDING_GROUPS: tuple[BindingGroup, ...] = (
     make_binding_group("vi's normal and visual mode", VI_KEYS),
 )
 _EXTENSIONS_TITLE = "Extensions"
+_ADDED_COMMANDS_TITLE = "Added by extensions, prompts and skills"
 _ACTIONS_NOT_IN_PALETTE = {
     "app.interrupt",
     "app.clear",
@@ -68,10 +70,13 @@ class ActionTable:
         commands: Callable[[], Sequence[tuple[str, str]]],
         screens: Callable[[], tuple[BindingGroup, ...]],
         hints: Mapping[str, str],
+        groups: Mapping[str, str],
     ) -> None:
         """`page`: the page's own keys; `commands`: returns all slash commands with descriptions;
-        `screens`: returns the keys of all screens; `hints`: argument names of commands."""
+        `screens`: returns the keys of all screens; `hints`: argument names of commands; `groups`: headings of
+        bayou's commands."""
         self.hints = hints
+        self._group_by_command = groups
         self._page = textual_bindings(page)
         self._command_by_action = {key.id: key.session_command for key in page if key.session_command}
         self._screens = screens
@@ -115,6 +120,10 @@ class ActionTable:
             for key, (action, meaning) in self.shortcuts.items()
         ]
 
+    def command_group(self, name: str) -> str:
+        """Returns the heading for a slash command; extensions, prompts and skills share one."""
+        return self._group_by_command.get(name, _ADDED_COMMANDS_TITLE)
+
     def palette_rows(self) -> list[ActionRow]:
         """Returns the rows of the palette: actions of the page, slash commands, actions of editor and
         transcript."""
@@ -127,14 +136,22 @@ class ActionTable:
             if row.id in _ACTIONS_NOT_IN_PALETTE:
                 continue
             if row.id in own:
-                actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys))
+                actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group="Actions"))
             elif row.id in suggested_rules or row.group == _EXTENSIONS_TITLE:
-                others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower()))
+                others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group=row.group))
         commands = [
-            ActionRow(id=f"/{name}", title=f"/{name}", detail=text, words=_SEARCH_WORDS.get(name, ""))
+            ActionRow(
+                id=f"/{name}",
+                title=f"/{name}",
+                detail=text,
+                group=f"Commands: {self.command_group(name).lower()}",
+                words=_SEARCH_WORDS.get(name, ""),
+            )
             for name, text in self.command_names()
         ]
-        leaving = [row for row in actions if row.id in _ACTIONS_SORTED_LAST]
+        leaving = [
+            msgspec.structs.replace(row, group="Leaving") for row in actions if row.id in _ACTIONS_SORTED_LAST
+        ]
         return [*(row for row in actions if row.id not in _ACTIONS_SORTED_LAST), *commands, *others, *leaving]
 
     def description_of(self, binding: Binding) -> str:

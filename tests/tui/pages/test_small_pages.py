@@ -91,6 +91,7 @@ class Keys:
             lambda: [("tides", "the tides of today")],
             lambda: SCREEN_BINDING_GROUPS,
             {"tides": "[day]"},
+            {"tides": "Sea"},
         )
         self.page = KeysPage(
             self.table,

@@ -12,7 +12,7 @@ from app.tui.page_protocols import AskOnScreen, WriteToEditor
 from app.values.json_comments import JsonSyntaxError
 from app.values.user_errors import FileError
 from widgets.key_labels import key_name
-from widgets.lists.rows import ListRow
+from widgets.lists.rows import ListRow, with_headings
 from widgets.screens.common_pickers import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.picker import Picked
 
@@ -58,16 +58,19 @@ class KeysPage(msgspec.Struct, frozen=True):
 
     async def show_commands(self) -> None:
         """Lists all slash commands; Enter writes the chosen one into the editor."""
-        rows = [
-            ListRow(
-                id=f"/{name} ",
-                title=f"/{name}",
-                detail=text,
-                right=self.action_table.hints.get(name, ""),
-                tone="accent",
+        rows = with_headings(
+            (
+                self.action_table.command_group(name),
+                ListRow(
+                    id=f"/{name} ",
+                    title=f"/{name}",
+                    detail=text,
+                    right=self.action_table.hints.get(name, ""),
+                    tone="accent",
+                ),
             )
             for name, text in self.action_table.command_names()
-        ]
+        )
         palette, note = self.action_table.key_of("app.palette"), "/hotkeys lists the keys"
         picked = await pick_row(
             self.ask,
@@ -83,14 +86,14 @@ class KeysPage(msgspec.Struct, frozen=True):
     async def show_palette(self) -> None:
         """Lists all actions and commands by name, the last used first; Enter runs the chosen one."""
         rows = self.action_table.palette_rows()
-        rows.sort(
-            key=lambda row: (
-                self.recent_actions.index(row.id)
-                if row.id in self.recent_actions
-                else len(self.recent_actions)
-            )
-        )
-        picked: Picked | None = await self.ask(palette_screen(rows))
+        by_id = {row.id: row for row in rows}
+        recent = [
+            msgspec.structs.replace(by_id[one], group="Last used")
+            for one in self.recent_actions
+            if one in by_id
+        ]
+        others = [row for row in rows if row.id not in self.recent_actions]
+        picked: Picked | None = await self.ask(palette_screen([*recent, *others]))
         if picked is None:
             return
         self.recent_actions[:] = [

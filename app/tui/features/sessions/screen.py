@@ -8,15 +8,19 @@ from textual.binding import BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.key_labels import key_label
+from widgets.line import cells
 from widgets.lists.rows import Badge, ListRow, column_heads
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
+from widgets.transcript.leaves.safe_text import cut_start_to_fit
 
 ListScope = Literal["here", "all"]
 _NARROW_MAX_COLUMNS = 60
 """Columns below which a row shows only its age."""
 _MAX_AGE_CELLS = 4
+_MAX_PROJECT_CELLS = 24
+_PROJECT_HEAD = "project"
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,10 +50,14 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Additional text that is searched but not shown."""
 
 
-def _session_badges(one: SessionRow) -> tuple[Badge, ...]:
+def _state_badges(one: SessionRow) -> tuple[Badge, ...]:
     if one.is_open:
         return (Badge(text="open", tone="accent"),)
     return (Badge(text="in use", tone="warning"),) if one.is_open_elsewhere else ()
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
 
 
 def _join_figures(messages: str, cost: str, age: str, *, has_costs: bool) -> str:
@@ -108,7 +116,7 @@ class SessionsScreen(PickerScreen):
         self._is_narrow = False
         super().__init__(
             self._heading(),
-            self._visible_sessions(),
+            self._visible_rows(),
             order="given",
             choose="resume",
             is_full_height=True,
@@ -133,7 +141,7 @@ class SessionsScreen(PickerScreen):
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         if not event.text.startswith(self._searched_query):
             self._excerpts, self._searched_query = {}, ""
-            self._rows = tuple(self._visible_sessions())
+            self._rows = tuple(self._visible_rows())
         super().on_line_input_changed(event)
         self.post_message(self.QueryChanged(self, event.text))
 
@@ -151,14 +159,19 @@ class SessionsScreen(PickerScreen):
         self._refresh_rows()
 
     def _refresh_rows(self, note: str = "") -> None:
-        self.show_rows(self._visible_sessions(), title=self._heading(), note=note, heads=self._column_heads())
+        self.show_rows(self._visible_rows(), title=self._heading(), note=note, heads=self._column_heads())
 
     def _heading(self) -> str:
         where = "Sessions in this folder" if self.scope == "here" else "Sessions in all folders"
         order = "" if self.is_threaded else ", newest first"
         return where + order + (", named only" if self.is_named_only else "")
 
-    def _visible_sessions(self) -> list[ListRow]:
+    def _visible_rows(self) -> list[ListRow]:
+        shown = self._visible_sessions()
+        room, has_costs = self._project_cells(shown), any(one.cost for one in shown)
+        return [self._list_row(one, room, has_costs=has_costs) for one in shown]
+
+    def _visible_sessions(self) -> list[SessionRow]:
         kept = [
             one
             for one in self._sessions
@@ -166,32 +179,46 @@ class SessionsScreen(PickerScreen):
         ]
         if not self.is_threaded:
             kept.sort(key=lambda one: -one.recency)
-        return [self._list_row(one) for one in kept]
+        return kept
 
     def on_resize(self) -> None:
         self._is_narrow = self.app.size.width < _NARROW_MAX_COLUMNS
         self._refresh_rows(self._note)
         super().on_resize()
 
-    @property
-    def _has_costs(self) -> bool:
-        return any(one.cost for one in self._sessions)
+    def _project_cells(self, shown: Sequence[SessionRow]) -> int:
+        """Returns the width of the column of projects; 0 if all sessions are of this folder, the page is narrow, or
+        excerpts of a search need the room."""
+        if self.scope == "here" or self._is_narrow or self._excerpts:
+            return 0
+        return max(
+            cells(_PROJECT_HEAD),
+            min(_MAX_PROJECT_CELLS, max((cells(one.folder) for one in shown), default=0)),
+        )
 
     def _column_heads(self) -> ListRow:
-        figures = _join_figures("messages", "cost", "age", has_costs=self._has_costs)
-        begins = "begins" if any(row.detail for row in self._visible_sessions()) else ""
-        return column_heads("Session", detail=begins, right="age" if self._is_narrow else figures)
+        shown = self._visible_sessions()
+        figures = _join_figures("messages", "cost", "age", has_costs=any(one.cost for one in shown))
+        has_details = bool(self._excerpts) or any(one.first_words for one in shown)
+        room = self._project_cells(shown)
+        return column_heads(
+            "Session",
+            badges=[f"{_PROJECT_HEAD:<{room}}"] if room else [],
+            detail="begins" if has_details else "",
+            right="age" if self._is_narrow else figures,
+        )
 
-    def _list_row(self, one: SessionRow) -> ListRow:
+    def _list_row(self, one: SessionRow, room: int, *, has_costs: bool) -> ListRow:
+        """`room`: the width of the column of projects."""
         said = self._excerpts.get(one.id, "")
-        figures = _join_figures(one.messages, one.cost, one.age, has_costs=self._has_costs)
+        figures = _join_figures(one.messages, one.cost, one.age, has_costs=has_costs)
+        project = [Badge(text=_padded(cut_start_to_fit(one.folder, room), room))] if room else []
         return ListRow(
             id=one.id,
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",
             title=one.title,
-            detail=said
-            or "  ".join(filter(None, ("" if one.is_in_this_folder else one.folder, one.first_words))),
+            detail=said or one.first_words,
             right=one.age if said or self._is_narrow else figures,
-            badges=_session_badges(one),
+            badges=(*project, *_state_badges(one)),
             words=f"{one.search_text} {one.folder} {self._searched_query if said else ''}",
         )

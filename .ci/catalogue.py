@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from app.providers.adapter_registry import BUILT_IN_ADAPTERS  # noqa: E402
-from app.providers.models.known_providers import PROVIDERS  # noqa: E402  (after the path)
+from app.providers.models.known_providers import KNOWN_PROVIDERS  # noqa: E402  (after the path)
 
 DATA = ROOT / "app" / "providers" / "data"
 FIELDS = (
@@ -106,7 +106,7 @@ def _models(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unusable(entry: dict[str, Any]) -> str:
-    if entry["provider"] not in PROVIDERS:
+    if entry["provider"] not in KNOWN_PROVIDERS:
         return "a provider that bayou does not know"
     if entry["api"] not in BUILT_IN_ADAPTERS:
         return f"no adapter speaks {entry['api']}"

@@ -21,7 +21,7 @@ _FRAME_GAP = 0.02
 """Seconds without output between two frames."""
 _MODEL = """
 import asyncio, os
-from app.providers.scripted import Scripted, say
+from app.providers.scripted import ScriptedModel, say
 from bayou import ProviderSpec
 
 async def answer(context, count):
@@ -29,7 +29,7 @@ async def answer(context, count):
     return say("Done.")
 
 def extension(api):
-    script = Scripted([answer])
+    script = ScriptedModel([answer])
     api.register_provider(ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none"))
 """
 

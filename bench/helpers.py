@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.scripted import SCRIPTED_API, ScriptedAnswer, call, say
 from app.values.content import ToolCall, text_of
 from app.values.messages import ToolResultMessage, UserMessage
@@ -59,12 +59,12 @@ class Server:
         self._hands: dict[str, str] = {}
 
     async def answer(
-        self, model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        self, model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         self.requests += 1
         self.left_after_stop += self.is_stopped
-        if options.hooks.on_response is not None:
-            await options.hooks.on_response(200, {})
+        if options.hooks.on_response_headers is not None:
+            await options.hooks.on_response_headers(200, {})
         is_helper = "You are the helper" in context.system_prompt
         who = _text(context) if is_helper else ""
         said = self._of_helper(who, context) if is_helper else self._of_parent(context)
@@ -87,7 +87,7 @@ class Server:
         self.served += tokens
         self.by_helper[who] += tokens
 
-    def _of_parent(self, context: Context) -> ScriptedAnswer:
+    def _of_parent(self, context: RequestContext) -> ScriptedAnswer:
         if any(isinstance(message, ToolResultMessage) for message in context.messages):
             return say("Noted.")
         made = ScriptedAnswer()
@@ -96,7 +96,7 @@ class Server:
             made += call("task", prompt=f"part {number}", wait=not self._background, **more)
         return made
 
-    def _of_helper(self, who: str, context: Context) -> ScriptedAnswer:
+    def _of_helper(self, who: str, context: RequestContext) -> ScriptedAnswer:
         if who not in self._hands:
             self._hands[who] = self.random.choice(_HANDS)
             hands[self._hands[who]] += 1
@@ -146,7 +146,7 @@ async def opened(home: Path, server: Server, **options: Any) -> ProjectSession:
         }
     )
     await scene.open(permissions="full", **options)
-    scene.assembled.registry.register(SCRIPTED_API, server.answer, owner=SCRIPTED_API)
+    scene.assembled.registry.register_adapter(SCRIPTED_API, server.answer, owner=SCRIPTED_API)
     return scene
 
 
@@ -277,7 +277,7 @@ def make_repository(place: Path) -> None:
         subprocess.run(("git", *words), cwd=place, check=True)
 
 
-def _text(context: Context) -> str:
+def _text(context: RequestContext) -> str:
     first = context.messages[0]
     return text_of(first.content) if isinstance(first, UserMessage) else ""
 

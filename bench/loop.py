@@ -23,8 +23,8 @@ from app.engine.session_parts import SessionParts
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
-from app.providers.failure_kinds import Failure
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
+from app.providers.failure_kinds import AnswerFailure
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.session_log import SessionLog
@@ -63,20 +63,20 @@ class ScriptedModel:
         self.deltas = 0
 
     async def answer(
-        self, model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        self, model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         if self.calls:
             self.calls -= 1
             stream.draft.content.append(ToolCall(id=f"call{self.calls}", name="nothing", arguments={}))
             return
         stream.draft.content.append(Text(text=""))
-        stream.emit(TextStart(content_index=0))
+        stream.emit_event(TextStart(content_index=0))
         for _ in range(self.deltas):
-            stream.emit(TextDelta(content_index=0, delta="four "))
+            stream.emit_event(TextDelta(content_index=0, delta="four "))
             await asyncio.sleep(0)
         text = "four " * self.deltas
         stream.draft.content[0] = Text(text=text)
-        stream.emit(TextEnd(content_index=0, content=text))
+        stream.emit_event(TextEnd(content_index=0, content=text))
 
 
 class BenchSession:
@@ -88,10 +88,10 @@ class BenchSession:
         registry = AdapterRegistry()
         self.effective_settings = EffectiveSettings()
         self.choice = ModelChoice(
-            ModelCatalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {})
+            ModelCatalogue.load_catalogue(folder / "agent", env={}), Credentials(folder / "agent", {})
         )
         self.choice.set_model(MODEL)
-        registry.register("scripted", self.script.answer, owner="bench")
+        registry.register_adapter("scripted", self.script.answer, owner="bench")
         log = SessionLog.open(path) if path else places.create_session()
         for number in range(messages // 2):
             log.append(MessageEntry(parent_id=None, message=user_message(f"question {number}")))
@@ -105,7 +105,7 @@ class BenchSession:
                 model_choice=self.choice,
                 toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], Workspace(folder)),
                 build_sections=lambda tools: {"preamble": "A benchmark."},
-                classify_failure=lambda message, model: Failure(is_retryable=False),
+                classify_failure=lambda message, model: AnswerFailure(is_retryable=False),
                 options=SessionOptions(self.effective_settings, merges_deltas=False),
             )
         )

@@ -163,11 +163,11 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
     import httpcore2
 
     from app.providers.adapter_registry import AdapterRegistry
-    from app.providers.model_stream import Context, StreamOptions
+    from app.providers.model_stream import RequestContext, StreamOptions
     from app.values.messages import user_message
 
     registry, model = AdapterRegistry(), _model(api, url)
-    asked = Context(messages=(user_message("Hi"),))
+    asked = RequestContext(messages=(user_message("Hi"),))
 
     async def read_bare(pool: httpcore2.AsyncConnectionPool) -> int:
         seen, rest = 0, b""
@@ -181,10 +181,10 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
         return seen
 
     async def read_ours() -> None:
-        stream = registry.stream(model, asked, StreamOptions())
+        stream = registry.stream_answer(model, asked, StreamOptions())
         async for _ in stream:
             pass
-        assert len((await stream.result()).text) == DELTAS * len("word and ")
+        assert len((await stream.final_message()).text) == DELTAS * len("word and ")
 
     bare, ours = [], []
     async with httpcore2.AsyncConnectionPool() as client:
@@ -266,16 +266,16 @@ def _partial_arguments() -> Iterator[Row]:
     def joined() -> None:
         arguments = PartialArguments()
         for piece in pieces:
-            arguments.add(piece)
-        arguments.finish()
+            arguments.add_delta(piece)
+        arguments.parse_complete()
         parse_arguments(text)
 
     def growing() -> None:
         arguments = PartialArguments()
         for piece in pieces:
-            arguments.add(piece)
-            arguments.value  # noqa: B018  (as a live view does)
-        arguments.finish()
+            arguments.add_delta(piece)
+            arguments.latest_value  # noqa: B018  (as a live view does)
+        arguments.parse_complete()
 
     once, ours = _best(joined), _best(growing)
     yield Row(
@@ -344,7 +344,7 @@ print(measure_long_answer(sys.argv[1]))
 def measure_long_answer(url: str) -> int:
     """Returns the growth of the peak in kilobytes. Runs in a separate process."""
     from app.providers.adapter_registry import AdapterRegistry
-    from app.providers.model_stream import Context, StreamOptions
+    from app.providers.model_stream import RequestContext, StreamOptions
     from app.values.messages import user_message
 
     async def run() -> int:
@@ -352,11 +352,11 @@ def measure_long_answer(url: str) -> int:
         registry.load_modules_for(_model("openai-completions", url))
         before = resident_kilobytes()
         _reset_peak()
-        asked = Context(messages=(user_message("Hi"),))
-        stream = registry.stream(_model("openai-completions", url), asked, StreamOptions())
+        asked = RequestContext(messages=(user_message("Hi"),))
+        stream = registry.stream_answer(_model("openai-completions", url), asked, StreamOptions())
         async for _ in stream:
             pass
-        assert len((await stream.result()).text) == MEGABYTES * 1_000_000
+        assert len((await stream.final_message()).text) == MEGABYTES * 1_000_000
         return resident_kilobytes("VmHWM") - before
 
     return asyncio.run(run())

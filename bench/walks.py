@@ -23,7 +23,7 @@ from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.extensions.headless_ui import SilentUi
-from app.providers.scripted import Scripted, ScriptedResponse, call, say
+from app.providers.scripted import ScriptedModel, ScriptedResponse, call, say
 from app.resources.paths import Paths, styles_dir
 from app.values.messages import ToolResultMessage
 from bench.table import Row
@@ -31,7 +31,7 @@ from bench.table import Row
 OURS = ("app.", "tools.", "widgets.")
 Place = tuple[str, str]
 """A module and a function in it."""
-REQUEST = (("app.engine.session", "prompt"), ("app.providers.adapter_registry", "stream"))
+REQUEST = (("app.engine.session", "prompt"), ("app.providers.adapter_registry", "stream_answer"))
 BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end_event"))
 QUESTION = (("app.engine.permissions.permission_gate", "check_call"), ("widgets.status.approval", "show"))
 PAINTED = (
@@ -148,7 +148,7 @@ async def assembled_for(
         (paths.agent_dir / "settings.json").write_text(f'{{"permissions": {{"mode": "{mode}"}}}}')
         assembled = assemble_session(options, paths, {}, can_ask=True)
         assembled.model_choice.set_model(
-            Scripted([*answers, say("done")], tokens_per_second=400).register(assembled.registry)
+            ScriptedModel([*answers, say("done")], tokens_per_second=400).register(assembled.registry)
         )
         yield assembled, options, paths
 

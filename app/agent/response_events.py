@@ -34,7 +34,7 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
     message_id: str | None = None
-    forget = ports.abort.on_set(stream.cancel)
+    forget = ports.abort.on_set(stream.cancel_response)
     try:
         async for event in stream:
             match event:
@@ -54,9 +54,9 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                         usage=stream.draft.usage, assistant_message_event=event, message_id=message_id
                     )
                 case StreamStart():
-                    begun = stream.partial
+                    begun = stream.partial_message
                     message_id = begun.id
-                    ports.call_watch.start_answer(begun.id, stream.cancel)
+                    ports.call_watch.start_answer(begun.id, stream.cancel_response)
                     yield MessageStart(
                         message=msgspec.structs.replace(begun, content=()), message_id=begun.id
                     )
@@ -79,7 +79,7 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                     assert_never(event)
     finally:
         forget()
-        stream.cancel()
+        stream.cancel_response()
 
 
 def _last_call_end(cut: AssistantMessage) -> MessageUpdate:

@@ -13,8 +13,8 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import CredentialSource
-from app.providers.failure_kinds import Failure, classify_failure
-from app.providers.models.known_providers import key_variable
+from app.providers.failure_kinds import AnswerFailure, classify_failure
+from app.providers.models.known_providers import find_key_variable
 from app.values.messages import AssistantMessage
 from app.values.wire import now_ms
 from tools.amounts import elapsed
@@ -89,11 +89,11 @@ class NextSteps(msgspec.Struct, frozen=True):
 
     def _key_advice(self, provider: str) -> str:
         credentials = self.model_choice.credentials
-        source = credentials.source_of(provider)
+        source = credentials.credential_source_of(provider)
         way = f"{self.remedy_texts.log_in} {provider}"
         if source is None:
             return _join_sentences(f"No API key is configured for {provider}", f"{way} adds one")
-        origin = key_origin(source, key_variable(provider, self.env))
+        origin = key_origin(source, find_key_variable(provider, self.env))
         if source == "run":
             return _join_sentences(
                 f"The rejected key comes from {origin}: start with another one",
@@ -102,7 +102,7 @@ class NextSteps(msgspec.Struct, frozen=True):
         does = "signs in again" if source == "sign-in" else "stores another key, which takes precedence"
         return _join_sentences(f"The rejected key comes from {origin}", f"{way} {does}")
 
-    def _rate_limit_advice(self, failure: Failure, message: AssistantMessage) -> str:
+    def _rate_limit_advice(self, failure: AnswerFailure, message: AssistantMessage) -> str:
         other = self._choose_model_step("a model of another provider")
         free = message.timestamp + (failure.retry_after_ms or 0)
         if (failure.retry_after_ms or 0) >= _MIN_CLOCK_TIME_DELAY_MS:

@@ -25,7 +25,7 @@ class InitialModel:
     def __init__(
         self, options: Options, effective_settings: EffectiveSettings, paths: Paths, env: Mapping[str, str]
     ) -> None:
-        self.catalogue = catalogue = ModelCatalogue.load(paths.agent_dir, env=env)
+        self.catalogue = catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=env)
         self.credentials = credentials = Credentials(paths.agent_dir, env)
         self._options = options
         self._in_force = effective_settings
@@ -62,13 +62,13 @@ class InitialModel:
     def choose_model(self) -> tuple[str, ...]:
         """Looks for the named models again, after extensions are loaded. Raises `UsageError` when the command
         line names an unknown model."""
-        if not self._is_waiting and self.catalogue.providers == self._providers:
+        if not self._is_waiting and self.catalogue.provider_ids == self._providers:
             return ()
         return self._find_models(is_last=True)
 
     def _find_models(self, *, is_last: bool) -> tuple[str, ...]:
         self._is_waiting = False
-        self._providers = self.catalogue.providers
+        self._providers = self.catalogue.provider_ids
         told: list[str] = []
         scope = self._model_scope(told, is_last=is_last)
         selection = self._selected_model(told, is_last=is_last)
@@ -145,11 +145,11 @@ class InitialModel:
         return None
 
     def _model_usage_error(self, problem: ModelNotFound) -> UsageError:
-        return UsageError(" ".join([str(problem), *map(str, self.catalogue.problems)]))
+        return UsageError(" ".join([str(problem), *map(str, self.catalogue.models_file_problems)]))
 
     def _default_model(self) -> Model:
         """Returns the default model of the first provider that has credentials; without any, the offline guide."""
-        for provider in self.catalogue.providers:
+        for provider in self.catalogue.provider_ids:
             if self.credentials.has_credential(provider) and (
                 model := self.catalogue.default_model(provider)
             ):

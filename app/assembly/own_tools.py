@@ -87,7 +87,11 @@ def choose_search_engine(
         return None
     if name == "provider":
         return provider if provider.is_supported else None
-    return ServiceSearch(name, settings, credentials.resolve) if credentials.has_credential(name) else None
+    return (
+        ServiceSearch(name, settings, credentials.resolve_credential)
+        if credentials.has_credential(name)
+        else None
+    )
 
 
 def helper_tools(

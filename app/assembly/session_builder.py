@@ -118,7 +118,11 @@ def assemble_session(
 
 def _configuration_problems(begun: OpenedSession, wishes: InitialModel) -> Iterable[str]:
     """Returns the problems in the files of settings, models and credentials."""
-    found = (*begun.effective_settings.problems, *wishes.catalogue.problems, *wishes.credentials.problems)
+    found = (
+        *begun.effective_settings.problems,
+        *wishes.catalogue.models_file_problems,
+        *wishes.credentials.auth_file_problems,
+    )
     return map(str, found)
 
 

@@ -15,7 +15,7 @@ from app.printing import print_line, print_problem, safe_text
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.thinking import supported_levels
+from app.providers.models.thinking import supported_thinking_levels
 from app.resources.paths import Paths
 from app.values.models import Model
 from tools.columns import aligned_lines
@@ -28,13 +28,13 @@ def list_models(
     is_offline: bool,
     options: Options = Options(),  # noqa: B008  (frozen)
 ) -> int:
-    catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
+    catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ)
     credentials = Credentials(paths.agent_dir, os.environ)
     with redirect_stdout(sys.stderr):  # an extension may print while it is loaded
         problems = asyncio.run(_complete_catalogue(options, paths, catalogue, credentials, is_offline))
     rows = models_table(catalogue, credentials, search)
     print_line("\n".join(rows))
-    for problem in (*catalogue.problems, *problems):
+    for problem in (*catalogue.models_file_problems, *problems):
         print_problem(problem)
     return 0
 
@@ -52,7 +52,7 @@ async def _complete_catalogue(
 async def _query_servers(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
-    from app.providers.models.discovery import discover, discovery_hint  # noqa: PLC0415  (only when servers are asked)
+    from app.providers.models.discovery import discover_models, discovery_hint  # noqa: PLC0415  (only when servers are asked)
     from app.resources.settings.effective_settings import EffectiveSettings  # noqa: PLC0415  (beside it)
 
     network = EffectiveSettings(paths, flags=flags).settings.network
@@ -60,12 +60,14 @@ async def _query_servers(
         return
 
     async def ask(provider: str) -> None:
-        found = await discover(provider, catalogue, credentials, paths.agent_dir, proxy=network.http_proxy)
+        found = await discover_models(
+            provider, catalogue, credentials, paths.agent_dir, proxy=network.http_proxy
+        )
         if told := discovery_hint(found):
             print_problem(f"{provider}: {told}")
 
     await asyncio.gather(*map(ask, catalogue.unlisted_providers))
-    await AdapterRegistry().close()
+    await AdapterRegistry().close_connections()
 
 
 _TABLE_HEADER = ("provider", "model", "context", "max output", "thinking", "images", "$/M in", "$/M out")
@@ -81,7 +83,7 @@ def matching_models(models: tuple[Model, ...], search: str) -> tuple[Model, ...]
 
 def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: str = "") -> list[str]:
     """Formats a table with one line per model that has a key; with a search, one per match."""
-    models = matching_models(catalogue.models(), search)
+    models = matching_models(catalogue.all_models(), search)
     paid = tuple(
         model for model in models if model.api == "offline" or credentials.has_credential(model.provider)
     )
@@ -96,7 +98,7 @@ def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: st
 
 
 def _model_row(model: Model) -> tuple[str, ...]:
-    levels = supported_levels(model)
+    levels = supported_thinking_levels(model)
     return (
         model.provider,
         model.id,

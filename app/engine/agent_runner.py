@@ -428,7 +428,7 @@ class AnswerInterruption(msgspec.Struct, eq=False):
         self._reason_message = why
         self.core.run_start.register(self._forget)
         if self.model_requests.stream is not None:
-            self.model_requests.stream.cancel()
+            self.model_requests.stream.cancel_response()
         return True
 
     def _forget(self) -> None:

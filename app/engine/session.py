@@ -269,7 +269,7 @@ class Session:
         self._parts.core.conversation.warm_up_encoders()
         choice = self._dependencies.model_choice
         if choice.model is not None:
-            choice.credentials.prepare(choice.model.provider)
+            choice.credentials.read_files_for(choice.model.provider)
             self._dependencies.registry.load_modules_for(choice.model)
 
     async def announce_end(self) -> None:

@@ -163,7 +163,7 @@ class RegistrationTables(msgspec.Struct, eq=False):
         )
         if spec.adapter is not None:
             for api in {model.api for model in spec.models}:
-                self.registry.register(api, spec.adapter, owner=owner)
+                self.registry.register_adapter(api, spec.adapter, owner=owner)
 
     def add_operations(
         self, files: FileOperations | None, processes: ProcessOperations | None, owner: str
@@ -189,9 +189,9 @@ class RegistrationTables(msgspec.Struct, eq=False):
             self.session.tools.unregister_tool(name)
         for name in self._servers_by_owner.pop(owner, []):
             self.session.mcp.set_server(name, None)
-        self.registry.remove_owner(owner)
-        self.model_choice.catalogue.remove_owner(owner)
-        self.model_choice.credentials.remove_owner(owner)
+        self.registry.remove_adapters_of(owner)
+        self.model_choice.catalogue.remove_extension_entries(owner)
+        self.model_choice.credentials.remove_extension_keys(owner)
 
 
 def register_provider_models(
@@ -205,7 +205,7 @@ def register_provider_models(
     if spec.sign_in is not None:
         credentials.add_sign_in(spec.name, spec.sign_in, owner=owner)
     if spec.api_key is not None or spec.headers:
-        credentials.set_key(
+        credentials.set_extension_key(
             spec.name,
             spec.api_key,
             headers=spec.headers,

@@ -19,9 +19,9 @@ from app.mcp.oauth import HttpClientFactory, StoredTokenAuth, forbidden_address_
 from app.mcp.server_errors import ServerUnavailable
 from app.mcp.stdio_process import MAX_LINE_BYTES
 from app.mcp.token_store import TokenStore
-from app.providers.errors import ProviderError, retry_after_ms
+from app.providers.errors import ProviderError, read_retry_after_ms
 from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS, SharedClientTransport
-from app.providers.senders.connection_errors import connection_error
+from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.signin.interface import SignInUi
 from app.providers.transport import USER_AGENT
 
@@ -130,8 +130,8 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
             except ProviderError as problem:  # a proxy or a certificate file that cannot be used
                 raise ServerUnavailable(str(problem)) from None
             except httpx2.ConnectError as problem:
-                told = connection_error(problem, str(request.url))
-                if told.kind == "tls":
+                told = explain_connection_error(problem, str(request.url))
+                if told.error_type == "tls":
                     raise ServerUnavailable(str(told)) from None
                 if not left:
                     raise ServerUnavailable(
@@ -149,7 +149,9 @@ class _RetryingTransport(httpx2.AsyncBaseTransport):
             else:
                 if not left or response.status_code not in _RETRYABLE_STATUSES:
                     return await self._check_response(request, response)
-                asked = (retry_after_ms({"retry-after": response.headers.get("retry-after", "")}) or 0) / 1000
+                asked = (
+                    read_retry_after_ms({"retry-after": response.headers.get("retry-after", "")}) or 0
+                ) / 1000
                 await response.aclose()
                 pause = max(pause, asked)
                 if pause > _LONGEST_PAUSE:

@@ -32,7 +32,7 @@ from app.mcp.config_entries import ServerConfig
 from app.mcp.server_errors import ServerUnavailable, SignInRequired
 from app.mcp.token_store import StoredTokens, TokenStore
 from app.providers.signin.interface import SignInUi
-from app.providers.signin.pkce import RedirectServer, first_redirect
+from app.providers.signin.pkce import RedirectServer, wait_for_redirect_or_paste
 from app.values.user_errors import FileError, UserError
 from app.version import VERSION
 from tools.text import one_line
@@ -260,7 +260,7 @@ class _BrowserSignIn:
             client.token_endpoint_auth_method = "client_secret_post" if is_posted else "client_secret_basic"
 
     async def _redirect_answer(self) -> AuthorizationCodeResult:
-        answer = await first_redirect(self._callback, self._ui)
+        answer = await wait_for_redirect_or_paste(self._callback, self._ui)
         query = urlsplit(answer.strip()).query or answer.strip()
         fields = {name: values[0] for name, values in parse_qs(query).items()}
         if "error" in fields:

@@ -261,7 +261,7 @@ class ServerValueResolver:
 
     async def _expand_value(self, value: str, what: str) -> str:
         if value.startswith("!"):
-            return await self._commands.resolve(value, what=what[:1].upper() + what[1:])
+            return await self._commands.resolve_secret(value, what=what[:1].upper() + what[1:])
         return self._fill_variables(value)
 
     def _fill_variables(self, value: str) -> str:

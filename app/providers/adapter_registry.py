@@ -8,7 +8,7 @@ from importlib import import_module
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.model_stream import Adapter, AssistantStream, Context, Credential, StreamOptions
+from app.providers.model_stream import Adapter, AssistantStream, Credential, RequestContext, StreamOptions
 from app.values.models import Model
 from app.values.wire import new_id, now_ms
 from tools.running.withheld_variables import is_secret_variable
@@ -25,11 +25,11 @@ BUILT_IN_ADAPTERS = {
     "mistral-conversations": "app.providers.adapters.mistral_conversations",
     "bedrock-converse-stream": "app.providers.adapters.bedrock_converse_stream",
 }
-"""The modules of the built-in adapters. Each has `adapter`, and `warm(model)` if its first request needs
-more than the senders."""
+"""The modules of the built-in adapters. Each has `stream_response`, and `preload_modules(model)` if its first request
+needs more than the senders."""
 
 
-class _Registration(msgspec.Struct, frozen=True, kw_only=True):
+class _AdapterRegistration(msgspec.Struct, frozen=True, kw_only=True):
     owner: str
     adapter: Adapter | None = None
     module: str | None = None
@@ -38,35 +38,35 @@ class _Registration(msgspec.Struct, frozen=True, kw_only=True):
     def is_loaded(self) -> bool:
         return self.module is None or self.module in sys.modules
 
-    def load(self) -> Adapter:
-        return self.adapter or import_module(self.module or "").adapter
+    def load_adapter(self) -> Adapter:
+        return self.adapter or import_module(self.module or "").stream_response
 
 
 class AdapterRegistry:
     """The adapters that a session can use."""
 
     def __init__(self) -> None:
-        self._by_api: dict[str, list[_Registration]] = {}
+        self._registrations_by_api: dict[str, list[_AdapterRegistration]] = {}
         for api, module in BUILT_IN_ADAPTERS.items():
-            self._add_registration(api, _Registration(owner="built-in", module=module))
+            self._add_registration(api, _AdapterRegistration(owner="built-in", module=module))
 
-    def register(self, api: str, adapter: Adapter, *, owner: str) -> None:
-        self._add_registration(api, _Registration(owner=owner, adapter=adapter))
+    def register_adapter(self, api: str, adapter: Adapter, *, owner: str) -> None:
+        self._add_registration(api, _AdapterRegistration(owner=owner, adapter=adapter))
 
-    def remove_owner(self, owner: str) -> None:
+    def remove_adapters_of(self, owner: str) -> None:
         """Removes the registrations of `owner`; the registrations that they covered apply again."""
-        for api, registrations in list(self._by_api.items()):
+        for api, registrations in list(self._registrations_by_api.items()):
             kept = [entry for entry in registrations if entry.owner != owner]
             if kept:
-                self._by_api[api] = kept
+                self._registrations_by_api[api] = kept
             else:
-                del self._by_api[api]
+                del self._registrations_by_api[api]
 
-    def apis(self) -> tuple[str, ...]:
-        return tuple(sorted(self._by_api))
+    def supported_apis(self) -> tuple[str, ...]:
+        return tuple(sorted(self._registrations_by_api))
 
-    def stream(
-        self, model: Model, context: Context, options: StreamOptions, *, message_id: str | None = None
+    def stream_answer(
+        self, model: Model, context: RequestContext, options: StreamOptions, *, message_id: str | None = None
     ) -> AssistantStream:
         """Sends a request to `model`. Returns at once; each failure becomes the stream's terminal event."""
         stream = AssistantStream(
@@ -74,16 +74,18 @@ class AdapterRegistry:
             message_id=message_id or new_id(),
             timestamp=now_ms(),
             thinking=options.thinking,
-            merge_seconds=options.merge_seconds,
-            first_event_seconds=options.first_event_seconds,
-            idle_seconds=options.idle_seconds,
-            on_state=options.hooks.on_state,
+            merge_seconds=options.delta_interval_seconds,
+            first_event_seconds=options.first_event_timeout_seconds,
+            idle_seconds=options.idle_timeout_seconds,
+            on_state=options.hooks.on_flow_state_changed,
         )
 
         async def produce(stream: AssistantStream) -> None:
-            adapter = await self._adapter(model.api)
+            adapter = await self._load_adapter(model.api)
             told = context
-            if self._by_api[model.api][-1].module is None:  # a registered adapter may rely on a tuple
+            if (
+                self._registrations_by_api[model.api][-1].module is None
+            ):  # a registered adapter may rely on a tuple
                 told = msgspec.structs.replace(context, messages=tuple(context.messages))
             try:
                 await adapter(model, told, options, stream)
@@ -97,52 +99,54 @@ class AdapterRegistry:
                 )
                 raise error.without_secrets(_secrets_in_request(model, options.credential)) from problem
 
-        return stream.run(produce)
+        return stream.start_producer(produce)
 
     def load_modules_for(self, model: Model) -> None:
         """Loads the modules that the first request to `model` needs. Slow: call it on a thread."""
-        registrations = self._by_api.get(model.api)
+        registrations = self._registrations_by_api.get(model.api)
         if not registrations or registrations[-1].module is None:
             return
         module = import_module(registrations[-1].module)
-        if hasattr(module, "warm"):
-            module.warm(model)
+        if hasattr(module, "preload_modules"):
+            module.preload_modules(model)
         elif model.base_url:
-            from app.providers.senders.sender_choice import preload  # noqa: PLC0415  (what is asked here needs no network)
+            from app.providers.senders.sender_choice import preload_sender_modules  # noqa: PLC0415  (what is asked here needs no network)
 
-            preload(model)
+            preload_sender_modules(model)
 
     def with_shared_connections(self) -> "AdapterRegistry":
         """Returns a registry with the same adapters, whose `close` leaves the connections to their owner."""
         return _SharedAdapterRegistry(self)
 
-    async def close(self) -> None:
+    async def close_connections(self) -> None:
         """Closes the idle connections to the providers."""
         if "app.providers.senders.client" in sys.modules:  # else there was no request
             from app.providers.senders.client import close_connections  # noqa: PLC0415  (loaded by now)
 
             await close_connections()
 
-    async def _adapter(self, api: str) -> Adapter:
-        registrations = self._by_api.get(api)
+    async def _load_adapter(self, api: str) -> Adapter:
+        registrations = self._registrations_by_api.get(api)
         if not registrations:
-            raise ProviderError(f"No adapter supports the API '{api}'. Known: {', '.join(self.apis())}.")
+            raise ProviderError(
+                f"No adapter supports the API '{api}'. Known: {', '.join(self.supported_apis())}."
+            )
         registration = registrations[-1]
         try:
             if registration.is_loaded:
-                return registration.load()
-            return await asyncio.to_thread(registration.load)
+                return registration.load_adapter()
+            return await asyncio.to_thread(registration.load_adapter)
         except ImportError as problem:
             raise ProviderError(f"The adapter for '{api}' cannot be loaded: {problem}") from problem
 
-    def _add_registration(self, api: str, registration: _Registration) -> None:
-        self._by_api.setdefault(api, []).append(registration)
+    def _add_registration(self, api: str, registration: _AdapterRegistration) -> None:
+        self._registrations_by_api.setdefault(api, []).append(registration)
 
 
 class _SharedAdapterRegistry(AdapterRegistry):
     def __init__(self, owner: AdapterRegistry) -> None:
         super().__init__()
-        self._by_api = owner._by_api
+        self._registrations_by_api = owner._registrations_by_api
 
     async def close(self) -> None:
         """Does nothing: the connections are the owner's."""

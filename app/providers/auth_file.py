@@ -16,7 +16,7 @@ from tools.files.atomic_replacement import replace_atomically
 from tools.files.watched_files import ReloadedFile
 
 LOCK_TIMEOUT_SECONDS = 60.0
-Entry = dict[str, Any]
+AuthEntry = dict[str, Any]
 
 
 class AuthFile:
@@ -28,11 +28,11 @@ class AuthFile:
         self.read_error: str | None = None
         self.permission_notice: str | None = None
         """A notice that other users could read the file until its mode was restricted."""
-        self.entries = ReloadedFile(self.path, self._read)
+        self.entries = ReloadedFile(self.path, self._read_entries)
         """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
 
     @contextmanager
-    def locked_entries(self) -> Iterator[dict[str, Entry]]:
+    def locked_entries(self) -> Iterator[dict[str, AuthEntry]]:
         """Holds a lock across processes and writes the yielded entries at its end, if they have changed.
         Raises `FileError`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
@@ -55,11 +55,11 @@ class AuthFile:
             entries = decode_json(encode_json(before))
             yield entries
             if entries != before:
-                self._write(entries)
+                self._write_entries(entries)
         finally:
             lock.release()
 
-    def _write(self, entries: dict[str, Entry]) -> None:
+    def _write_entries(self, entries: dict[str, AuthEntry]) -> None:
         text = msgspec.json.format(encode_json(entries), indent=2) + b"\n"
         try:
             replace_atomically(self.path, text, mode=0o600)
@@ -87,17 +87,17 @@ class AuthFile:
             "If this machine has other users, replace the keys in it."
         )
 
-    def _read(self) -> dict[str, Entry]:
+    def _read_entries(self) -> dict[str, AuthEntry]:
         self._restrict_permissions()
         try:
             data, text = read_json_object(self.path)
         except FileError as problem:
             self.read_error = str(problem)
             return {}
-        entries: dict[str, Entry] = {}
+        entries: dict[str, AuthEntry] = {}
         fault: str | None = None  # set at the end, because a writing thread checks it meanwhile
         for provider, entry in data.items():
-            wrong = _entry_problem(entry)
+            wrong = _auth_entry_problem(entry)
             if wrong is None:
                 entries[provider] = entry
             else:
@@ -108,7 +108,7 @@ class AuthFile:
         return entries
 
 
-def _entry_problem(entry: Any) -> str | None:
+def _auth_entry_problem(entry: Any) -> str | None:
     if not isinstance(entry, dict):
         return "an object is needed here"
     if entry.get("type") == "api_key":

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from app.providers.auth_file import AuthFile, Entry
+from app.providers.auth_file import AuthEntry, AuthFile
 from app.providers.cloud_credentials import CLOUD_CREDENTIAL_CHECKS
 from app.providers.model_stream import Credential
-from app.providers.models.known_providers import KEY_OWNERS, PROVIDERS, KnownProvider
+from app.providers.models.known_providers import KNOWN_PROVIDERS, PROVIDERS_AND_SEARCH_SERVICES, KnownProvider
 from app.providers.models.models_file import ProviderAccess, WatchedModelsFile
-from app.providers.secret_references import CredentialError, SecretResolver, is_resolvable, mask_secret
+from app.providers.secret_references import CredentialError, SecretResolver, is_secret_resolvable, mask_secret
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn
 
-__all__ = ["CredentialError", "CredentialSource", "Credentials", "is_too_short", "mask_secret"]
+__all__ = ["CredentialError", "CredentialSource", "Credentials", "is_key_too_short", "mask_secret"]
 
 _MIN_KEY_CHARS = 8
 CredentialSource = Literal[
@@ -38,11 +38,11 @@ class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
-    is_for_address: bool
+    is_for_own_address: bool
     """The extension gave the key together with an address."""
 
 
-def is_too_short(key: str) -> bool:
+def is_key_too_short(key: str) -> bool:
     """Says whether a key is probably cut; `$NAME` and `!command` are not keys."""
     return len(key) < _MIN_KEY_CHARS and not key.startswith(("$", "!"))
 
@@ -52,11 +52,11 @@ def _key_for_address(
 ) -> tuple[str, CredentialSource, bool] | None:
     """Returns the key that came with another address for one of bayou's built-in providers, its source, and
     whether it is a bearer token. Stored keys and the environment's are for the provider's usual address."""
-    if provider not in PROVIDERS:
+    if provider not in KNOWN_PROVIDERS:
         return None
-    if extension_key is not None and extension_key.is_for_address and extension_key.key:
+    if extension_key is not None and extension_key.is_for_own_address and extension_key.key:
         return extension_key.key, "extension", extension_key.is_bearer
-    if own.is_for_address and own.key:
+    if own.is_for_own_address and own.key:
         return own.key, "models.json", own.is_bearer
     return None
 
@@ -77,7 +77,7 @@ class Credentials:
         self._models_file = WatchedModelsFile(agent_dir)
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def auth_file_problems(self) -> tuple[str, ...]:
         """Returns the faults of auth.json with their places; its other entries stay in use."""
         self._auth_file.entries.current()
         return tuple(
@@ -88,7 +88,7 @@ class Credentials:
         """Sets the command line's key, which is never written to a file."""
         self._command_line_keys[provider] = key
 
-    def set_key(
+    def set_extension_key(
         self,
         provider: str,
         key: str | None,
@@ -105,7 +105,7 @@ class Credentials:
             key=key,
             headers=headers or {},
             is_bearer=is_bearer,
-            is_for_address=is_for_address,
+            is_for_own_address=is_for_address,
         )
         self._extension_keys.setdefault(provider, []).append(entry)
 
@@ -113,22 +113,22 @@ class Credentials:
         """Adds an extension's sign-in for a provider; it takes precedence over the built-in one."""
         self._extension_sign_ins.setdefault(provider, []).append((owner, sign_in))
 
-    def remove_owner(self, owner: str) -> None:
+    def remove_extension_keys(self, owner: str) -> None:
         for provider, offers in self._extension_sign_ins.items():
             self._extension_sign_ins[provider] = [offer for offer in offers if offer[0] != owner]
         for provider, entries in self._extension_keys.items():
             self._extension_keys[provider] = [entry for entry in entries if entry.owner != owner]
 
-    def prepare(self, provider: str) -> None:
+    def read_files_for(self, provider: str) -> None:
         """Reads the files about a provider ahead of its first request. Call it on a thread."""
         self._auth_file.entries.current()
         self._models_file_access(provider)
 
     def has_credential(self, provider: str) -> bool:
         """Says whether a provider has a credential, without running a command or reading a secret."""
-        return self.source_of(provider) is not None
+        return self.credential_source_of(provider) is not None
 
-    def source_of(self, provider: str) -> CredentialSource | None:
+    def credential_source_of(self, provider: str) -> CredentialSource | None:
         """Returns which source the credential would come from."""
         if provider in self._command_line_keys:
             return "run"
@@ -142,21 +142,25 @@ class Credentials:
         if entry is not None:
             return "stored" if entry["type"] == "api_key" else "sign-in"
         extension_key = self._latest_extension_key(provider)
-        if extension_key is not None and extension_key.key and is_resolvable(extension_key.key, self._env):
+        if (
+            extension_key is not None
+            and extension_key.key
+            and is_secret_resolvable(extension_key.key, self._env)
+        ):
             return "extension"
         own = self._models_file_access(provider).key
-        if own and is_resolvable(own, self._env):
+        if own and is_secret_resolvable(own, self._env):
             return "models.json"
-        known = KEY_OWNERS.get(provider)
+        known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
         if known is not None and self._has_key_variables(known):
             return "environment"
         if provider in CLOUD_CREDENTIAL_CHECKS and CLOUD_CREDENTIAL_CHECKS[provider](self._env):
             return "surroundings"
         return "models.json" if self._needs_no_key(provider) else None
 
-    async def resolve(self, provider: str) -> Credential | None:
+    async def resolve_credential(self, provider: str) -> Credential | None:
         """Returns the credential with its secret, or None if there is none. Raises `CredentialError`."""
-        known = KEY_OWNERS.get(provider)
+        known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
         found = await self._find_credential(provider, known)
         if found is None:
             return None
@@ -171,8 +175,8 @@ class Credentials:
     async def credential_of_key(self, provider: str, key: str) -> Credential:
         """Returns the credential that an unstored key would give, so that it can be checked. Raises
         `CredentialError`."""
-        known = KEY_OWNERS.get(provider)
-        secret = await self._secret_resolver.resolve(key, what=f"The key for {provider}")
+        known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
+        secret = await self._secret_resolver.resolve_secret(key, what=f"The key for {provider}")
         settings = {
             name: self._env[name]
             for name in (known.setting_variables if known else ())
@@ -194,7 +198,7 @@ class Credentials:
                 provider, self._latest_extension_key(provider), self._models_file_access(provider)
             )
         ) is not None:
-            key = await self._secret_resolver.resolve(paired[0], what=f"The key for {provider}")
+            key = await self._secret_resolver.resolve_secret(paired[0], what=f"The key for {provider}")
             return Credential(key=key, is_bearer=paired[2])
         entry = self._auth_file.entries.current().get(provider)
         if entry is not None:
@@ -202,11 +206,13 @@ class Credentials:
         what = f"The key for {provider}"
         extension_key = self._latest_extension_key(provider)
         if extension_key is not None and extension_key.key:
-            key = await self._secret_resolver.resolve(extension_key.key, what=what)
+            key = await self._secret_resolver.resolve_secret(extension_key.key, what=what)
             return Credential(key=key, is_bearer=extension_key.is_bearer)
         own = self._models_file_access(provider).key
         if own:
-            return Credential(key=await self._secret_resolver.resolve(own, what=what), is_bearer=is_bearer)
+            return Credential(
+                key=await self._secret_resolver.resolve_secret(own, what=what), is_bearer=is_bearer
+            )
         if known is not None:
             for name in known.token_variables:
                 if self._env.get(name):
@@ -221,10 +227,12 @@ class Credentials:
             return Credential()
         return None
 
-    async def _credential_from_entry(self, provider: str, entry: Entry, is_bearer: bool) -> Credential:
+    async def _credential_from_entry(self, provider: str, entry: AuthEntry, is_bearer: bool) -> Credential:
         env = {name: str(value) for name, value in (entry.get("env") or {}).items()}
         if entry["type"] == "api_key":
-            key = await self._secret_resolver.resolve(entry["key"], what=f"The stored key for {provider}")
+            key = await self._secret_resolver.resolve_secret(
+                entry["key"], what=f"The stored key for {provider}"
+            )
             return Credential(key=key, is_bearer=is_bearer, env=env)
         from app.providers.signin.refresh import fresh_credential  # noqa: PLC0415  (only sign-ins need it)
 
@@ -234,9 +242,9 @@ class Credentials:
     def sign_ins(self) -> dict[str, "SignIn"]:
         """Account sign-ins by provider, including those of extensions."""
         if self._sign_ins is None:
-            from app.providers.signin.definitions import sign_ins  # noqa: PLC0415  (only sign-ins need it)
+            from app.providers.signin.definitions import known_sign_ins  # noqa: PLC0415  (only sign-ins need it)
 
-            self._sign_ins = sign_ins(self._env)
+            self._sign_ins = known_sign_ins(self._env)
         offered = {name: offers[-1][1] for name, offers in self._extension_sign_ins.items() if offers}
         if not offered:
             return self._sign_ins
@@ -244,17 +252,17 @@ class Credentials:
 
     async def store_key(self, provider: str, key: str, env: Mapping[str, str] | None = None) -> None:
         """Stores an API key (or `$NAME`, or `!command`) in auth.json. Raises `CredentialError`."""
-        entry: Entry = {"type": "api_key", "key": key, **({"env": dict(env)} if env else {})}
-        await self.store_entry(provider, entry)
+        entry: AuthEntry = {"type": "api_key", "key": key, **({"env": dict(env)} if env else {})}
+        await self.store_auth_entry(provider, entry)
 
-    async def store_entry(self, provider: str, entry: Entry) -> None:
+    async def store_auth_entry(self, provider: str, entry: AuthEntry) -> None:
         def write() -> None:
             with self._auth_file.locked_entries() as entries:
                 entries[provider] = entry
 
         await self._change_auth_file(write)
 
-    async def mark_refused(self, provider: str, credential: Credential) -> None:
+    async def mark_token_refused(self, provider: str, credential: Credential) -> None:
         """Marks a sign-in's token as refused by the server, so that the next request in any process fetches a
         fresh one. It may look valid because a clock was set or the account withdrew it."""
         entry = self._auth_file.entries.current().get(provider)
@@ -269,7 +277,7 @@ class Credentials:
 
         await self._change_auth_file(write)
 
-    async def remove_stored(self, provider: str) -> bool:
+    async def remove_stored_credential(self, provider: str) -> bool:
         """Removes the stored credential; False if there was none."""
         found: list[Any] = []
 
@@ -280,7 +288,7 @@ class Credentials:
         await self._change_auth_file(remove)
         return found[0] is not None
 
-    def stored_kinds(self) -> Mapping[str, str]:
+    def stored_credential_kinds(self) -> Mapping[str, str]:
         """Maps each provider with a stored credential to `api_key` or `oauth`."""
         return {provider: entry["type"] for provider, entry in self._auth_file.entries.current().items()}
 
@@ -298,7 +306,7 @@ class Credentials:
             **(extension_key.headers if extension_key else {}),
         }
         return {
-            name: await self._secret_resolver.resolve(value, what=f"The header {name} for {provider}")
+            name: await self._secret_resolver.resolve_secret(value, what=f"The header {name} for {provider}")
             for name, value in wanted.items()
         }
 
@@ -307,7 +315,7 @@ class Credentials:
         return entries[-1] if entries else None
 
     def _models_file_access(self, provider: str) -> ProviderAccess:
-        return self._models_file.current_file().access_to(provider)
+        return self._models_file.current_file().provider_access(provider)
 
     def _has_key_variables(self, known: KnownProvider) -> bool:
         has_key = any(self._env.get(name) for name in (*known.token_variables, *known.key_variables))
@@ -317,4 +325,4 @@ class Credentials:
         """Says whether a provider needs no key: one from models.json without a key, such as a server on this
         machine."""
         own = self._models_file_access(provider)
-        return provider not in PROVIDERS and own.is_listed and own.key is None
+        return provider not in KNOWN_PROVIDERS and own.has_entry and own.key is None

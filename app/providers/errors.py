@@ -15,11 +15,11 @@ from tools.masking.known_values import KnownSecret
 from tools.masking.marks import Marker
 from tools.patterns import late
 
-_HTML_TAG = late(r"<[^>]*>")
-_HTML_WITHOUT_TEXT = late(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_HTML_TITLE = late(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_HTML_TAG_PATTERN = late(r"<[^>]*>")
+_HTML_INVISIBLE_PATTERN = late(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_HTML_TITLE_PATTERN = late(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _HTML_ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
-_MAX_SENTENCE_CHARS = 1_000
+_MAX_ERROR_SENTENCE_CHARS = 1_000
 
 
 class ProviderError(Exception):
@@ -36,7 +36,7 @@ class ProviderError(Exception):
         super().__init__(message)
         self.status = status
         self.retry_after_ms = retry_after_ms
-        self.kind = kind
+        self.error_type = kind
         """The server's error type (`rate_limit_error`), or one of bayou's (`timeout`, `connection`)."""
 
     def without_secrets(self, secrets: Iterable[str]) -> "ProviderError":
@@ -44,15 +44,15 @@ class ProviderError(Exception):
         from tools.masking.mask import Mask  # noqa: PLC0415  (a start without an error needs none)
 
         mask = Mask(Marker(b""), known=[KnownSecret("key", secret) for secret in secrets], masks_words=True)
-        text, kind = (mask.hide_secrets(one, "•" * 8) for one in (str(self), self.kind or ""))
-        if text == str(self) and kind == (self.kind or ""):
+        text, kind = (mask.hide_secrets(one, "•" * 8) for one in (str(self), self.error_type or ""))
+        if text == str(self) and kind == (self.error_type or ""):
             return self
         return ProviderError(text, status=self.status, retry_after_ms=self.retry_after_ms, kind=kind or None)
 
     @property
-    def diagnostics(self) -> list[dict[str, Any]]:
+    def to_diagnostics(self) -> list[dict[str, Any]]:
         """Returns the details in the form in which they are stored with the failed message."""
-        facts = {"status": self.status, "retryAfterMs": self.retry_after_ms, "kind": self.kind}
+        facts = {"status": self.status, "retryAfterMs": self.retry_after_ms, "kind": self.error_type}
         details = {name: value for name, value in facts.items() if value is not None}
         return [{"type": "provider_error", "timestamp": now_ms(), "details": details}] if details else []
 
@@ -61,11 +61,11 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     """Builds the error of an HTTP response with an error status."""
     text, kind = read_error_body(body)
     return ProviderError(
-        f"{status} {with_error_type(text, kind)}".strip()
+        f"{status} {prefix_error_type(text, kind)}".strip()
         if text or kind
-        else f"{status} {_STATUS_SENTENCES.get(status, '')}".strip(),
+        else f"{status} {_SENTENCE_BY_STATUS.get(status, '')}".strip(),
         status=status,
-        retry_after_ms=retry_after_ms(headers if status == 429 else _without_resets(headers)),
+        retry_after_ms=read_retry_after_ms(headers if status == 429 else _remove_reset_headers(headers)),
         kind=kind,
     )
 
@@ -76,7 +76,7 @@ def read_error_body(body: bytes) -> tuple[str, str | None]:
     try:
         data = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):
-        return _shorten(plain_sentence(raw)), None
+        return _shorten_sentence(html_to_sentence(raw)), None
     return error_from_json(data)
 
 
@@ -85,13 +85,13 @@ def error_from_json(data: Any) -> tuple[str, str | None]:
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
-        return _shorten(str(data)) if data is not None else "", None
+        return _shorten_sentence(str(data)) if data is not None else "", None
     inner = data.get("error", data)
     if isinstance(inner, str):
-        return _shorten(inner), _error_type_text(data.get("type") or data.get("code"))
+        return _shorten_sentence(inner), _error_type_text(data.get("type") or data.get("code"))
     if not isinstance(inner, dict):
         inner = data
-    text = _first_text(inner, "message", "Message", "detail", "error_description", "error", "msg")
+    text = _first_text_field(inner, "message", "Message", "detail", "error_description", "error", "msg")
     kind = (
         _error_type_text(inner.get("type"))
         or _error_type_text(inner.get("status"))
@@ -100,35 +100,35 @@ def error_from_json(data: Any) -> tuple[str, str | None]:
     code = _error_type_text(inner.get("code"))
     if code and kind and code != kind:
         kind = f"{kind} {code}"
-    nested = _nested_sentence(inner)
+    nested = _read_nested_error(inner)
     if nested and nested not in text:
         text = f"{text} ({nested})" if text else nested
-    return _shorten(text), kind
+    return _shorten_sentence(text), kind
 
 
-def error_in_stream(data: Mapping[str, Any]) -> ProviderError:
+def error_from_stream_event(data: Mapping[str, Any]) -> ProviderError:
     """Builds the error that an event of a stream reports."""
     text, kind = error_from_json(data)
     inner = data.get("error")
     code = inner.get("code") if isinstance(inner, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else None
-    return ProviderError(with_error_type(text, kind), kind=kind, status=status)
+    return ProviderError(prefix_error_type(text, kind), kind=kind, status=status)
 
 
-def plain_sentence(text: str) -> str:
+def html_to_sentence(text: str) -> str:
     """Reduces HTML to its title and its first words; other text is unchanged."""
     if not re.search(r"<(html|body|head|title|h1|p|div|center)\b", text, re.IGNORECASE):
         return text
-    title = _HTML_TITLE.search(text)
-    words = _unescape_html(_HTML_TAG.sub(" ", _HTML_WITHOUT_TEXT.sub(" ", text)))
+    title = _HTML_TITLE_PATTERN.search(text)
+    words = _unescape_html(_HTML_TAG_PATTERN.sub(" ", _HTML_INVISIBLE_PATTERN.sub(" ", text)))
     words = " ".join(words.split())
-    heading = " ".join(_unescape_html(_HTML_TAG.sub(" ", title.group(1))).split()) if title else ""
+    heading = " ".join(_unescape_html(_HTML_TAG_PATTERN.sub(" ", title.group(1))).split()) if title else ""
     if heading and words.startswith(heading):
         words = words[len(heading) :].strip()
     return " - ".join(part for part in (heading, words[:200].strip()) if part)
 
 
-def retry_after_ms(headers: Mapping[str, str]) -> int | None:
+def read_retry_after_ms(headers: Mapping[str, str]) -> int | None:
     """Returns how long the server asks to wait, from `retry-after-ms`, `retry-after` (seconds or a date) or a
     reset time."""
     found = {name.lower(): value for name, value in headers.items()}
@@ -146,11 +146,11 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
             moment = email.utils.parsedate_to_datetime(value)
         except (ValueError, TypeError):
             continue
-        return max(0, round((moment.timestamp() - _server_time(found)) * 1000))
-    return _reset_ms(found)
+        return max(0, round((moment.timestamp() - _read_server_time(found)) * 1000))
+    return _read_limit_reset_ms(found)
 
 
-def _server_time(headers: Mapping[str, str]) -> float:
+def _read_server_time(headers: Mapping[str, str]) -> float:
     """Returns the server's time from the response, or this machine's if the response has none."""
     import email.utils  # noqa: PLC0415  (as above)
 
@@ -160,27 +160,27 @@ def _server_time(headers: Mapping[str, str]) -> float:
         return time.time()
 
 
-_RESET_HEADERS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
-_DURATION = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+_RATE_LIMIT_RESET_HEADERS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
+_DURATION_PATTERN = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
-def _without_resets(headers: Mapping[str, str]) -> Mapping[str, str]:
+def _remove_reset_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Removes the headers with reset times, which matter only after a limit was hit."""
-    return {name: value for name, value in headers.items() if name.lower() not in _RESET_HEADERS}
+    return {name: value for name, value in headers.items() if name.lower() not in _RATE_LIMIT_RESET_HEADERS}
 
 
-def _reset_ms(headers: Mapping[str, str]) -> int | None:
+def _read_limit_reset_ms(headers: Mapping[str, str]) -> int | None:
     """Returns the milliseconds until a used-up rate limit resets, from spans such as `6m0s`."""
     waits: list[int] = []
-    for name in _RESET_HEADERS:
-        match = _DURATION.fullmatch(headers.get(name, ""))
+    for name in _RATE_LIMIT_RESET_HEADERS:
+        match = _DURATION_PATTERN.fullmatch(headers.get(name, ""))
         if match and any(match.groups()):
             hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
             waits.append(round(hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds))
     return max(waits) if waits else None
 
 
-_STATUS_SENTENCES = {
+_SENTENCE_BY_STATUS = {
     400: "The request was refused without a reason",
     401: "The key was not accepted",
     403: "Access was denied",
@@ -196,24 +196,26 @@ _STATUS_SENTENCES = {
 }
 
 
-def with_error_type(text: str, kind: str | None) -> str:
+def prefix_error_type(text: str, kind: str | None) -> str:
     """Puts the server's error type before the sentence, unless the sentence contains it."""
     if not kind or kind in text:
         return text
     return f"{kind}: {text}" if text else kind
 
 
-def _first_text(data: Mapping[str, Any], *names: str) -> str:
+def _first_text_field(data: Mapping[str, Any], *names: str) -> str:
     for name in names:
         value = data.get(name)
         if isinstance(value, str) and value.strip():
             return value.strip()
         if isinstance(value, list) and value:
-            return "; ".join(_first_text(item, "msg", "message") for item in value if isinstance(item, dict))
+            return "; ".join(
+                _first_text_field(item, "msg", "message") for item in value if isinstance(item, dict)
+            )
     return ""
 
 
-def _nested_sentence(error: Mapping[str, Any]) -> str:
+def _read_nested_error(error: Mapping[str, Any]) -> str:
     """Reads `metadata.raw`, where routers put the error of the server behind them."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
@@ -234,5 +236,5 @@ def _unescape_html(text: str) -> str:
     return text
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_SENTENCE_CHARS else text[: _MAX_SENTENCE_CHARS - 1] + "…"
+def _shorten_sentence(text: str) -> str:
+    return text if len(text) <= _MAX_ERROR_SENTENCE_CHARS else text[: _MAX_ERROR_SENTENCE_CHARS - 1] + "…"

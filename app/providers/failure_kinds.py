@@ -18,30 +18,30 @@ FailureKind = Literal[
 ]
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The kind of a failure, and whether and when a retry makes sense."""
 
     kind: FailureKind = "none"
-    is_overflow: bool = False
+    is_context_overflow: bool = False
     is_retryable: bool = False
     retry_after_ms: int | None = None
     """How long the server asked to wait."""
 
 
-PatternRows = tuple[tuple[str, str], ...]
+NamedPatterns = tuple[tuple[str, str], ...]
 """Names and regular expressions, which are compiled when the first failure is classified."""
 
 
-def _failure_rows(*rows: tuple[str, str]) -> PatternRows:
+def _named_patterns(*rows: tuple[str, str]) -> NamedPatterns:
     return rows
 
 
 @cache
-def compiled_pattern(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
-OVERFLOW_PATTERNS = _failure_rows(
+CONTEXT_OVERFLOW_PATTERNS = _named_patterns(
     ("Anthropic", r"prompt (?:is )?too long"),
     ("Z.ai China", r"prompt exceeds max(?:imum)? length"),
     ("Anthropic 413", r"request_too_large"),
@@ -76,15 +76,15 @@ OVERFLOW_PATTERNS = _failure_rows(
 """Messages of a full context window: the vendor and the pattern. They count only for answers that ended
 in an error."""
 
-CEREBRAS_OVERFLOW_PATTERN = r"^(?:400|413)\b.{0,40}(?:no body|without a reason|too large)"
+CEREBRAS_CONTEXT_OVERFLOW_PATTERN = r"^(?:400|413)\b.{0,40}(?:no body|without a reason|too large)"
 
-NOT_OVERFLOW_PATTERNS = _failure_rows(
+NOT_CONTEXT_OVERFLOW_PATTERNS = _named_patterns(
     ("throttling", r"^(?:\d{3} )?(?:Throttling\w*( error)?|Service unavailable\w*):"),
     ("rate limit", r"rate.?limit"),
     ("too many requests", r"too many requests"),
 )
 
-QUOTA_PATTERNS = _failure_rows(
+QUOTA_PATTERNS = _named_patterns(
     ("Go usage limit", r"GoUsageLimitError"),
     ("free usage limit", r"FreeUsageLimitError"),
     ("monthly limit", r"monthly usage limit reached"),
@@ -100,14 +100,14 @@ QUOTA_PATTERNS = _failure_rows(
 )
 """Messages of used-up credit. A retry does not help until the account is paid."""
 
-AUTH_PATTERNS = _failure_rows(
+AUTH_PATTERNS = _named_patterns(
     ("key", r"invalid.{0,10}api.?key|incorrect api key|api key not valid|no api key|authentication_error"),
     ("unauthorized", r"unauthori[sz]ed|authentication (?:failed|fails|required)"),
     ("permission", r"permission_error|permission_denied|access ?denied|not authorized"),
     ("token", r"(?:token|session) (?:has )?expired|invalid.{0,10}token|could not validate credentials"),
 )
 
-MODEL_GONE_PATTERNS = _failure_rows(
+MODEL_UNAVAILABLE_PATTERNS = _named_patterns(
     ("code", r"model_?not_?found|model_not_available|invalid_model|unknown.?model|model_not_supported"),
     ("Anthropic", r"not_found_error: model\b"),
     (
@@ -123,7 +123,7 @@ MODEL_GONE_PATTERNS = _failure_rows(
 )
 """Messages of a server that no longer has the model, or does not offer it to this account."""
 
-RATE_LIMIT_PATTERNS = _failure_rows(
+RATE_LIMIT_PATTERNS = _named_patterns(
     ("rate limit", r"rate.?limit"),
     ("too many requests", r"too many requests"),
     ("status 429", r"(?<![0-9a-z])429(?![0-9a-z])"),
@@ -131,7 +131,7 @@ RATE_LIMIT_PATTERNS = _failure_rows(
     ("throttling", r"throttl"),
 )
 
-SERVER_ERROR_PATTERNS = _failure_rows(
+SERVER_ERROR_PATTERNS = _named_patterns(
     ("overloaded", r"overloaded"),
     (
         "capacity",
@@ -148,7 +148,7 @@ SERVER_ERROR_PATTERNS = _failure_rows(
     ("bad gateway", r"bad gateway|gateway time-?out"),
 )
 
-NETWORK_PATTERNS = _failure_rows(
+NETWORK_PATTERNS = _named_patterns(
     ("network", r"network.?error|network is unreachable"),
     ("connection", r"connection (?:error|reset|refused|closed|lost|aborted|was closed|timed out)|econn\w+"),
     ("closed", r"closed the connection|the connection closed|peer closed"),
@@ -170,7 +170,7 @@ _CUT_PATTERN = (
     r"|socket hang up|other side closed|incomplete chunked|premature|stream (?:was )?reset"
 )
 _RETRYABLE_STATUSES = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
-_WAIT_PATTERNS = (
+_RETRY_WAIT_PATTERNS = (
     r"(?:retry|try again|retrying|available|resets?)[ _](?:again )?(?:in|after)[ :]+(?:about )?"
     r"(?:(\d+) ?h(?:ours?)?)?[ ,]*(?:(\d+) ?m(?:in(?:ute)?s?)?(?!s))?[ ,]*"
     r"(?:([\d.]+) ?(ms|s(?:ec(?:ond)?s?)?\b))?",
@@ -179,38 +179,40 @@ _WAIT_PATTERNS = (
 )
 
 
-def classify_failure(message: AssistantMessage, model: Model | None = None) -> Failure:
+def classify_failure(message: AssistantMessage, model: Model | None = None) -> AnswerFailure:
     """Returns why `message` failed; the kind is `none` if it did not fail."""
     if message.stop_reason == "aborted":
-        return Failure(kind="aborted")
+        return AnswerFailure(kind="aborted")
     if message.stop_reason != "error":
-        if _is_silent_overflow(message, model):
-            return Failure(kind="overflow", is_overflow=True)
-        return Failure()
+        if _is_silent_context_overflow(message, model):
+            return AnswerFailure(kind="overflow", is_context_overflow=True)
+        return AnswerFailure()
     facts = _stored_error_details(message)
     text = message.error_message or ""
-    if _is_overflow(text, facts, message.provider):
-        return Failure(kind="overflow", is_overflow=True)
-    kind = _kind_of_text(text, facts)
+    if _is_context_overflow(text, facts, message.provider):
+        return AnswerFailure(kind="overflow", is_context_overflow=True)
+    kind = _classify_text(text, facts)
     if kind in ("rate_limit", "network", "server"):
-        return Failure(kind=kind, is_retryable=True, retry_after_ms=_retry_wait_ms(text, facts))
-    return Failure(kind=kind, retry_after_ms=_retry_wait_ms(text, facts) if kind == "quota" else None)
+        return AnswerFailure(kind=kind, is_retryable=True, retry_after_ms=_retry_wait_ms(text, facts))
+    return AnswerFailure(kind=kind, retry_after_ms=_retry_wait_ms(text, facts) if kind == "quota" else None)
 
 
 def is_cut_connection(message: AssistantMessage) -> bool:
     """Returns whether a failed answer ended because the connection was closed, and not because none was made."""
     return classify_failure(message).kind == "network" and bool(
-        compiled_pattern(_CUT_PATTERN).search(message.error_message or "")
+        compile_pattern(_CUT_PATTERN).search(message.error_message or "")
     )
 
 
-def _kind_of_text(text: str, facts: dict[str, Any]) -> FailureKind:
+def _classify_text(text: str, facts: dict[str, Any]) -> FailureKind:
     status = facts.get("status")
-    if (status is None or status in (400, 403, 404, 410, 422)) and _matches_any(MODEL_GONE_PATTERNS, text):
+    if (status is None or status in (400, 403, 404, 410, 422)) and _matches_any_pattern(
+        MODEL_UNAVAILABLE_PATTERNS, text
+    ):
         return "model"
-    if status == 402 or _matches_any(QUOTA_PATTERNS, text):
+    if status == 402 or _matches_any_pattern(QUOTA_PATTERNS, text):
         return "quota"
-    if status in (401, 403) or (status is None and _matches_any(AUTH_PATTERNS, text)):
+    if status in (401, 403) or (status is None and _matches_any_pattern(AUTH_PATTERNS, text)):
         return "auth"
     if status == 429:
         return "rate_limit"
@@ -220,28 +222,30 @@ def _kind_of_text(text: str, facts: dict[str, Any]) -> FailureKind:
         return "other"  # a retry does not repair a certificate
     if status in _RETRYABLE_STATUSES:
         return "server"
-    if status is not None and 400 <= status < 500 and not _matches_any(RATE_LIMIT_PATTERNS, text):
+    if status is not None and 400 <= status < 500 and not _matches_any_pattern(RATE_LIMIT_PATTERNS, text):
         return "other"
-    if _matches_any(RATE_LIMIT_PATTERNS, text):
+    if _matches_any_pattern(RATE_LIMIT_PATTERNS, text):
         return "rate_limit"
-    if _matches_any(SERVER_ERROR_PATTERNS, text):
+    if _matches_any_pattern(SERVER_ERROR_PATTERNS, text):
         return "server"
-    return "network" if _matches_any(NETWORK_PATTERNS, text) else "other"
+    return "network" if _matches_any_pattern(NETWORK_PATTERNS, text) else "other"
 
 
-def _matches_any(rows: PatternRows, text: str) -> bool:
-    return any(compiled_pattern(pattern).search(text) for _, pattern in rows)
+def _matches_any_pattern(rows: NamedPatterns, text: str) -> bool:
+    return any(compile_pattern(pattern).search(text) for _, pattern in rows)
 
 
-def _is_overflow(text: str, facts: dict[str, Any], provider: str) -> bool:
-    if facts.get("status") == 429 or _matches_any(NOT_OVERFLOW_PATTERNS, text):
+def _is_context_overflow(text: str, facts: dict[str, Any], provider: str) -> bool:
+    if facts.get("status") == 429 or _matches_any_pattern(NOT_CONTEXT_OVERFLOW_PATTERNS, text):
         return False
-    if facts.get("status") == 413 or _matches_any(OVERFLOW_PATTERNS, text):
+    if facts.get("status") == 413 or _matches_any_pattern(CONTEXT_OVERFLOW_PATTERNS, text):
         return True
-    return provider == "cerebras" and compiled_pattern(CEREBRAS_OVERFLOW_PATTERN).search(text) is not None
+    return (
+        provider == "cerebras" and compile_pattern(CEREBRAS_CONTEXT_OVERFLOW_PATTERN).search(text) is not None
+    )
 
 
-def _is_silent_overflow(message: AssistantMessage, model: Model | None) -> bool:
+def _is_silent_context_overflow(message: AssistantMessage, model: Model | None) -> bool:
     """Detects an overflow by token counts, for servers that drop the overflowing text without an error."""
     if model is None or model.context_window <= 0:
         return False
@@ -267,8 +271,8 @@ def _retry_wait_ms(text: str, facts: dict[str, Any]) -> int | None:
     known = facts.get("retryAfterMs")
     if isinstance(known, int):
         return known
-    for pattern in _WAIT_PATTERNS:
-        for match in compiled_pattern(pattern).finditer(text):
+    for pattern in _RETRY_WAIT_PATTERNS:
+        for match in compile_pattern(pattern).finditer(text):
             hours, minutes, amount, unit = match.groups()
             if not (hours or minutes or amount):
                 continue

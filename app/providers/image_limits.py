@@ -16,30 +16,33 @@ from tools.files.images import decode_image, image_problem
 OMITTED_IMAGE_TEXT = "(An image was here; the model does not take more of them in one request.)"
 _BLOCKED_TEXT = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
 _NO_IMAGE = "it is no PNG, JPEG, GIF or WebP image in Base64"
-_IMAGE_BYTES_SHARE = 0.75
+_MAX_IMAGE_BYTES_SHARE = 0.75
 """The share of a request's bytes that images may use; the rest is for text."""
 
 
 def drop_old_images(messages: Sequence[ProviderMessage], model: Model) -> list[ProviderMessage]:
     """Returns the messages with at most as many images as the model's `inputLimits` allow."""
     images = (model.input_limits or {}).get("images")
-    per_request, per_message = _limit_value(images, "maxPerRequest"), _limit_value(images, "maxPerMessage")
-    bytes_allowed = _limit_value(model.input_limits, "maxRequestBytes")
+    per_request, per_message = (
+        _read_input_limit(images, "maxPerRequest"),
+        _read_input_limit(images, "maxPerMessage"),
+    )
+    bytes_allowed = _read_input_limit(model.input_limits, "maxRequestBytes")
     if not (per_request or per_message or bytes_allowed):
         return list(messages)
     sizes = [[len(image.data) for image in _images_of(message)] for message in messages]
     surplus = [max(len(own) - per_message, 0) if per_message else 0 for own in sizes]
     kept = [size for own, extra in zip(sizes, surplus, strict=True) for size in own[extra:]]
-    drop = _drop_count(kept, per_request, int(bytes_allowed * _IMAGE_BYTES_SHARE))
+    drop = _count_images_to_drop(kept, per_request, int(bytes_allowed * _MAX_IMAGE_BYTES_SHARE))
     out: list[ProviderMessage] = []
     for message, own, extra in zip(messages, sizes, surplus, strict=True):
         more = min(drop, len(own) - extra)
         drop -= more
-        out.append(_without_first_images(message, extra + more))
+        out.append(_replace_first_images(message, extra + more))
     return out
 
 
-def _drop_count(sizes: Sequence[int], most: int, most_bytes: int) -> int:
+def _count_images_to_drop(sizes: Sequence[int], most: int, most_bytes: int) -> int:
     """Returns how many images to drop. The number grows in steps, so that the cached beginning of the
     conversation does not change on every turn."""
     drop = 0
@@ -63,7 +66,7 @@ def _images_of(message: ProviderMessage) -> list[Image]:
     return [block for block in message.content if isinstance(block, Image)]
 
 
-def _without_first_images(message: ProviderMessage, count: int) -> ProviderMessage:
+def _replace_first_images(message: ProviderMessage, count: int) -> ProviderMessage:
     """Replaces the first `count` images of a message by a text."""
     if not count or isinstance(message, AssistantMessage) or isinstance(message.content, str):
         return message
@@ -75,7 +78,7 @@ def _without_first_images(message: ProviderMessage, count: int) -> ProviderMessa
     return msgspec.structs.replace(message, content=tuple(blocks))
 
 
-def _limit_value(limits: Any, name: str) -> int:
+def _read_input_limit(limits: Any, name: str) -> int:
     value = limits.get(name) if isinstance(limits, Mapping) else None
     return value if isinstance(value, int) and value > 0 else 0
 

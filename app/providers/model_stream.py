@@ -1,7 +1,7 @@
 """The contract of all models: `stream(model, context, options)` returns an `AssistantStream` at once.
 
 Afterwards nothing is raised: each failure becomes the stream's single terminal `error` event. The adapters
-speak the wire formats; `registry` chooses the adapter of a model."""
+speak the wire formats; `adapter_registry` chooses the adapter of a model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -11,8 +11,8 @@ import msgspec
 
 from app.providers.errors import ProviderError
 from app.providers.request_cache import RequestCache
-from app.providers.stream.event_queue import DELTA_INTERVAL_SECONDS, DeltaKind, EventQueue
-from app.providers.stream.watchdog import StateCallback, Watchdog
+from app.providers.stream.event_queue import DELTA_INTERVAL_SECONDS, DeltaKind, StreamEventQueue
+from app.providers.stream.watchdog import FlowStateCallback, SilenceWatchdog
 from app.providers.web_search import WebFindings
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
@@ -21,7 +21,7 @@ from app.values.stream import StreamDone, StreamError, StreamEvent, StreamStart
 from app.values.usage import Usage
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
+class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
     """The input of a request: system prompt, messages and tools."""
 
     system_prompt: str = ""
@@ -53,14 +53,14 @@ PayloadCallback = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | N
 class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Callbacks around one HTTP request, for observing and changing it."""
 
-    on_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
+    on_request_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
     """May replace the payload."""
-    on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
+    on_request_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
     """May change the request headers in place; None suppresses one."""
-    on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
+    on_response_headers: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
     """Receives status and headers of the response before its body is read."""
-    on_event: EventCallback | None = None
-    on_state: Callable[[str, float], None] | None = None
+    on_raw_event: EventCallback | None = None
+    on_flow_state_changed: Callable[[str, float], None] | None = None
     """Receives, for display, `waiting` (no event yet) or `stalled` (no further event) with the seconds
     left until the timeout, then `flowing` when events arrive again."""
 
@@ -75,20 +75,20 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     session_id: str | None = None
     """Groups requests for the provider's prompt cache."""
-    is_long_cache: bool = False
+    wants_long_cache: bool = False
     use_cache: bool = True
     headers: Mapping[str, str] = {}
     proxy: str | None = None
     ca_bundle: str | None = None
     """A file with certificates to trust besides the usual ones."""
-    sampling: Mapping[str, Any] = {}
+    extra_request_fields: Mapping[str, Any] = {}
     """Further request fields, sent as they are."""
     tool_choice: Literal["auto", "any", "none"] | None = None
-    searches_web: bool = False
+    can_search_web: bool = False
     """Gives the model its provider's own tool for searching the web."""
-    first_event_seconds: float = 300.0
-    idle_seconds: float = 300.0
-    merge_seconds: float = DELTA_INTERVAL_SECONDS
+    first_event_timeout_seconds: float = 300.0
+    idle_timeout_seconds: float = 300.0
+    delta_interval_seconds: float = DELTA_INTERVAL_SECONDS
     """Joins deltas of a block that arrive within this time into one event; 0 passes each delta on."""
     is_person_reading: bool = False
     """Says that a person reads the answer as it arrives; offline models then send at a readable pace."""
@@ -116,7 +116,7 @@ class PartialAnswer(msgspec.Struct, kw_only=True):
 
 
 class AssistantStream:
-    """A response in progress: iterate over its events, or await `result()`; `cancel()` at any time.
+    """A response in progress: iterate over its events, or await `final_message()`; `cancel_response()` ends it.
 
     An adapter updates `draft` and emits events. It may hold open blocks in a form that is cheap to grow;
     `before_snapshot` then copies them into the draft when a snapshot is taken. A response that is silent
@@ -132,7 +132,7 @@ class AssistantStream:
         merge_seconds: float = DELTA_INTERVAL_SECONDS,
         first_event_seconds: float = 0.0,
         idle_seconds: float = 0.0,
-        on_state: StateCallback | None = None,
+        on_state: FlowStateCallback | None = None,
     ) -> None:
         self.draft = PartialAnswer()
         self.before_snapshot: Callable[[bool], None] | None = None
@@ -141,33 +141,33 @@ class AssistantStream:
         self._message_id = message_id
         self._timestamp = timestamp
         self._thinking = thinking
-        self._events = EventQueue(merge_seconds)
+        self._events = StreamEventQueue(merge_seconds)
         self._has_listener = False
         self._final_message: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
-        self._task: asyncio.Task[None] | None = None
-        self._watchdog: Watchdog | None = None
+        self._producer_task: asyncio.Task[None] | None = None
+        self._watchdog: SilenceWatchdog | None = None
         if first_event_seconds > 0 or idle_seconds > 0:
-            self._watchdog = Watchdog(
+            self._watchdog = SilenceWatchdog(
                 first_event_seconds=first_event_seconds,
                 idle_seconds=idle_seconds,
                 on_state=on_state,
                 on_timeout=self._time_out,
             )
 
-    def run(self, produce: StreamProducer) -> "AssistantStream":
+    def start_producer(self, produce: StreamProducer) -> "AssistantStream":
         """Starts the adapter's body; returns itself."""
         if self._final_message.done():
             return self
-        self._events.put(StreamStart())
+        self._events.put_event(StreamStart())
         if self._watchdog is not None:
             self._watchdog.start()
-        self._task = asyncio.get_running_loop().create_task(self._run_producer(produce))
+        self._producer_task = asyncio.get_running_loop().create_task(self._run_producer(produce))
         return self
 
-    def emit(self, event: StreamEvent) -> None:
+    def emit_event(self, event: StreamEvent) -> None:
         if self._final_message.done():
             return
-        self._events.put(event)
+        self._events.put_event(event)
         self.report_alive()
 
     def emit_delta(self, kind: DeltaKind, index: int, text: str) -> None:
@@ -180,7 +180,7 @@ class AssistantStream:
         if self._watchdog is not None:
             self._watchdog.record_event()
 
-    async def wait_for_space(self) -> None:
+    async def wait_for_listener(self) -> None:
         """Waits while the listener is far behind; adapters call it between two pieces. The timeouts do not
         run meanwhile."""
         if self._events.has_room or not self._has_listener:
@@ -197,11 +197,13 @@ class AssistantStream:
         return self._final_message.done()
 
     @property
-    def partial(self) -> AssistantMessage:
+    def partial_message(self) -> AssistantMessage:
         """Returns the message as received so far."""
-        return self._final_message.result() if self._final_message.done() else self._snapshot(is_last=False)
+        return (
+            self._final_message.result() if self._final_message.done() else self._make_message(is_last=False)
+        )
 
-    def _snapshot(self, *, is_last: bool) -> AssistantMessage:
+    def _make_message(self, *, is_last: bool) -> AssistantMessage:
         if self.before_snapshot is not None:
             self.before_snapshot(is_last)
         draft = self.draft
@@ -212,43 +214,43 @@ class AssistantStream:
             api=self._model.api,
             provider=self._model.provider,
             model=self._model.id,
-            response_model=server_text(draft.response_model),
-            response_id=server_text(draft.response_id),
+            response_model=server_value_to_text(draft.response_model),
+            response_id=server_value_to_text(draft.response_id),
             thinking_level=self._thinking,
             diagnostics=draft.diagnostics,
             usage=draft.usage,
             stop_reason=draft.stop_reason,
             error_message=draft.error_message,
-            raw_stop_reason=server_text(draft.raw_stop_reason),
+            raw_stop_reason=server_value_to_text(draft.raw_stop_reason),
         )
 
-    async def result(self) -> AssistantMessage:
+    async def final_message(self) -> AssistantMessage:
         return await asyncio.shield(self._final_message)
 
-    def cancel(self) -> None:
+    def cancel_response(self) -> None:
         """Ends the response as `aborted` and keeps what has arrived. The listener receives the end at once."""
         self._end_with_failure("aborted", "Request was aborted")
-        if self._task is not None:
-            self._task.cancel()
+        if self._producer_task is not None:
+            self._producer_task.cancel()
 
     async def wait_until_closed(self) -> None:
         """Waits until the adapter has released its connection."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        if self._producer_task is not None:
+            await asyncio.wait([self._producer_task])
 
     async def __aiter__(self) -> AsyncIterator[StreamEvent]:
         self._has_listener = True
-        while (event := await self._events.get()) is not None:
+        while (event := await self._events.get_event()) is not None:
             yield event
 
     async def _run_producer(self, produce: StreamProducer) -> None:
         try:
             await produce(self)
-            self._finish()
+            self._emit_end()
         except asyncio.CancelledError:
             self._end_with_failure("aborted", "Request was aborted")
         except ProviderError as problem:
-            self._end_with_failure("error", str(problem), diagnostics=problem.diagnostics)
+            self._end_with_failure("error", str(problem), diagnostics=problem.to_diagnostics)
         except MemoryError:
             self.before_snapshot = (
                 None  # what has come so far goes with it: there is no room to put it together
@@ -261,21 +263,21 @@ class AssistantStream:
 
     def _time_out(self, sentence: str) -> None:
         self._end_with_failure(
-            "error", sentence, diagnostics=ProviderError(sentence, kind="timeout").diagnostics
+            "error", sentence, diagnostics=ProviderError(sentence, kind="timeout").to_diagnostics
         )
-        if self._task is not None:
-            self._task.cancel()
+        if self._producer_task is not None:
+            self._producer_task.cancel()
 
-    def _finish(self) -> None:
+    def _emit_end(self) -> None:
         if self._final_message.done():
             return
         draft = self.draft
         if draft.stop_reason in ("error", "aborted"):
-            self._close(StreamError(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
+            self._close_with(StreamError(reason=draft.stop_reason, message=self._make_message(is_last=True)))
             return
         if draft.stop_reason == "pending":
-            draft.stop_reason = "toolUse" if self.partial.tool_calls else "stop"
-        self._close(StreamDone(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
+            draft.stop_reason = "toolUse" if self.partial_message.tool_calls else "stop"
+        self._close_with(StreamDone(reason=draft.stop_reason, message=self._make_message(is_last=True)))
 
     def _end_with_failure(
         self, reason: StopReason, text: str, diagnostics: list[dict[str, Any]] | None = None
@@ -287,28 +289,28 @@ class AssistantStream:
         if diagnostics:
             self.draft.diagnostics = [*(self.draft.diagnostics or []), *diagnostics]
         try:
-            message = self._snapshot(is_last=True)
+            message = self._make_message(is_last=True)
         except Exception:  # noqa: BLE001  (as above: what cannot be put together is left out, and there is an end)
             self.before_snapshot = None
-            message = self._snapshot(is_last=True)
-        self._close(StreamError(reason=reason, message=message))
+            message = self._make_message(is_last=True)
+        self._close_with(StreamError(reason=reason, message=message))
 
-    def _close(self, event: StreamDone | StreamError) -> None:
+    def _close_with(self, event: StreamDone | StreamError) -> None:
         if self._watchdog is not None:
             self._watchdog.stop()
-        self._events.put(event)
+        self._events.put_event(event)
         self._events.close()
         self._final_message.set_result(event.message)
 
 
-def server_text(said: Any) -> str | None:
+def server_value_to_text(said: Any) -> str | None:
     """Converts a name or an id from a server to text. Some servers send numbers for them."""
     if isinstance(said, str):
         return said
     return str(said) if isinstance(said, int) and not isinstance(said, bool) else None
 
 
-Adapter = Callable[[Model, Context, StreamOptions, AssistantStream], Awaitable[None]]
+Adapter = Callable[[Model, RequestContext, StreamOptions, AssistantStream], Awaitable[None]]
 """Serves one `api`: reads the response into the stream. An exception that it raises becomes the stream's
 error event."""
 
@@ -318,7 +320,7 @@ def serves_apis(*apis: str) -> Callable[[Adapter], Adapter]:
 
     def decorate(adapter: Adapter) -> Adapter:
         async def checked(
-            model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+            model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
         ) -> None:
             if model.api not in apis:
                 expected = " or ".join(apis)

@@ -34,11 +34,17 @@ def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
                 sent.append(_user_message(message, message.content))
             case BashExecutionMessage():
                 if not message.exclude_from_context:
-                    sent.append(_user_message(message, _command_text(message)))
+                    sent.append(_user_message(message, _shell_command_text(message)))
             case BranchSummaryMessage():
-                sent.append(_user_message(message, _summary_text(_BRANCH_INTRODUCTION, message.summary)))
+                sent.append(
+                    _user_message(message, _introduce_summary(_BRANCH_SUMMARY_INTRODUCTION, message.summary))
+                )
             case CompactionSummaryMessage():
-                sent.append(_user_message(message, _summary_text(_COMPACTION_INTRODUCTION, message.summary)))
+                sent.append(
+                    _user_message(
+                        message, _introduce_summary(_COMPACTION_SUMMARY_INTRODUCTION, message.summary)
+                    )
+                )
             case SystemMessage() | UnknownMessage():
                 pass
             case _:
@@ -46,19 +52,23 @@ def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
     return sent
 
 
-_BRANCH_INTRODUCTION = "Before this point another way was tried and left. What happened there, in short:"
-_COMPACTION_INTRODUCTION = "The conversation before this point has been replaced by this summary of it:"
+_BRANCH_SUMMARY_INTRODUCTION = (
+    "Before this point another way was tried and left. What happened there, in short:"
+)
+_COMPACTION_SUMMARY_INTRODUCTION = (
+    "The conversation before this point has been replaced by this summary of it:"
+)
 
 
 def _user_message(message: Message, content: str | tuple[UserContent, ...]) -> UserMessage:
     return UserMessage(id=message.id, timestamp=message.timestamp, content=content)
 
 
-def _summary_text(introduction: str, summary: str) -> str:
+def _introduce_summary(introduction: str, summary: str) -> str:
     return f"{introduction}\n\n<summary>\n{summary}\n</summary>"
 
 
-def _command_text(message: BashExecutionMessage) -> str:
+def _shell_command_text(message: BashExecutionMessage) -> str:
     fence = "```"
     while fence in message.output:
         fence += "`"

@@ -19,10 +19,10 @@ EncodeMessages = Callable[[Sequence[ProviderMessage], int], list[dict[str, Any]]
 
 PayloadPart = bytes | dict[str, Any]
 """The JSON of consecutive messages, each with a comma after it; or one message as data."""
-_LARGE_ITEM_BYTES = 256 * 1024
+_MAX_CACHED_MESSAGE_BYTES = 256 * 1024
 """A message whose JSON is this large (images) is encoded for each request instead of being held in memory
 twice."""
-_MAX_PART_BYTES = 512 * 1024
+_MAX_CACHED_PART_BYTES = 512 * 1024
 """A part of this size is closed: later messages start a new part, and requests reuse the closed one
 without a copy."""
 
@@ -32,27 +32,27 @@ class CachedPrefix:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.sources: list[Message] = []
+        self.source_messages: list[Message] = []
         """The original messages, by which later requests recognise the prefix."""
         self.call_ids: Any = None
         """The ids that tool calls were given."""
-        self.count = 0
+        self.message_count = 0
         self.stats = MessageStats()
-        self.stretch: object = None
+        self.conversation_token: object = None
         """The stretch of the request that last used the prefix."""
         self._complete_parts: list[PayloadPart] = []
         self._open_part = bytearray()
 
-    def append_items(self, items: Sequence[dict[str, Any]]) -> None:
+    def append_encoded_messages(self, items: Sequence[dict[str, Any]]) -> None:
         for item in items:
             encoded = encode_json(item)
-            if len(encoded) >= _LARGE_ITEM_BYTES:
+            if len(encoded) >= _MAX_CACHED_MESSAGE_BYTES:
                 self._close_open_part()
                 self._complete_parts.append(item)
                 continue
             self._open_part += encoded
             self._open_part += b","
-            if len(self._open_part) >= _MAX_PART_BYTES:
+            if len(self._open_part) >= _MAX_CACHED_PART_BYTES:
                 self._close_open_part()
 
     def encoded_parts(self) -> list[PayloadPart]:
@@ -73,17 +73,17 @@ class MessageStats:
     def __init__(self, messages: Sequence[ProviderMessage] = ()) -> None:
         self.characters = 0
         self.images = 0
-        self.has_results = False
-        self.add(messages)
+        self.has_tool_results = False
+        self.count_messages(messages)
 
-    def merge(self, other: "MessageStats") -> None:
+    def merge_stats(self, other: "MessageStats") -> None:
         self.characters += other.characters
         self.images += other.images
-        self.has_results = self.has_results or other.has_results
+        self.has_tool_results = self.has_tool_results or other.has_tool_results
 
-    def add(self, messages: Sequence[ProviderMessage]) -> None:
+    def count_messages(self, messages: Sequence[ProviderMessage]) -> None:
         for message in messages:
-            self.has_results = self.has_results or isinstance(message, ToolResultMessage)
+            self.has_tool_results = self.has_tool_results or isinstance(message, ToolResultMessage)
             for block in message.content:
                 match block:
                     case str():
@@ -108,60 +108,60 @@ class RequestCache:
     """The cached prefixes of a session: for each wire format the conversation of the latest request."""
 
     def __init__(self, stretch: object = None) -> None:
-        self._by_api: dict[str, CachedPrefix] = {}
-        self.stretch = stretch
+        self._prefix_by_api: dict[str, CachedPrefix] = {}
+        self.conversation_token = stretch
         """Requests of the same stretch begin with the same messages, so that these need no comparison with the
         cached ones. None: the messages are compared."""
 
-    def for_stretch(self, stretch: object) -> "RequestCache":
+    def for_conversation(self, stretch: object) -> "RequestCache":
         """Returns a cache with the same prefixes for requests of another stretch."""
         same = RequestCache(stretch)
-        same._by_api = self._by_api
+        same._prefix_by_api = self._prefix_by_api
         return same
 
     def take_prefix(self, messages: Sequence[Message], model: Model) -> CachedPrefix:
         """Takes the cached prefix that these messages begin with out of the cache. Only a request that
-        completes puts it back (`give_back`), so that a half-finished prefix is never reused."""
-        settled = self._by_api.pop(model.api, None)
+        completes puts it back (`put_back_prefix`), so that a half-finished prefix is never reused."""
+        settled = self._prefix_by_api.pop(model.api, None)
         if settled is None or settled.model != model or not self._is_prefix_of(settled, messages):
             settled = CachedPrefix(model)
-        settled.stretch = self.stretch
+        settled.conversation_token = self.conversation_token
         return settled
 
     def _is_prefix_of(self, settled: CachedPrefix, messages: Sequence[Message]) -> bool:
-        if len(settled.sources) > len(messages):
+        if len(settled.source_messages) > len(messages):
             return False
-        if self.stretch is not None and settled.stretch is self.stretch:
+        if self.conversation_token is not None and settled.conversation_token is self.conversation_token:
             return True
-        return all(map(is_, settled.sources, messages))
+        return all(map(is_, settled.source_messages, messages))
 
-    def give_back(self, settled: CachedPrefix) -> None:
-        self._by_api[settled.model.api] = settled
+    def put_back_prefix(self, settled: CachedPrefix) -> None:
+        self._prefix_by_api[settled.model.api] = settled
 
 
-class PayloadParts:
+class MessageListParts:
     """A request's message list, made of cached parts and new messages."""
 
     def __init__(
         self, head: list[dict[str, Any]], kept: list[PayloadPart], tail: list[dict[str, Any]]
     ) -> None:
-        self.head = head
+        self.first_messages = head
         self._cached_parts = kept
-        self.tail = tail
+        self.new_messages = tail
 
     def encoded_parts(self) -> list[bytes]:
         """Returns the list's JSON in parts; the cached ones may be megabytes and are not copied."""
         out = [b"["]
-        for part in (*self.head, *self._cached_parts, *self.tail):
+        for part in (*self.first_messages, *self._cached_parts, *self.new_messages):
             out += (part,) if isinstance(part, bytes) else (encode_json(part), b",")
         if len(out) > 1:
             out[-1] = out[-1][:-1]  # the last comma
         out.append(b"]")
         return out
 
-    def items(self) -> list[dict[str, Any]]:
+    def to_messages(self) -> list[dict[str, Any]]:
         """Returns the list as data, for hooks that change it."""
-        out = list(self.head)
+        out = list(self.first_messages)
         for piece in self._cached_parts:
             out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:-1])
-        return [*out, *self.tail]
+        return [*out, *self.new_messages]

@@ -9,15 +9,21 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.image_limits import drop_old_images, has_image
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.provider_messages import ProviderMessage, to_provider_messages
-from app.providers.request_cache import CachedPrefix, EncodeMessages, MessageStats, PayloadParts, RequestCache
+from app.providers.request_cache import (
+    CachedPrefix,
+    EncodeMessages,
+    MessageListParts,
+    MessageStats,
+    RequestCache,
+)
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model
 from tools.patterns import late
 
-CallIdRule = Callable[[str], str]
+CallIdConverter = Callable[[str], str]
 """Converts a tool-call id to the form that the target's format accepts."""
 
 MISSING_RESULT_TEXT = "No result provided"
@@ -31,7 +37,7 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation that is ready for an adapter. Its assistant messages hold only content that this model
     may receive."""
 
-    system: str
+    system_prompt: str
     messages: tuple[ProviderMessage, ...]
     """All messages; with `settled`, only those behind the cached prefix."""
     tools: tuple[ToolDeclaration, ...]
@@ -39,7 +45,7 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Counts over all messages, the settled ones included."""
     cached_prefix: CachedPrefix | None = None
     """The prefix that is already encoded."""
-    newly_cached: tuple[ProviderMessage, ...] = ()
+    messages_to_cache: tuple[ProviderMessage, ...] = ()
     """Messages that have become settled since the last request."""
     request_cache: RequestCache | None = None
 
@@ -48,67 +54,69 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.stats.images > 0
 
     @property
-    def has_results(self) -> bool:
-        return self.stats.has_results
+    def has_tool_results(self) -> bool:
+        return self.stats.has_tool_results
 
     @property
-    def ends_with_user(self) -> bool:
+    def ends_with_user_message(self) -> bool:
         return bool(self.messages) and isinstance(self.messages[-1], UserMessage)
 
 
 def prepare_request(
-    context: Context, model: Model, rule: CallIdRule = str, *, kept: RequestCache | None = None
+    context: RequestContext, model: Model, rule: CallIdConverter = str, *, kept: RequestCache | None = None
 ) -> PreparedRequest:
     """Prepares the context for `model`: see docs/providers.md. With `kept`, only messages newer than the last
     request are processed."""
     settled = kept.take_prefix(context.messages, model) if kept is not None else CachedPrefix(model)
-    usable, places = _usable_messages(context.messages, len(settled.sources))
+    usable, places = _to_usable_messages(context.messages, len(settled.source_messages))
     if kept is None or (model.input_limits and (settled.stats.images or any(map(has_image, usable)))):
         # Images beyond the limits are taken from the beginning: then nothing of it is settled.
-        usable, _ = _usable_messages(context.messages, 0)
-        messages = _adapt_to_model(drop_old_images(usable, model), model, _CallIds(rule))
+        usable, _ = _to_usable_messages(context.messages, 0)
+        messages = _adapt_to_model(drop_old_images(usable, model), model, _CallIdMap(rule))
         return _make_prepared_request(context, messages=tuple(messages), stats=MessageStats(messages))
-    names = settled.call_ids or _CallIds(rule)
+    names = settled.call_ids or _CallIdMap(rule)
     end = _last_answer_index(usable)
     newly_cached = _adapt_to_model(usable[:end], model, names)
     settled.call_ids = names
-    settled.sources += context.messages[len(settled.sources) : places[end] if end else len(settled.sources)]
-    settled.stats.add(newly_cached)
+    settled.source_messages += context.messages[
+        len(settled.source_messages) : places[end] if end else len(settled.source_messages)
+    ]
+    settled.stats.count_messages(newly_cached)
     messages = _adapt_to_model(usable[end:], model, names.copy_for_append())
     measure = MessageStats(messages)
-    measure.merge(settled.stats)
+    measure.merge_stats(settled.stats)
     return _make_prepared_request(
         context,
         messages=tuple(messages),
         stats=measure,
         cached_prefix=settled,
-        newly_cached=tuple(newly_cached),
+        messages_to_cache=tuple(newly_cached),
         request_cache=kept,
     )
 
 
 def encode_messages(
     prepared: PreparedRequest, head: list[dict[str, Any]], spell: EncodeMessages
-) -> "list[dict[str, Any]] | PayloadParts":
+) -> "list[dict[str, Any]] | MessageListParts":
     """Returns the messages in an adapter's JSON after `head`; the settled ones come from the cache."""
     settled, kept = prepared.cached_prefix, prepared.request_cache
     if settled is None or kept is None:
         return [*head, *spell(prepared.messages, 0)]
-    settled.append_items(spell(prepared.newly_cached, settled.count))
-    settled.count += len(prepared.newly_cached)
-    kept.give_back(settled)
-    return PayloadParts(head, settled.encoded_parts(), spell(prepared.messages, settled.count))
+    settled.append_encoded_messages(spell(prepared.messages_to_cache, settled.message_count))
+    settled.message_count += len(prepared.messages_to_cache)
+    kept.put_back_prefix(settled)
+    return MessageListParts(head, settled.encoded_parts(), spell(prepared.messages, settled.message_count))
 
 
-def _make_prepared_request(context: Context, **fields: Any) -> PreparedRequest:
+def _make_prepared_request(context: RequestContext, **fields: Any) -> PreparedRequest:
     return PreparedRequest(
-        system=without_surrogates(context.system_prompt),
-        tools=tuple(_stable_tool(tool) for tool in sorted(context.tools, key=lambda tool: tool.name)),
+        system_prompt=replace_lone_surrogates(context.system_prompt),
+        tools=tuple(_sort_tool_schema(tool) for tool in sorted(context.tools, key=lambda tool: tool.name)),
         **fields,
     )
 
 
-def _usable_messages(messages: Sequence[Message], start: int) -> tuple[list[ProviderMessage], list[int]]:
+def _to_usable_messages(messages: Sequence[Message], start: int) -> tuple[list[ProviderMessage], list[int]]:
     """Converts the messages from `start` on to provider messages without broken answers; also returns the
     index that each came from."""
     usable: list[ProviderMessage] = []
@@ -147,17 +155,17 @@ def _has_content(message: ProviderMessage) -> bool:
 
 
 def _adapt_to_model(
-    usable: Sequence[ProviderMessage], model: Model, names: "_CallIds"
+    usable: Sequence[ProviderMessage], model: Model, names: "_CallIdMap"
 ) -> list[ProviderMessage]:
     messages: list[ProviderMessage] = []
-    for message in _with_results_in_place(usable):
+    for message in _place_results_after_calls(usable):
         match message:
             case UserMessage():
                 content = _user_content(message.content, model)
                 if content:
                     messages.append(UserMessage(id=message.id, timestamp=message.timestamp, content=content))
             case AssistantMessage():
-                replayed = _prepare_for_replay(message, model, names)
+                replayed = _prepare_answer_for_replay(message, model, names)
                 if replayed.content:
                     messages.append(replayed)
             case ToolResultMessage():
@@ -172,24 +180,24 @@ def _adapt_to_model(
     return messages
 
 
-def shortened_call_id(call_id: str, limit: int = 64) -> str:
+def shorten_call_id(call_id: str, limit: int = 64) -> str:
     """Shortens an id to at most `limit` characters of `A-Za-z0-9_-`; the same id always gives the same
     result."""
     call_id = call_id.split("|", 1)[0]
-    if len(call_id) <= limit and _VALID_CALL_ID.fullmatch(call_id):
+    if len(call_id) <= limit and _VALID_CALL_ID_PATTERN.fullmatch(call_id):
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:12]
-    return f"{_INVALID_CALL_ID_CHARACTERS.sub('_', call_id)[: limit - 13]}_{digest}"
+    return f"{_INVALID_CALL_ID_CHARACTERS_PATTERN.sub('_', call_id)[: limit - 13]}_{digest}"
 
 
-def alphanumeric_call_id(call_id: str, length: int) -> str:
+def to_alphanumeric_call_id(call_id: str, length: int) -> str:
     """Converts an id to exactly `length` letters and digits."""
     if len(call_id) == length and call_id.isascii() and call_id.isalnum():
         return call_id
     return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:length]
 
 
-def without_surrogates(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """Replaces unpaired surrogates by replacement characters, and pairs by the character they encode."""
     try:
         text.encode("utf-8")
@@ -198,56 +206,56 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-_VALID_CALL_ID = late(r"[A-Za-z0-9_-]+")
-_INVALID_CALL_ID_CHARACTERS = late(r"[^A-Za-z0-9_-]")
+_VALID_CALL_ID_PATTERN = late(r"[A-Za-z0-9_-]+")
+_INVALID_CALL_ID_CHARACTERS_PATTERN = late(r"[^A-Za-z0-9_-]")
 
 
-class _CallIds:
+class _CallIdMap:
     """Maps tool-call ids of a conversation to the target's form and keeps them distinct."""
 
-    def __init__(self, rule: CallIdRule, before: "_CallIds | None" = None) -> None:
-        self._rule = rule
+    def __init__(self, rule: CallIdConverter, before: "_CallIdMap | None" = None) -> None:
+        self._convert_call_id = rule
         self._id_by_original: dict[str, str] = {}
         self._used_ids: set[str] = set()
-        self._attempts: dict[str, int] = {}
+        self._attempts_by_id: dict[str, int] = {}
         """The number of changes that made an id distinct; the next search starts from there."""
-        self._earlier_ids = before
+        self._earlier_map = before
 
-    def copy_for_append(self) -> "_CallIds":
+    def copy_for_append(self) -> "_CallIdMap":
         """Returns a map for later messages that extends this one without changing it."""
-        return _CallIds(self._rule, self)
+        return _CallIdMap(self._convert_call_id, self)
 
-    def assign(self, call_id: str) -> str:
+    def assign_new_id(self, call_id: str) -> str:
         """Returns a new id for a new call. A later call may reuse an id, because servers without ids count
         from zero."""
-        given = self._rule(call_id)
-        attempt = self._attempts.get(call_id) or (
-            self._earlier_ids._attempts.get(call_id, 0) if self._earlier_ids else 0
+        given = self._convert_call_id(call_id)
+        attempt = self._attempts_by_id.get(call_id) or (
+            self._earlier_map._attempts_by_id.get(call_id, 0) if self._earlier_map else 0
         )
         while (
             not given
             or given in self._used_ids
-            or (self._earlier_ids and given in self._earlier_ids._used_ids)
+            or (self._earlier_map and given in self._earlier_map._used_ids)
         ):
             attempt += 1
-            given = self._rule(f"{shortened_call_id(call_id, 40)}_{attempt}")
+            given = self._convert_call_id(f"{shorten_call_id(call_id, 40)}_{attempt}")
         if attempt:
-            self._attempts[call_id] = attempt
+            self._attempts_by_id[call_id] = attempt
         self._id_by_original[call_id] = given
         self._used_ids.add(given)
         return given
 
     def __getitem__(self, call_id: str) -> str:
         """Returns the id for the result of the latest call with that id."""
-        before = self._earlier_ids._id_by_original.get(call_id) if self._earlier_ids else None
-        return self._id_by_original.get(call_id) or before or self.assign(call_id)
+        before = self._earlier_map._id_by_original.get(call_id) if self._earlier_map else None
+        return self._id_by_original.get(call_id) or before or self.assign_new_id(call_id)
 
 
 def _is_incomplete_answer(message: ProviderMessage) -> bool:
     return isinstance(message, AssistantMessage) and message.stop_reason in ("error", "aborted", "pending")
 
 
-def _with_results_in_place(messages: Sequence[ProviderMessage]) -> list[ProviderMessage]:
+def _place_results_after_calls(messages: Sequence[ProviderMessage]) -> list[ProviderMessage]:
     """Moves each call's result right behind its message, in call order, and drops results without a call."""
     out: list[ProviderMessage] = []
     for index, message in enumerate(messages):
@@ -288,7 +296,7 @@ def _user_content(content: str | tuple[UserContent, ...], model: Model) -> tuple
         match block:
             case Text():
                 if block.text.strip():
-                    blocks.append(Text(text=without_surrogates(block.text)))
+                    blocks.append(Text(text=replace_lone_surrogates(block.text)))
             case Image() if model.reads_images:
                 blocks.append(block)
             case Image():
@@ -301,7 +309,9 @@ def _user_content(content: str | tuple[UserContent, ...], model: Model) -> tuple
     return tuple(blocks)
 
 
-def _prepare_for_replay(message: AssistantMessage, model: Model, names: _CallIds) -> AssistantMessage:
+def _prepare_answer_for_replay(
+    message: AssistantMessage, model: Model, names: _CallIdMap
+) -> AssistantMessage:
     """Prepares an answer for replay; thinking and signatures go only to the provider and model that made
     them."""
     is_own = (message.provider, message.model, message.api) == (model.provider, model.id, model.api)
@@ -311,16 +321,18 @@ def _prepare_for_replay(message: AssistantMessage, model: Model, names: _CallIds
             case Text():
                 if block.text.strip():
                     signature = block.text_signature if is_own else None
-                    blocks.append(Text(text=without_surrogates(block.text), text_signature=signature))
+                    blocks.append(Text(text=replace_lone_surrogates(block.text), text_signature=signature))
             case Thinking() if is_own:
                 if block.thinking.strip() or block.thinking_signature:
-                    blocks.append(msgspec.structs.replace(block, thinking=without_surrogates(block.thinking)))
+                    blocks.append(
+                        msgspec.structs.replace(block, thinking=replace_lone_surrogates(block.thinking))
+                    )
             case ToolCall():
                 blocks.append(
                     ToolCall(
-                        id=names.assign(block.id),
+                        id=names.assign_new_id(block.id),
                         name=block.name,
-                        arguments=_data_without_surrogates(block.arguments),
+                        arguments=_replace_surrogates_in_data(block.arguments),
                         thought_signature=block.thought_signature if is_own else None,
                         namespace=block.namespace if is_own else None,
                     )
@@ -334,36 +346,40 @@ def _prepare_for_replay(message: AssistantMessage, model: Model, names: _CallIds
     return msgspec.structs.replace(message, content=tuple(blocks))
 
 
-def _data_without_surrogates(data: Any) -> Any:
+def _replace_surrogates_in_data(data: Any) -> Any:
     match data:
         case str():
-            return without_surrogates(data)
+            return replace_lone_surrogates(data)
         case dict():
             return {
-                without_surrogates(key) if isinstance(key, str) else key: _data_without_surrogates(item)
+                replace_lone_surrogates(key) if isinstance(key, str) else key: _replace_surrogates_in_data(
+                    item
+                )
                 for key, item in data.items()
             }
         case list():
-            return [_data_without_surrogates(item) for item in data]
+            return [_replace_surrogates_in_data(item) for item in data]
         case _:
             return data
 
 
-def _stable_tool(tool: ToolDeclaration) -> ToolDeclaration:
+def _sort_tool_schema(tool: ToolDeclaration) -> ToolDeclaration:
     return msgspec.structs.replace(
-        tool, description=without_surrogates(tool.description), parameters=_stable_schema(tool.parameters)
+        tool,
+        description=replace_lone_surrogates(tool.description),
+        parameters=_sort_schema_keywords(tool.parameters),
     )
 
 
-def _stable_schema(schema: Any, *, is_properties: bool = False) -> Any:
+def _sort_schema_keywords(schema: Any, *, is_properties: bool = False) -> Any:
     """Sorts a schema's keywords alphabetically. Properties keep their order, because models write them in
     that order."""
     if isinstance(schema, dict):
         items = schema.items() if is_properties else sorted(schema.items())
         return {
-            key: _stable_schema(item, is_properties=key == "properties" and not is_properties)
+            key: _sort_schema_keywords(item, is_properties=key == "properties" and not is_properties)
             for key, item in items
         }
     if isinstance(schema, list):
-        return [_stable_schema(item) for item in schema]
+        return [_sort_schema_keywords(item) for item in schema]
     return schema

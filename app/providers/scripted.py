@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import Adapter, AssistantStream, Context, StreamOptions
+from app.providers.model_stream import Adapter, AssistantStream, RequestContext, StreamOptions
 from app.providers.stream.paced_sender import (
     CHARACTERS_PER_TOKEN,
     PacedSender,
-    StreamBroken,
+    ScriptedStreamBreak,
+    add_output_tokens,
     random_piece_lengths,
-    with_output_tokens,
 )
 from app.values.codec import encode
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
@@ -51,7 +51,9 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ScriptedResponse = ScriptedAnswer | AssistantMessage
-Response = ScriptedResponse | Callable[[Context, int], ScriptedResponse | Awaitable[ScriptedResponse]]
+QueuedResponse = (
+    ScriptedResponse | Callable[[RequestContext, int], ScriptedResponse | Awaitable[ScriptedResponse]]
+)
 
 
 def say(text: str, **ending: Any) -> ScriptedAnswer:
@@ -73,12 +75,12 @@ def fail(text: str, status: int = 500, **ending: Any) -> ScriptedAnswer:
     return ScriptedAnswer(error=text, status=status, **ending)
 
 
-class Scripted:
+class ScriptedModel:
     """The queue of scripted responses and the adapter that sends them."""
 
     def __init__(
         self,
-        responses: Iterable[Response] = (),
+        responses: Iterable[QueuedResponse] = (),
         *,
         seed: int = 0,
         piece: tuple[int, int] = (1, 24),
@@ -87,8 +89,8 @@ class Scripted:
         reads_images: bool = True,
         reasoning: bool = True,
     ) -> None:
-        self.responses: list[Response] = list(responses)
-        self.contexts: list[Context] = []
+        self.responses: list[QueuedResponse] = list(responses)
+        self.received_contexts: list[RequestContext] = []
         """The requests received, in order."""
         self.model = Model(
             id="script",
@@ -102,12 +104,12 @@ class Scripted:
         self._next_piece_length = random_piece_lengths(random.Random(seed), *piece)
         """The length of the next piece: random, between the two numbers of `piece`."""
         self._tokens_per_second = tokens_per_second
-        self._calls = 0
-        self._cached = b""
+        self._request_count = 0
+        self._last_prompt = b""
 
     def register(self, registry: AdapterRegistry) -> Model:
         """Registers the script's adapter in `registry` and returns its model."""
-        registry.register(SCRIPTED_API, self.adapter, owner=SCRIPTED_API)
+        registry.register_adapter(SCRIPTED_API, self.adapter, owner=SCRIPTED_API)
         return self.model
 
     @property
@@ -115,36 +117,36 @@ class Scripted:
         return self._send_next_answer
 
     @property
-    def call_count(self) -> int:
-        return self._calls
+    def request_count(self) -> int:
+        return self._request_count
 
     async def _send_next_answer(
-        self, model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        self, model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
-        self._calls += 1
-        self.contexts.append(context)
+        self._request_count += 1
+        self.received_contexts.append(context)
         answer = await self._next_answer(context)
         if answer.delay_headers:
             await asyncio.sleep(answer.delay_headers)
-        if options.hooks.on_response is not None:
-            await options.hooks.on_response(answer.status, answer.headers)
+        if options.hooks.on_response_headers is not None:
+            await options.hooks.on_response_headers(answer.status, answer.headers)
         stream.draft.usage = self.usage(context)
         answer = await self._send_blocks(answer, stream)
         if answer.gate is not None:
             await answer.gate.wait()
-        stream.draft.usage = with_output_tokens(stream.draft.usage, stream.draft.content)
+        stream.draft.usage = add_output_tokens(stream.draft.usage, stream.draft.content)
         if answer.error is not None:
             stream.draft.stop_reason = "error"
             stream.draft.error_message = answer.error
         elif answer.stop is not None:
             stream.draft.stop_reason = answer.stop
 
-    async def _next_answer(self, context: Context) -> ScriptedAnswer:
+    async def _next_answer(self, context: RequestContext) -> ScriptedAnswer:
         if not self.responses:
             return fail("The script has no more answers.", status=400)
         response = self.responses.pop(0)
         if callable(response):
-            made = response(context, self._calls)
+            made = response(context, self._request_count)
             response = made if isinstance(made, ScriptedAnswer | AssistantMessage) else await made
         return response if isinstance(response, ScriptedAnswer) else _answer_from_message(response)
 
@@ -154,27 +156,27 @@ class Scripted:
             stream,
             next_piece_length=self._next_piece_length,
             tokens_per_second=self._tokens_per_second,
-            breaks_after=answer.breaks_after,
+            breaks_after_pieces=answer.breaks_after,
         )
         try:
             for index, block in enumerate(answer.blocks):
-                await sender.send(self._with_call_id(block, index))
-        except StreamBroken:
+                await sender.send_block(self._with_call_id(block, index))
+        except ScriptedStreamBreak:
             return msgspec.structs.replace(answer, error=answer.error or "The connection was closed.")
         return answer
 
     def _with_call_id(self, block: AssistantContent, index: int) -> AssistantContent:
         if isinstance(block, ToolCall) and not block.id:
-            return msgspec.structs.replace(block, id=f"call_{self._calls}_{index}")
+            return msgspec.structs.replace(block, id=f"call_{self._request_count}_{index}")
         return block
 
-    def usage(self, context: Context) -> Usage:
+    def usage(self, context: RequestContext) -> Usage:
         """Counts the tokens like a cache that remembers the last prompt: the common beginning is a cache
         read."""
         prompt = context.system_prompt.encode("utf-8", "replace")
         prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))
-        common = common_prefix_length(self._cached, prompt)
-        self._cached = prompt
+        common = common_prefix_length(self._last_prompt, prompt)
+        self._last_prompt = prompt
         cached = common // CHARACTERS_PER_TOKEN
         fresh = (len(prompt) - common) // CHARACTERS_PER_TOKEN
         return Usage(input=fresh, cache_read=cached, total_tokens=fresh + cached)

@@ -9,23 +9,23 @@ from app.values.user_errors import UserError
 from tools.patterns import late
 from tools.running.programs import RunningProgram
 
-_VARIABLE = late(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
-_COMMAND_TIMEOUT = 60.0
+_VARIABLE_PATTERN = late(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_COMMAND_TIMEOUT_SECONDS = 60.0
 
 
 class CredentialError(UserError):
     """A credential that is not available. The message names the provider and the next step, never the secret."""
 
 
-def variable_name(value: str) -> str | None:
+def parse_variable_name(value: str) -> str | None:
     """Returns the variable's name if the whole value is one variable."""
-    match = _VARIABLE.fullmatch(value)
+    match = _VARIABLE_PATTERN.fullmatch(value)
     return (match[1] or match[2]) if match else None
 
 
-def is_resolvable(value: str, env: Mapping[str, str]) -> bool:
+def is_secret_resolvable(value: str, env: Mapping[str, str]) -> bool:
     """Says whether the value would probably resolve, without running a command."""
-    name = variable_name(value)
+    name = parse_variable_name(value)
     return bool(env.get(name)) if name else bool(value.strip())
 
 
@@ -41,14 +41,14 @@ class SecretResolver:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._commands: dict[str, str] = {}
+        self._output_by_command: dict[str, str] = {}
         self._command_locks: dict[str, asyncio.Lock] = {}
 
-    async def resolve(self, value: str, *, what: str) -> str:
+    async def resolve_secret(self, value: str, *, what: str) -> str:
         """Returns the secret. Errors name its purpose, `what`. Raises `CredentialError`."""
         if value.startswith("!"):
             return await self._command_output(value[1:].strip(), what)
-        name = variable_name(value)
+        name = parse_variable_name(value)
         if name is None:
             return value
         found = self._env.get(name)
@@ -60,9 +60,9 @@ class SecretResolver:
 
     async def _command_output(self, command: str, what: str) -> str:
         async with self._command_locks.setdefault(command, asyncio.Lock()):
-            known = self._commands.get(command)
+            known = self._output_by_command.get(command)
             if known is None:
-                known = self._commands[command] = await self._run_command(command, what)
+                known = self._output_by_command[command] = await self._run_command(command, what)
             return known
 
     async def _run_command(self, command: str, what: str) -> str:
@@ -71,13 +71,13 @@ class SecretResolver:
             ("/bin/sh", "-c", command), env={**os.environ, **self._env}, keeps_errors=True, is_apart=False
         ) as program:
             try:
-                async with asyncio.timeout(_COMMAND_TIMEOUT):
+                async with asyncio.timeout(_COMMAND_TIMEOUT_SECONDS):
                     out, err = await asyncio.gather(program.stdout.read(), program.stderr.read())
                     code = await program.wait()
             except TimeoutError:
                 raise CredentialError(
                     f"{what} should come from the command `{command}`, but it did not finish within "
-                    f"{_COMMAND_TIMEOUT:g} seconds."
+                    f"{_COMMAND_TIMEOUT_SECONDS:g} seconds."
                 ) from None
         if code != 0:
             reason = err.decode("utf-8", "replace").strip().splitlines()

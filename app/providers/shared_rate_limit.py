@@ -8,15 +8,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.providers.errors import retry_after_ms
+from app.providers.errors import read_retry_after_ms
 from tools.files.atomic_replacement import replace_atomically
 
 RATE_LIMIT_FOLDER_VARIABLE = "BAYOU_RATE_LIMIT_DIR"
 """Names the common folder to the processes of a batch."""
-_MAX_PAUSE_SECONDS = 600.0
+_MAX_SHARED_PAUSE_SECONDS = 600.0
 """A longer wait is a quota, which each process reports by itself."""
-_POLL_SECONDS = 1.0
-_JITTER = 0.1
+_PAUSE_CHECK_SECONDS = 1.0
+_PAUSE_JITTER_SHARE = 0.1
 """Share of the wait over which the processes spread when it ends, at most one second."""
 
 
@@ -32,20 +32,20 @@ class SharedRateLimit:
         folder = env.get(RATE_LIMIT_FOLDER_VARIABLE)
         return cls(Path(folder)) if folder else None
 
-    async def wait(self, provider: str) -> None:
+    async def wait_for_pause_end(self, provider: str) -> None:
         """Waits until the provider may be asked; another process may make the wait longer meanwhile."""
         waited = 0.0
         while (seconds := self._paused_until(provider) - time.time()) > 0:
-            step = min(seconds, _POLL_SECONDS)
+            step = min(seconds, _PAUSE_CHECK_SECONDS)
             await asyncio.sleep(step)
             waited += step
         if waited:
-            await asyncio.sleep(random.random() * min(1.0, waited * _JITTER))
+            await asyncio.sleep(random.random() * min(1.0, waited * _PAUSE_JITTER_SHARE))
 
-    def note_response(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
+    def record_response(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
         """Records a response: a 429 with a retry time makes the other processes wait too."""
-        milliseconds = retry_after_ms(headers) if status == 429 else None
-        if milliseconds is None or milliseconds / 1000 > _MAX_PAUSE_SECONDS:
+        milliseconds = read_retry_after_ms(headers) if status == 429 else None
+        if milliseconds is None or milliseconds / 1000 > _MAX_SHARED_PAUSE_SECONDS:
             return
         try:
             self.pause_provider(provider, milliseconds / 1000)
@@ -57,24 +57,26 @@ class SharedRateLimit:
         stored. Raises `OSError`."""
         until = time.time() + seconds
         if until > self._paused_until(provider):
-            replace_atomically(self._pause_file(provider), f"{until:.6f}".encode(), durable=False)
+            replace_atomically(self._pause_file_path(provider), f"{until:.6f}".encode(), durable=False)
 
     def paused_providers(self) -> dict[str, float]:
         """Returns the paused providers with the seconds that are left of each pause."""
-        names = (bytes.fromhex(file.name).decode() for file in self._folder.glob("*") if _is_hex(file.name))
+        names = (
+            bytes.fromhex(file.name).decode() for file in self._folder.glob("*") if _is_hex_name(file.name)
+        )
         left = {name: self._paused_until(name) - time.time() for name in names}
         return {name: seconds for name, seconds in left.items() if seconds > 0}
 
     def _paused_until(self, provider: str) -> float:
         try:
-            until = float(self._pause_file(provider).read_bytes())
+            until = float(self._pause_file_path(provider).read_bytes())
         except (OSError, ValueError):
             return 0.0
-        return until if until - time.time() <= _MAX_PAUSE_SECONDS else 0.0
+        return until if until - time.time() <= _MAX_SHARED_PAUSE_SECONDS else 0.0
 
-    def _pause_file(self, provider: str) -> Path:
+    def _pause_file_path(self, provider: str) -> Path:
         return self._folder / provider.encode().hex()[:200]
 
 
-def _is_hex(name: str) -> bool:
+def _is_hex_name(name: str) -> bool:
     return name.isalnum() and len(name) % 2 == 0 and set(name) <= set("0123456789abcdef")

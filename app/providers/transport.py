@@ -13,15 +13,15 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from app.providers.errors import ProviderError, plain_sentence, read_error_body
+from app.providers.errors import ProviderError, html_to_sentence, read_error_body
 from app.providers.model_stream import AssistantStream, StreamOptions
-from app.providers.request_cache import PayloadParts
+from app.providers.request_cache import MessageListParts
 from app.providers.stream.sse import SseDecoder
 from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION
 
-_LARGE_PART_BYTES = 128 * 1024
+_MIN_SEPARATE_PART_BYTES = 128 * 1024
 """Smaller parts are joined, because each part is a separate write."""
 
 
@@ -29,24 +29,24 @@ class RequestBody:
     """A body that can be read again, for a redirect or a stale connection that needs a second send."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
-        self._pieces = tuple(_joined_parts(parts))
-        self._length = sum(map(len, self._pieces))
+        self._body_parts = tuple(_join_small_parts(parts))
+        self._length = sum(map(len, self._body_parts))
 
     def __len__(self) -> int:
         return self._length
 
     def __bytes__(self) -> bytes:
-        return b"".join(self._pieces)
+        return b"".join(self._body_parts)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
+        for piece in self._body_parts:
             yield piece
 
 
-def _joined_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
+def _join_small_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
     small: list[bytes] = []
     for part in parts:
-        if len(part) < _LARGE_PART_BYTES:
+        if len(part) < _MIN_SEPARATE_PART_BYTES:
             small.append(part)
             continue
         if small:
@@ -58,10 +58,10 @@ def _joined_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
-_MAX_QUOTED_BYTES = 8_192
+_MAX_QUOTED_BODY_BYTES = 8_192
 _IGNORED_LEADING_BYTES = b"\xef\xbb\xbf \t\r\n\v\f"
 """Bytes before the content that say nothing about its type."""
-_SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_SSE_LINE_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class ServerResponse(Protocol):
     status: int
     headers: Mapping[str, str]
 
-    def chunks(self) -> AsyncIterator[bytes]:
+    def body_chunks(self) -> AsyncIterator[bytes]:
         """Yields the body as it arrives. Raises `ProviderError` when the connection breaks."""
         ...
 
@@ -106,12 +106,12 @@ class EventReader(Protocol):
 
     def read_event(self, event: str, data: bytes) -> None: ...
 
-    def finish(self) -> None:
+    def finish_response(self) -> None:
         """Called at the end of the body. Raises `ProviderError` if the response is incomplete."""
         ...
 
 
-def request_headers(model: Model, options: StreamOptions, **own: str) -> dict[str, str]:
+def merge_request_headers(model: Model, options: StreamOptions, **own: str) -> dict[str, str]:
     """Merges the headers of a request from bayou, the adapter, the model, the credential and the caller."""
     headers = {"User-Agent": USER_AGENT, "Content-Type": "application/json"}
     headers.update(own)
@@ -126,7 +126,7 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
     requests share all bytes up to their new messages."""
     names = sorted(name for name in payload if name != last)
     growing = payload.get(last)
-    if isinstance(growing, PayloadParts):
+    if isinstance(growing, MessageListParts):
         before = encode_json({name: payload[name] for name in names})[:-1]
         separator = b"," if names else b""
         return RequestBody([before, separator, encode_json(last), b":", *growing.encoded_parts(), b"}"])
@@ -135,16 +135,16 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
     return encode_json({name: payload[name] for name in names})
 
 
-async def final_payload(payload: dict[str, Any], model: Model, options: StreamOptions) -> dict[str, Any]:
+async def finish_payload(payload: dict[str, Any], model: Model, options: StreamOptions) -> dict[str, Any]:
     """Adds the model's and the caller's extra fields to the payload and passes it through the hook."""
     of_level = (model.sampling_params_by_thinking_level or {}).get(options.thinking) or {}
-    payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
-    if options.hooks.on_payload is not None:
+    payload = {**payload, **(model.sampling_params or {}), **of_level, **options.extra_request_fields}
+    if options.hooks.on_request_payload is not None:
         payload = {
-            name: value.items() if isinstance(value, PayloadParts) else value
+            name: value.to_messages() if isinstance(value, MessageListParts) else value
             for name, value in payload.items()
         }
-        payload = await options.hooks.on_payload(payload) or payload
+        payload = await options.hooks.on_request_payload(payload) or payload
     return payload
 
 
@@ -156,7 +156,7 @@ class EventDecoder(Protocol):
     def finish(self) -> list[tuple[str, bytes]]: ...
 
 
-async def exchange_events(
+async def stream_response_events(
     send: Sender,
     request: HttpRequest,
     options: StreamOptions,
@@ -166,15 +166,15 @@ async def exchange_events(
 ) -> None:
     """Sends the request and passes the events of its response to `reader`."""
     decoder = decoder or SseDecoder()
-    on_event = options.hooks.on_event
+    on_event = options.hooks.on_raw_event
     async with send(request, options) as answer:
         seen = 0
         head = bytearray()
-        async for chunk in answer.chunks():
-            if not seen and len(head) < _MAX_QUOTED_BYTES:
-                head += (chunk if head else chunk.lstrip(_IGNORED_LEADING_BYTES))[:_MAX_QUOTED_BYTES]
-            if not seen and _is_not_event_stream(bytes(head)):
-                raise _no_event_stream_error(bytes(head))
+        async for chunk in answer.body_chunks():
+            if not seen and len(head) < _MAX_QUOTED_BODY_BYTES:
+                head += (chunk if head else chunk.lstrip(_IGNORED_LEADING_BYTES))[:_MAX_QUOTED_BODY_BYTES]
+            if not seen and _looks_like_page_or_json(bytes(head)):
+                raise _not_a_stream_error(bytes(head))
             for event, data in decoder.feed(chunk):
                 seen += 1
                 if on_event is not None:
@@ -184,7 +184,7 @@ async def exchange_events(
                     break
             if reader.has_ended or stream.is_over:
                 break
-            await stream.wait_for_space()
+            await stream.wait_for_listener()
         else:
             for event, data in decoder.finish():
                 seen += 1
@@ -192,18 +192,18 @@ async def exchange_events(
                     await on_event(event, data)
                 _read_last_event(reader, event, data)
         if not seen:
-            raise _no_event_stream_error(bytes(head))
-        reader.finish()
+            raise _not_a_stream_error(bytes(head))
+        reader.finish_response()
 
 
-def _is_not_event_stream(head: bytes) -> bool:
+def _looks_like_page_or_json(head: bytes) -> bool:
     """Detects a web page or a single JSON value, so that the error is reported at once even if the server
     keeps the connection open."""
     start = head[:1]
     if start != b"{":
         return start == b"<"
     try:
-        _decoder.decode(head)
+        _event_decoder.decode(head)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
@@ -214,12 +214,12 @@ def _read_event(reader: EventReader, event: str, data: bytes) -> None:
         reader.read_event(event, data)
     except (AttributeError, TypeError, LookupError) as problem:
         raise ProviderError(
-            f"The server sent an event in an unknown form: {_quoted_start(data)}", kind="malformed"
+            f"The server sent an event in an unknown form: {_quote_body_start(data)}", kind="malformed"
         ) from problem
 
 
-def _quoted_start(data: bytes) -> str:
-    return plain_sentence(data[:200].decode("utf-8", "replace"))
+def _quote_body_start(data: bytes) -> str:
+    return html_to_sentence(data[:200].decode("utf-8", "replace"))
 
 
 def _read_last_event(reader: EventReader, event: str, data: bytes) -> None:
@@ -228,42 +228,45 @@ def _read_last_event(reader: EventReader, event: str, data: bytes) -> None:
         if not reader.has_ended:
             _read_event(reader, event, data)
     except ProviderError as problem:
-        if problem.kind != "malformed":
+        if problem.error_type != "malformed":
             raise
 
 
-def _no_event_stream_error(head: bytes) -> ProviderError:
+def _not_a_stream_error(head: bytes) -> ProviderError:
     if not head.strip():
         return ProviderError(
             "The server's answer was empty: the stream ended before it began.", kind="connection"
         )
-    if b"\0" in head or any(head.startswith(mark) or mark.startswith(head) for mark in _SSE_MARKS):
+    if b"\0" in head or any(head.startswith(mark) or mark.startswith(head) for mark in _SSE_LINE_STARTS):
         return ProviderError("The connection closed before the first event was complete.", kind="connection")
     text, kind = read_error_body(head)
-    return ProviderError(f"The server did not answer with an event stream: {plain_sentence(text)}", kind=kind)
+    return ProviderError(
+        f"The server did not answer with an event stream: {html_to_sentence(text)}", kind=kind
+    )
 
 
-def decode_event(data: bytes) -> Any:
+def decode_event_json(data: bytes) -> Any:
     """Decodes the JSON of one event; invalid UTF-8 becomes replacement characters. Raises `ProviderError`."""
     try:
-        return _decoder.decode(data)
+        return _event_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return _replace_lone_surrogates(decode_json(data.decode("utf-8", "replace")))
+        return _replace_surrogates_in_event(decode_json(data.decode("utf-8", "replace")))
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ProviderError(
-            f"The server sent an event that is not JSON ({problem}): {_quoted_start(data)}", kind="malformed"
+            f"The server sent an event that is not JSON ({problem}): {_quote_body_start(data)}",
+            kind="malformed",
         ) from None
 
 
-def _replace_lone_surrogates(data: Any) -> Any:
+def _replace_surrogates_in_event(data: Any) -> Any:
     """Replaces lone surrogates, which servers leave when they cut a text inside a character."""
     if isinstance(data, str):
         return data.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(data, dict):
-        return {name: _replace_lone_surrogates(value) for name, value in data.items()}
-    return [_replace_lone_surrogates(value) for value in data] if isinstance(data, list) else data
+        return {name: _replace_surrogates_in_event(value) for name, value in data.items()}
+    return [_replace_surrogates_in_event(value) for value in data] if isinstance(data, list) else data
 
 
-_decoder = msgspec.json.Decoder()
+_event_decoder = msgspec.json.Decoder()

@@ -6,7 +6,7 @@ import msgspec
 from app.values.models import Model
 from tools.patterns import late
 
-_SEARCH_PROVIDERS = {
+_PROVIDERS_WITH_SEARCH = {
     ("anthropic-messages", "anthropic"),
     ("openai-responses", "openai"),
     ("openai-codex-responses", "openai-codex"),
@@ -35,18 +35,18 @@ class WebFindings(msgspec.Struct, kw_only=True):
     """By address."""
     citations: list[tuple[int, str]] = []
     """Where in the text a source is cited: how many characters come before, and its address."""
-    search_start: int = 0
+    answer_start: int = 0
     """How many characters the model wrote before its last search, which are no part of its answer."""
-    problem: str = ""
+    search_problem: str = ""
     """The provider's word for why a search failed."""
 
     def add_query(self, query: object) -> None:
         if isinstance(query, str) and query and query not in self.queries:
             self.queries.append(query)
 
-    def mark_search_start(self, text: str) -> None:
+    def mark_answer_start(self, text: str) -> None:
         """Records the end of this text as the place where a web search begins."""
-        self.search_start = len(text)
+        self.answer_start = len(text)
 
     def add_source(self, url: object, title: object = "", age: object = "") -> None:
         if not isinstance(url, str) or not url:
@@ -56,13 +56,15 @@ class WebFindings(msgspec.Struct, kw_only=True):
             self.sources[url] = WebSource(url=url, title=_text_or_empty(title), age=_text_or_empty(age))
 
 
-def can_search(model: Model) -> bool:
+def can_search_web(model: Model) -> bool:
     """Says whether the model's provider offers web search; for other providers `supportsWebSearch` in models.json
     decides."""
     declared = (model.compat or {}).get("supportsWebSearch")
     if declared is not None:
         return bool(declared)
-    return (model.api, model.provider) in _SEARCH_PROVIDERS and _MODELS_WITHOUT_SEARCH.match(model.id) is None
+    return (model.api, model.provider) in _PROVIDERS_WITH_SEARCH and _MODELS_WITHOUT_SEARCH.match(
+        model.id
+    ) is None
 
 
 class CitedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +76,8 @@ class CitedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """How many sources are cited."""
 
 
-def cited_answer(text: str, findings: WebFindings) -> CitedAnswer:
-    start = findings.search_start if text[findings.search_start :].strip() else 0
+def number_citations(text: str, findings: WebFindings) -> CitedAnswer:
+    start = findings.answer_start if text[findings.answer_start :].strip() else 0
     marks = sorted({mark for mark in findings.citations if mark[0] >= start and mark[1] in findings.sources})
     order = dict.fromkeys((*(url for _, url in marks), *findings.sources))
     numbers = {url: number for number, url in enumerate(order, 1)}

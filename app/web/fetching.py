@@ -13,8 +13,8 @@ import httpx2
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import certificate_bundle, tls_context
-from app.providers.senders.client import RoutedTransport, proxy_addresses
+from app.providers.senders.certificates import find_certificate_bundle, tls_context
+from app.providers.senders.client import ProxyOrDirectTransport, proxy_by_address_pattern
 from app.version import VERSION
 from app.web.access import WebAccess
 from app.web.addresses import (
@@ -153,12 +153,14 @@ class WebFetcher:
         """Returns an HTTP client for a single fetch: a kept connection could serve another name at the same
         address."""
         check = _AddressCheck(settings.private_hosts, self._resolve)
-        bundle = certificate_bundle(None)
+        bundle = find_certificate_bundle(None)
         return httpx2.AsyncClient(
             transport=_CheckedTransport(check, bundle),
             mounts={
-                pattern: _ProxiedTransport(check, RoutedTransport(address, bundle)) if address else None
-                for pattern, address in proxy_addresses(settings.proxy).items()
+                pattern: _ProxiedTransport(check, ProxyOrDirectTransport(address, bundle))
+                if address
+                else None
+                for pattern, address in proxy_by_address_pattern(settings.proxy).items()
             },
             headers={
                 "User-Agent": f"bayou/{VERSION}",
@@ -223,7 +225,7 @@ class _CheckedTransport(httpx2.AsyncBaseTransport):
 class _ProxiedTransport(httpx2.AsyncBaseTransport):
     """Sends through the user's proxy, which resolves the name; one that resolves here is checked here too."""
 
-    def __init__(self, check: _AddressCheck, route: RoutedTransport) -> None:
+    def __init__(self, check: _AddressCheck, route: ProxyOrDirectTransport) -> None:
         self._check = check
         self._route = route
 

@@ -7,8 +7,8 @@ import json
 
 import msgspec
 
-from app.providers.models.pricing import with_cost
-from app.providers.scripted import Scripted, ScriptedAnswer, call, say
+from app.providers.models.pricing import add_cost_to_usage
+from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, say
 from app.values.content import Image
 from app.values.models import Prices
 from bayou import ExtensionApi, ProviderSpec, UserMessage, text_of
@@ -16,13 +16,13 @@ from bayou import ExtensionApi, ProviderSpec, UserMessage, text_of
 WAIT = "echo begun; until [ -e go ]; do sleep 0.05; done; echo over"
 
 
-class Priced(Scripted):
+class Priced(ScriptedModel):
     def __init__(self, responses) -> None:
         super().__init__(responses)
         self.model = msgspec.structs.replace(self.model, cost=Prices(input=3.0, output=15.0, cache_read=0.3))
 
     def usage(self, context):
-        return with_cost(super().usage(context), self.model)
+        return add_cost_to_usage(super().usage(context), self.model)
 
 
 def answer(context, count):

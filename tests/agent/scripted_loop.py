@@ -11,8 +11,8 @@ from app.agent.loop import resume_loop, run_loop
 from app.agent.loop_ports import InterruptMode, LoopPorts
 from app.agent.queues import QueueMode, Queues
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
-from app.providers.scripted import Scripted, ScriptedAnswer
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
+from app.providers.scripted import ScriptedAnswer, ScriptedModel
 from app.values.events import Event, MessageEnd
 from app.values.messages import Message, ToolResultMessage, UserMessage, user_message
 from tools.base import Tool, ToolContext
@@ -35,9 +35,9 @@ class ScriptedLoop:
         **hooks: Any,
     ) -> None:
         """`hooks`: answers by the names of the methods of `LoopHooks`."""
-        self.script = Scripted(answers)
+        self.script = ScriptedModel(answers)
         self.registry = AdapterRegistry()
-        self.registry.register("scripted", self.script.adapter, owner="test")
+        self.registry.register_adapter("scripted", self.script.adapter, owner="test")
         self.queues = Queues(mode=lambda queue: queue_mode)
         self.abort = Abort()
         self.conversation: list[Message] = []
@@ -90,8 +90,8 @@ class ScriptedLoop:
         self.on_event(event)
 
     async def _ask(self, abort: Abort) -> AssistantStream:
-        context = Context(messages=tuple(self.conversation))
-        return self.registry.stream(self.script.model, context, StreamOptions())
+        context = RequestContext(messages=tuple(self.conversation))
+        return self.registry.stream_answer(self.script.model, context, StreamOptions())
 
 
 def hooks_with(answers: dict[str, Any]) -> LoopHooks:

@@ -388,6 +388,6 @@ async def test_a_turn_hook_may_end_the_run() -> None:
 
     stage = ScriptedLoop(call("echo"), say("never"), tools=[echo()], after_turn=after_turn)
     await stage.run("go")
-    assert stage.script.call_count == 1
+    assert stage.script.request_count == 1
     assert len(stage.all(AgentEnd)) == 1
     assert len(stage.all(ToolExecutionEnd)) == 1

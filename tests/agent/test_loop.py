@@ -204,11 +204,11 @@ async def test_the_run_ends_only_when_every_result_of_the_batch_says_so() -> Non
 
     both = ScriptedLoop(call("end") + call("end"), say("never said"), tools=[tool("end", end)])
     await both.run("go")
-    assert both.script.call_count == 1
+    assert both.script.request_count == 1
 
     mixed = ScriptedLoop(call("end") + call("echo"), say("said"), tools=[tool("end", end), echo()])
     await mixed.run("go")
-    assert mixed.script.call_count == 2
+    assert mixed.script.request_count == 2
 
 
 async def test_steering_is_delivered_after_the_batch_and_follow_ups_at_the_end() -> None:
@@ -230,13 +230,13 @@ async def test_queues_release_one_message_at_a_time_or_all() -> None:
     for text in ("a", "b"):
         one.queues.add("follow_up", user_message(text))
     await one.run("go")
-    assert one.script.call_count == 3
+    assert one.script.request_count == 3
 
     everything = ScriptedLoop(say("1"), say("2"), queue_mode="all")
     for text in ("a", "b"):
         everything.queues.add("follow_up", user_message(text))
     await everything.run("go")
-    assert everything.script.call_count == 2
+    assert everything.script.request_count == 2
 
 
 async def test_in_immediate_mode_steering_skips_the_rest_and_keeps_what_is_finished() -> None:
@@ -329,7 +329,7 @@ async def test_asides_arrive_behind_the_results_in_call_order_with_the_same_requ
 
     stage.on_event = add_asides
     await stage.run("go")
-    second_request = [plain(message) for message in stage.script.contexts[1].messages]
+    second_request = [plain(message) for message in stage.script.received_contexts[1].messages]
     assert second_request[-4:] == ["echo: ", "echo: ", "map of c1", "map of c2"]
 
 
@@ -377,7 +377,7 @@ async def test_abort_during_tools_answers_every_call() -> None:
     stage.on_event = stop
     await stage.run("go")
     assert stage.result_texts == ["Operation aborted", "Operation aborted"]
-    assert stage.script.call_count == 1
+    assert stage.script.request_count == 1
 
 
 async def test_a_tool_that_never_ends_is_left_behind_after_an_abort() -> None:

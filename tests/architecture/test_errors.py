@@ -17,7 +17,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/modes/acp/request_errors.py:RequestError": "of a request over ACP: the answer has its code and words",
     "app/modes/line_reader.py:LineTooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
-    "app/providers/stream/paced_sender.py:StreamBroken": "how a script breaks off",
+    "app/providers/stream/paced_sender.py:ScriptedStreamBreak": "how a script breaks off",
     "app/resources/rules/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is reported",
     "app/resources/trust/content_fingerprint.py:TooLargeToCheck": "more than can be looked at; the question says so",
     "app/sessions/index/line_reader.py:FileRewritten": "the file is another than it was: it is read again",

@@ -149,7 +149,7 @@ def test_a_tool_is_called_and_judged_by_what_it_touches(copy: Path, tmp_path: Pa
     program = (
         IN_A_SESSION
         + """
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.messages import ToolResultMessage
 
 (project / "log.txt").write_text("one\\ntwo\\n")
@@ -158,7 +158,7 @@ from app.values.messages import ToolResultMessage
 async def main():
     assembled = assemble_session(Options(no_session=True), paths, {}, ends_with_answer=True)  # there is no user to ask
     calls = call("count", path="log.txt") + call("count", path=".env")
-    assembled.model_choice.set_model(Scripted([calls, say("done")]).register(assembled.registry))
+    assembled.model_choice.set_model(ScriptedModel([calls, say("done")]).register(assembled.registry))
     session = assembled.session
     await session.prompt("count")
     await session.wait_until_idle()

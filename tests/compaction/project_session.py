@@ -14,8 +14,8 @@ from app.compaction.touched_files import FileLists, touched_files
 from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.toolbox import Toolbox
 from app.extensions.headless_ui import SilentUi
-from app.providers.model_stream import Context
-from app.providers.scripted import Response, Scripted
+from app.providers.model_stream import RequestContext
+from app.providers.scripted import QueuedResponse, ScriptedModel
 from app.resources.paths import Paths
 from app.values.content import ToolCall
 from app.values.entries import Entry
@@ -41,12 +41,14 @@ def files_in(entries: Sequence[Entry], carried: Any = None) -> FileLists:
 class ProjectSession:
     """A session in `home/project`, with the requests to its model."""
 
-    def __init__(self, home: Path, responses: Iterable[Response] = (), *, window: int = 200_000) -> None:
+    def __init__(
+        self, home: Path, responses: Iterable[QueuedResponse] = (), *, window: int = 200_000
+    ) -> None:
         self.home = home
         self.project = home / "project"
         self.project.mkdir(parents=True, exist_ok=True)
         self.paths = Paths.from_env({"HOME": str(home)}, self.project)
-        self.script = Scripted(responses, context_window=window)
+        self.script = ScriptedModel(responses, context_window=window)
         self.assembled: AssembledSession
 
     def write(self, name: str, text: str) -> Path:
@@ -86,8 +88,8 @@ class ProjectSession:
         return self.assembled.session
 
     @property
-    def asked(self) -> list[Context]:
-        return self.script.contexts
+    def asked(self) -> list[RequestContext]:
+        return self.script.received_contexts
 
     async def prompt(self, text: str) -> None:
         await self.session.prompt(text)

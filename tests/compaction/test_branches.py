@@ -58,7 +58,7 @@ async def test_the_persons_words_stand_beside_ours_or_instead_of_them(tmp_path: 
     given = navigate_tree.decode_arguments({**asked, "replaceInstructions": replaces})
     answer = await navigate_tree(harness.session, **given)
     assert "summaryEntry" in answer and answer["summaryEntry"].summary
-    [request] = harness.script.contexts[-1].messages
+    [request] = harness.script.received_contexts[-1].messages
     assert isinstance(request, UserMessage)
     wanted = text_of(request.content).rpartition("</conversation>")[2]
     assert "Only colours." in wanted

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from app.compaction.compaction_plan import NothingToCompact, message_of
 from app.compaction.context_meter import estimate_tokens
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.context_projection import project_context
 from app.sessions.session_log import SessionLog
@@ -176,7 +176,7 @@ def test_a_compaction_changes_what_it_summarises_and_nothing_else(history: Histo
 
 
 async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> None:
-    def answer(context: Context, count: int) -> ScriptedAnswer:
+    def answer(context: RequestContext, count: int) -> ScriptedAnswer:
         return say("## Goal\nto go on")
 
     with tempfile.TemporaryDirectory() as folder:

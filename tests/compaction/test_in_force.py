@@ -11,7 +11,7 @@ from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.engine.context_breakdown import break_down_context
 from app.engine.core.active_skills import ACTIVE_SKILLS_SECTION
 from app.engine.core.conversation import Conversation
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
@@ -30,7 +30,7 @@ RULE = "Never mention commit ids."
 LONG = "many words " * 300
 
 
-def answer(context: Context, count: int) -> ScriptedAnswer:
+def answer(context: RequestContext, count: int) -> ScriptedAnswer:
     return say("## Goal\nA changelog" if context.system_prompt == SUMMARY_SYSTEM_PROMPT else LONG)
 
 
@@ -42,7 +42,7 @@ def scene(home: Path, *first: ScriptedAnswer) -> ProjectSession:
     return made
 
 
-def in_messages(context: Context) -> str:
+def in_messages(context: RequestContext) -> str:
     return "\n".join(text_of(getattr(message, "content", "") or "") for message in context.messages)
 
 

@@ -14,8 +14,8 @@ from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import CompactionOverride
 from app.engine.core.hooks import Hooks
-from app.providers.model_stream import Context
-from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
+from app.providers.model_stream import RequestContext
+from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, fail, say
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, MessageEntry
@@ -47,7 +47,7 @@ class Model:
         self.summaries: list[str] = []
         self.prompts = 0
 
-    def __call__(self, context: Context, count: int) -> ScriptedAnswer:
+    def __call__(self, context: RequestContext, count: int) -> ScriptedAnswer:
         if context.system_prompt == SUMMARY_SYSTEM_PROMPT:
             self.summaries.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
             return say(f"## Goal\nSummary {len(self.summaries)}")
@@ -130,7 +130,7 @@ async def test_kept_messages_are_identical_after_compaction(tmp_path: Path) -> N
 async def test_one_huge_result_does_not_jump_the_threshold(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def next_request(context: Context, count: int) -> ScriptedAnswer:
+    def next_request(context: RequestContext, count: int) -> ScriptedAnswer:
         if context.system_prompt == SUMMARY_SYSTEM_PROMPT:
             return say("a summary")
         seen.append(sum(len(text) for text in texts(context.messages)) // 4)
@@ -231,7 +231,7 @@ async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path)
     cheap = cheap_model(harness, *TWO_PARTS)
     before = session.stats.usage.output
     result = await session.compaction.compact()
-    assert cheap.call_count == 2 and harness.script.call_count == 2
+    assert cheap.request_count == 2 and harness.script.request_count == 2
     assert result.usage is not None and result.usage.output > 0
     assert session.stats.usage.output >= before + result.usage.output
 
@@ -242,15 +242,15 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
         await harness.prompt(text)
     cheap = cheap_model(harness, *TWO_PARTS, window=1_100)
     await harness.session.compaction.compact()
-    assert cheap.call_count < 2 and "a summary" in summary_of(harness)
+    assert cheap.request_count < 2 and "a summary" in summary_of(harness)
     told = [notice.text for notice in harness.all(Notice) if "does not fit into the window of" in notice.text]
     assert told and "the window of cheap/cheap" in told[0] and "scripted/script writes" in told[0]
 
 
-def cheap_model(harness: ScriptedSession, *responses: ScriptedAnswer, window: int = 9_000) -> Scripted:
+def cheap_model(harness: ScriptedSession, *responses: ScriptedAnswer, window: int = 9_000) -> ScriptedModel:
     """Registers another script as a separate provider, which the settings name for summaries."""
-    script = Scripted(responses)
-    harness.registry.register("cheap", script.adapter, owner="cheap")
+    script = ScriptedModel(responses)
+    harness.registry.register_adapter("cheap", script.adapter, owner="cheap")
     entry = {
         "api": "cheap",
         "baseUrl": "http://cheap.test",

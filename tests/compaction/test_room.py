@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.core.hook_results import NavigationOptions
 from app.providers.failure_kinds import classify_failure
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.scripted import fail, say
 from app.values.events import CompactionEnd, CompactionStart, Notice
 from app.values.models import Model
@@ -21,12 +21,12 @@ def noting(harness: ScriptedSession) -> list[StreamOptions]:
     asked: list[StreamOptions] = []
 
     async def adapter(
-        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         asked.append(options)
         await harness.script.adapter(model, context, options, stream)
 
-    harness.registry.register("scripted", adapter, owner="test")
+    harness.registry.register_adapter("scripted", adapter, owner="test")
     return asked
 
 
@@ -34,12 +34,12 @@ def counting(harness: ScriptedSession, tokens: int) -> None:
     """The server says that so many tokens were read, from now on."""
 
     async def adapter(
-        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         await harness.script.adapter(model, context, options, stream)
         stream.draft.usage = Usage(input=tokens, output=5, total_tokens=tokens + 5)
 
-    harness.registry.register("scripted", adapter, owner="test")
+    harness.registry.register_adapter("scripted", adapter, owner="test")
 
 
 async def test_a_summary_may_take_a_share_of_the_reserve(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.compaction.context_meter import ContextLimits
 from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import CompactionStart, Notice
 from app.values.models import Model
@@ -14,7 +14,7 @@ from tests.support.sessions import parts_of
 LONG = "many words " * 300
 
 
-def answer(context: Context, count: int) -> ScriptedAnswer:
+def answer(context: RequestContext, count: int) -> ScriptedAnswer:
     return say("## Goal\nto go on" if context.system_prompt == SUMMARY_SYSTEM_PROMPT else LONG)
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from app.providers.scripted import Scripted, say
+from app.providers.scripted import ScriptedModel, say
 from bayou import ExtensionApi, ProviderSpec, UserMessage, text_of
 
 FAULT = {"file": "boat.py", "line": 1, "severity": "serious", "text": "It divides by zero."}
@@ -17,6 +17,6 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 9)
+    script = ScriptedModel([answer] * 9)
     spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     api.register_provider(spec)

@@ -18,9 +18,9 @@ from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
-from app.providers.failure_kinds import Failure
+from app.providers.failure_kinds import AnswerFailure
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.scripted import Response, Scripted
+from app.providers.scripted import QueuedResponse, ScriptedModel
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.session_log import SessionLog
 from app.undo.content_store import UndoConfig
@@ -37,13 +37,13 @@ class ScriptedSession:
     def __init__(
         self,
         folder: Path,
-        *responses: Response,
+        *responses: QueuedResponse,
         tools: Iterable[Tool] = (),
         log: SessionLog | None = None,
         retry: RetryPolicy = RetryPolicy(base_delay_ms=1),  # noqa: B008  (frozen)
         merges_deltas: bool = True,
         sections: Callable[[], dict[str, str]] | None = None,
-        classify: Callable[[AssistantMessage, Model | None], Failure] | None = None,
+        classify: Callable[[AssistantMessage, Model | None], AnswerFailure] | None = None,
         hooks: Hooks | None = None,
         cwd: Path | None = None,
         undo: UndoConfig | None = None,
@@ -54,14 +54,14 @@ class ScriptedSession:
     ) -> None:
         self.folder, cwd = folder, cwd or folder
         self.hooks = hooks or Hooks()
-        self.script = Scripted(responses, **script)
+        self.script = ScriptedModel(responses, **script)
         self.registry = AdapterRegistry()
         self.script.register(self.registry)
         self.effective_settings = in_force_with(retry)
         self.places = SessionPaths(default_root=folder / "sessions", cwd=cwd)
         self.events: list[Event] = []
         self.choice = ModelChoice(
-            ModelCatalogue.load(folder / "agent", env={}),
+            ModelCatalogue.load_catalogue(folder / "agent", env={}),
             Credentials(folder / "agent", {}),
         )
         self.choice.set_model(self.script.model)
@@ -136,11 +136,11 @@ def kinds(events: Iterable[Event]) -> list[str]:
     return [str(type(event).__struct_config__.tag) for event in events]
 
 
-def by_its_words(message: AssistantMessage, model: Model | None) -> Failure:
+def by_its_words(message: AssistantMessage, model: Model | None) -> AnswerFailure:
     text = message.error_message or ""
-    return Failure(
+    return AnswerFailure(
         is_retryable="overloaded" in text,
-        is_overflow="too long" in text,
+        is_context_overflow="too long" in text,
         retry_after_ms=3 if "retry after" in text else None,
     )
 

@@ -61,10 +61,10 @@ async def test_an_answer_in_own_words_is_taken_beside_choices_and_an_empty_one_i
 async def test_a_refusal_goes_on_and_a_closed_form_ends_the_run_without_an_answer(tmp_path: Path) -> None:
     harness, _ = asking(tmp_path / "a", [SHAPE], "decline")
     await harness.prompt("go")
-    assert "declined to answer" in results(harness)[0] and harness.script.call_count == 2
+    assert "declined to answer" in results(harness)[0] and harness.script.request_count == 2
     harness, _ = asking(tmp_path / "b", [SHAPE], None)
     await harness.prompt("go")
-    assert "Assume no answer" in results(harness)[0] and harness.script.call_count == 1
+    assert "Assume no answer" in results(harness)[0] and harness.script.request_count == 1
 
 
 async def test_an_answer_of_a_megabyte_is_refused_in_words(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ async def test_without_a_user_the_model_gets_advice(tmp_path: Path) -> None:
     harness, asked = asking(tmp_path, [SHAPE], asks="nobody")
     await harness.prompt("go")
     assert not asked and "The user cannot be asked in this run" in results(harness)[0]
-    assert harness.script.call_count == 2, "the model goes on"
+    assert harness.script.request_count == 2, "the model goes on"
 
 
 async def test_a_program_is_asked_question_by_question(tmp_path: Path) -> None:

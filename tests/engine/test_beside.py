@@ -28,11 +28,11 @@ async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
     assert "".join(heard) == "Because of the race."
     assert harness.session.messages == before
     assert len(harness.events) == count + 1  # what it cost
-    asked = [plain(message) for message in harness.script.contexts[1].messages]
+    asked = [plain(message) for message in harness.script.received_contexts[1].messages]
     assert asked[:2] == ["count the oars", "The oars are two."]
     assert asked[2].endswith("\n\nwhy four?")
     await harness.prompt("go on")
-    assert [plain(message) for message in harness.script.contexts[2].messages] == [
+    assert [plain(message) for message in harness.script.received_contexts[2].messages] == [
         "count the oars",
         "The oars are two.",
         "go on",
@@ -64,7 +64,7 @@ async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
     async with asyncio.timeout(10):
         await begun.wait()
     assert await harness.session.side_questions.ask("how long?") == "Beside."
-    asked = harness.script.contexts[1].messages
+    asked = harness.script.received_contexts[1].messages
     assert len(asked) == 2 and plain(asked[0]) == "go"
     done.set()
     await harness.session.wait_until_idle()
@@ -107,7 +107,7 @@ async def test_the_handoff_prompt_is_written_for_its_goal(tmp_path: Path) -> Non
         await harness.session.side_questions.draft_handoff("four oars")
         == "Give every boat four oars: boats/fleet.py."
     )
-    assert plain(harness.script.contexts[1].messages[-1]).endswith("Goal: four oars")
+    assert plain(harness.script.received_contexts[1].messages[-1]).endswith("Goal: four oars")
 
 
 async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path
     await harness.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
     harness.effective_settings.set("compaction.keepRecentTokens", 1)
     await harness.session.compaction.compact(f"keep {key}")
-    asked = [plain(context.messages[-1]) for context in harness.script.contexts[1:]]
+    asked = [plain(context.messages[-1]) for context in harness.script.received_contexts[1:]]
     assert len(asked) == 3
     assert all("[secret:github-token:" in text and key not in text for text in asked)
 

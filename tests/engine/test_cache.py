@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import Notice
 from app.values.models import Prices
@@ -24,7 +24,7 @@ WORDS = {
 }
 
 
-def answer(context: Context, count: int) -> ScriptedAnswer:
+def answer(context: RequestContext, count: int) -> ScriptedAnswer:
     return say(LONG)
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.providers.scripted import Response, call, say
+from app.providers.scripted import QueuedResponse, call, say
 from app.values.content import text_of
 from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
@@ -11,7 +11,7 @@ from tests.support.sessions import parts_of
 from tools.effects import Effects, Program
 
 
-async def scene_in(folder: Path, *responses: Response) -> ProjectSession:
+async def scene_in(folder: Path, *responses: QueuedResponse) -> ProjectSession:
     scene = await ProjectSession(folder).open()
     scene.script.responses[:] = [*responses, say("ok")]
     return scene

@@ -11,7 +11,7 @@ import pytest
 from app.agent.abort import Abort
 from app.engine.core.delivery import MessageDeliveries
 from app.providers.credentials import Credentials
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.providers.senders.client import close_connections
 from app.values.events import (
@@ -172,7 +172,7 @@ class Flight:
         self.events = self.harness.events
         self.answers = [say("fine"), say("fine")]
 
-    def _response(self, context: Context, number: int) -> Any:
+    def _response(self, context: RequestContext, number: int) -> Any:
         async def made() -> ScriptedAnswer:
             await self.headers[number - 1].wait()
             return self.answers[number - 1]
@@ -185,7 +185,7 @@ class Flight:
         stream = await self.made.models.requests.ask(Abort())
 
         async def follow() -> None:
-            await self.made.models.requests.handle_event(MessageEnd(message=await stream.result()))
+            await self.made.models.requests.handle_event(MessageEnd(message=await stream.final_message()))
 
         return asyncio.ensure_future(follow())
 

@@ -159,7 +159,7 @@ async def test_what_an_abort_left_unlooked_at_is_looked_at_with_the_next_change(
     )
     write(harness, "a.txt", "one\ntwo\n")
     await harness.session.prompt("go")
-    await harness.until(lambda: len(harness.script.contexts) == 2)
+    await harness.until(lambda: len(harness.script.received_contexts) == 2)
     await harness.session.abort()
     await harness.prompt("hello")
     assert diagnostic_texts(harness) == [] and harness.all(DiagnosticsStart) == [], (

@@ -33,7 +33,7 @@ async def test_what_is_new_reaches_the_model_and_the_person_once(tmp_path: Path)
     assert [one.programs for one in harness.all(DiagnosticsStart)] == [("lint.py",)]
     [end] = harness.all(DiagnosticsEnd)
     assert (end.total, end.problems[0].path, end.problems[0].line) == (1, "a.txt", 3)
-    assert harness.script.contexts[-1].messages[-1] == next(
+    assert harness.script.received_contexts[-1].messages[-1] == next(
         one for one in harness.session.messages if isinstance(one, CustomMessage)
     )
     assert harness.session.messages[-1].content[0].text == "so be it"  # type: ignore[union-attr]
@@ -50,7 +50,7 @@ async def test_without_new_problems_there_is_no_report(tmp_path: Path):
     harness = diagnosed_session(tmp_path, change("a.txt", "one", "two"), say("done"))
     write(harness, "a.txt", "BAD\none\n")
     await harness.prompt("go")
-    assert diagnostic_texts(harness) == [] and len(harness.script.contexts) == 2
+    assert diagnostic_texts(harness) == [] and len(harness.script.received_contexts) == 2
     assert [one.total for one in harness.all(DiagnosticsEnd)] == [0]
 
 
@@ -117,7 +117,7 @@ async def test_in_the_mode_edit_it_goes_with_the_results(tmp_path: Path):
     write(harness, "a.txt", "one\n")
     await harness.prompt("go")
     assert len(diagnostic_texts(harness)) == 1
-    kinds = [type(one) for one in harness.script.contexts[1].messages]
+    kinds = [type(one) for one in harness.script.received_contexts[1].messages]
     assert kinds[-2:] == [ToolResultMessage, CustomMessage]
 
 

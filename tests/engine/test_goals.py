@@ -234,7 +234,7 @@ async def test_a_limit_ends_the_work(tmp_path: Path, limits: RequestLimits, reas
     check = "sleep 60" if limits.max_seconds else "false"
     goal = await reach(harness, check)
     assert goal.status == "limit" and (goal.reason.startswith(reason) or limits.max_seconds)
-    assert harness.script.call_count <= 2
+    assert harness.script.request_count <= 2
 
 
 async def test_the_maximum_of_failed_checks_ends_the_work(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ async def test_escape_ends_a_check_that_never_ends(tmp_path: Path) -> None:
     await harness.session.abort()
     goal, pid = now(harness), tmp_path / "work" / "pid"
     assert (goal.status, goal.reason) == ("paused", "you stopped it")
-    assert not (tmp_path / "work" / "second").exists() and harness.script.call_count == 1
+    assert not (tmp_path / "work" / "second").exists() and harness.script.request_count == 1
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 

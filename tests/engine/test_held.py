@@ -11,7 +11,7 @@ from app.engine.core.conversation import DeclaredPrompt, join_prompt_sections
 from app.engine.core.hooks import Hooks
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.request_cache import RequestCache
 from app.providers.scripted import say
 from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName
@@ -92,13 +92,13 @@ async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs
     hooks = _Changing()
     harness = ScriptedSession(tmp_path, *[say("ok")] * 5, hooks=hooks)
     kept: list[tuple[RequestCache | None, object]] = []
-    conversation, really = parts_of(harness.session).core.conversation, harness.registry.stream
+    conversation, really = parts_of(harness.session).core.conversation, harness.registry.stream_answer
 
-    def noting(model: Model, context: Context, options: StreamOptions, **more: Any) -> AssistantStream:
+    def noting(model: Model, context: RequestContext, options: StreamOptions, **more: Any) -> AssistantStream:
         kept.append((options.request_cache, conversation.reading_token))
         return really(model, context, options, **more)
 
-    harness.registry.stream = noting
+    harness.registry.stream_answer = noting
     await harness.prompt("a")
     await harness.prompt("b")
     await harness.session.notes.edit_context(harness.session.messages[1].id, None)
@@ -107,7 +107,7 @@ async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs
     await harness.prompt("d")
     hooks.changes = False
     await harness.prompt("e")
-    stretches = [(one.stretch if one is not None else "nothing", now) for one, now in kept]
+    stretches = [(one.conversation_token if one is not None else "nothing", now) for one, now in kept]
     assert [stretch is now for stretch, now in stretches] == [True, True, True, False, True]
     assert stretches[3][0] is None and stretches[0][1] is not stretches[2][1]
     assert kept[0][0] is kept[1][0]

@@ -15,7 +15,7 @@ from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.file_restorer import UndoLastPrompts
 from app.engine.helpers.helper_commands import list_helpers
 from app.engine.tree.session_paths import SessionPaths
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.sessions.index.usage import sum_parts
 from app.sessions.session_library import latest_session, read_usage
@@ -29,15 +29,15 @@ from app.values.usage import Usage
 from app.values.user_errors import UserError
 from tests.compaction.project_session import ProjectSession
 
-Answer = Callable[[Context], ScriptedAnswer]
+Answer = Callable[[RequestContext], ScriptedAnswer]
 OFTEN = 400
 
 
-def is_helper(context: Context) -> bool:
+def is_helper(context: RequestContext) -> bool:
     return "You are the helper" in context.system_prompt
 
 
-def turns_of(context: Context) -> int:
+def turns_of(context: RequestContext) -> int:
     """How many results the model has got."""
     return sum(isinstance(message, ToolResultMessage) for message in context.messages)
 
@@ -54,7 +54,7 @@ async def helped(
 ) -> AsyncIterator[ProjectSession]:
     """A session whose model starts these tasks in its first answer; `helper` answers for its helpers."""
 
-    def answer(context: Context, count: int) -> ScriptedAnswer:
+    def answer(context: RequestContext, count: int) -> ScriptedAnswer:
         if is_helper(context):
             return helper(context)
         if any(isinstance(message, ToolResultMessage | CustomMessage) for message in context.messages):
@@ -100,7 +100,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def test_its_last_message_is_the_result_and_its_cost_counts_in_the_parent(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         return call("read", path="a.txt") if turns_of(context) == 0 else say("It says: oars.")
 
     task = {"prompt": "What does a.txt say?", "agent": "scout"}
@@ -129,7 +129,7 @@ async def test_a_scout_gets_no_tool_that_changes_anything_and_no_helper_starts_h
 ) -> None:
     seen: list[set[str]] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         seen.append({tool.name for tool in context.tools})
         if turns_of(context) == 0:
             return call("task", prompt="more") + call("write", path="new.txt", content="x")
@@ -151,9 +151,9 @@ async def test_a_scout_gets_no_tool_that_changes_anything_and_no_helper_starts_h
 async def test_a_helper_that_never_ends_is_stopped_before_the_request_beyond_its_limit(
     tmp_path: Path, settings: dict[str, Any], most: int, words: str
 ) -> None:
-    asked: list[Context] = []
+    asked: list[RequestContext] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         asked.append(context)
         return say("On and on.") + call("ls")
 
@@ -164,7 +164,7 @@ async def test_a_helper_that_never_ends_is_stopped_before_the_request_beyond_its
 
 
 async def test_the_limits_of_the_session_count_for_its_helpers(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         return call("ls")
 
     async with helped(tmp_path, [{"prompt": "go"}], helper, max_tokens=20_000) as scene:
@@ -176,7 +176,7 @@ async def test_the_limits_of_the_session_count_for_its_helpers(tmp_path: Path) -
 async def test_no_more_work_at_once_than_the_width_allows(tmp_path: Path) -> None:
     running = most = 0
 
-    async def slow(context: Context, count: int) -> ScriptedAnswer:
+    async def slow(context: RequestContext, count: int) -> ScriptedAnswer:
         nonlocal running, most
         if not is_helper(context):
             done = any(isinstance(message, ToolResultMessage) for message in context.messages)
@@ -231,10 +231,10 @@ async def test_in_the_background_its_result_arrives_as_a_message(tmp_path: Path)
 
 
 async def test_stopping_the_parent_stops_every_helper_and_nothing_is_sent_afterwards(tmp_path: Path) -> None:
-    asked: list[Context] = []
+    asked: list[RequestContext] = []
     never = asyncio.Event()
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         asked.append(context)
         return say("…", gate=never)
 
@@ -245,9 +245,9 @@ async def test_stopping_the_parent_stops_every_helper_and_nothing_is_sent_afterw
         await scene.session.abort()
         await until(lambda: not scene.session.helpers.active_helpers())
         assert not scene.session.jobs.running_jobs()
-        count = scene.script.call_count
+        count = scene.script.request_count
         await asyncio.sleep(0.2)
-        assert scene.script.call_count == count
+        assert scene.script.request_count == count
         assert not scene.session.is_running, "a stopped job starts no run"
 
 
@@ -277,7 +277,7 @@ async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
         tmp_path, [{"prompt": "go", "wait": False}], lambda context: say("…", gate=never)
     ) as scene:
         await scene.prompt("go")
-        await until(lambda: scene.script.call_count == 3)
+        await until(lambda: scene.script.request_count == 3)
         await scene.session.close()
         assert scene.session.helpers.active_helpers() == ()
 
@@ -285,7 +285,7 @@ async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
 async def test_a_question_of_a_helper_is_asked_in_the_parent_with_its_name(tmp_path: Path) -> None:
     asked: list[QuestionAsked] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
 
     async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="ask") as scene:
@@ -304,7 +304,7 @@ async def test_a_question_of_a_helper_is_asked_in_the_parent_with_its_name(tmp_p
 
 
 async def test_rules_given_to_the_session_hold_for_its_helpers(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
 
     async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="full") as scene:
@@ -321,7 +321,7 @@ async def test_rules_given_to_the_session_hold_for_its_helpers(tmp_path: Path) -
 async def test_what_the_session_refuses_takes_back_the_question_of_a_helper(
     tmp_path: Path, change: str
 ) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
 
     async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="ask") as scene:
@@ -342,7 +342,7 @@ async def test_what_the_session_refuses_takes_back_the_question_of_a_helper(
 
 
 async def test_the_parents_undo_reverses_helper_changes(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         return call("write", path="a.txt", content="new") if turns_of(context) == 0 else say("Done.")
 
     async with helped(
@@ -356,9 +356,9 @@ async def test_the_parents_undo_reverses_helper_changes(tmp_path: Path) -> None:
 
 
 async def test_kinds_come_from_files_and_broken_ones_are_named(tmp_path: Path) -> None:
-    seen: list[Context] = []
+    seen: list[RequestContext] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         seen.append(context)
         return say("Sailed.")
 
@@ -402,9 +402,9 @@ async def test_a_helper_leaves_nothing_behind_in_the_settings(tmp_path: Path) ->
 
 async def test_a_helper_takes_messages_while_it_works_and_after_its_end(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    asked: list[Context] = []
+    asked: list[RequestContext] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         asked.append(context)
         said = [text_of(one.content) for one in context.messages if isinstance(one, UserMessage)]
         if said[-1] == "look":
@@ -433,9 +433,9 @@ async def test_a_helper_takes_messages_while_it_works_and_after_its_end(tmp_path
 
 async def test_one_helper_is_stopped_and_the_agent_gets_what_it_has(tmp_path: Path) -> None:
     never = asyncio.Event()
-    waits: list[Context] = []
+    waits: list[RequestContext] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         if turns_of(context) == 0:
             return say("I look.") + call("ls")
         waits.append(context)
@@ -458,7 +458,7 @@ async def test_one_helper_is_stopped_and_the_agent_gets_what_it_has(tmp_path: Pa
 async def test_a_helper_near_its_limits_gets_a_notice_and_reports(tmp_path: Path) -> None:
     told: list[list[str]] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         told.append([text_of(one.content) for one in context.messages if isinstance(one, CustomMessage)])
         return call("ls") if context.tools else say("This much I have.")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import call, say
 from app.values.content import Image
 from app.values.messages import ToolResultMessage, UserMessage
@@ -19,7 +19,7 @@ async def _drawn(arguments: Any, context: ToolContext) -> ToolResult:
     return ToolResult(content=(TextPart(text="a drawing"), ImagePart(data=PIXEL, mime_type="image/png")))
 
 
-def images_in(context: Context) -> int:
+def images_in(context: RequestContext) -> int:
     return sum(
         isinstance(block, Image)
         for message in context.messages
@@ -29,10 +29,10 @@ def images_in(context: Context) -> int:
 
 
 async def test_images_of_tools_and_prompts_stay_here_as_long_as_the_setting_says(tmp_path: Path):
-    asked: list[Context] = []
+    asked: list[RequestContext] = []
 
     def noting(answer: Any) -> Any:
-        def made(context: Context, count: int) -> Any:
+        def made(context: RequestContext, count: int) -> Any:
             asked.append(context)
             return answer
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.file_restorer import UndoLastPrompts
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.events import Event, QuestionAsked
 from app.values.messages import CustomMessage
@@ -51,9 +51,9 @@ def left(scene: ProjectSession) -> int:
 
 
 async def test_its_changes_are_staged_and_written_when_they_are_applied(tmp_path: Path) -> None:
-    seen: list[Context] = []
+    seen: list[RequestContext] = []
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         seen.append(context)
         if turns_of(context) == 0:
             return call("edit", path="a.txt", edits=[{"oldText": "two", "newText": "TWO"}]) + call(
@@ -78,7 +78,7 @@ async def test_its_changes_are_staged_and_written_when_they_are_applied(tmp_path
 
 
 async def test_two_helpers_and_the_person_change_one_file(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         if turns_of(context):
             return say("Done.")
         is_first = "first" in str(context.messages[-1])
@@ -103,7 +103,7 @@ async def test_two_helpers_and_the_person_change_one_file(tmp_path: Path) -> Non
 
 
 async def test_files_are_applied_one_by_one(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         if turns_of(context):
             return say("Done.")
         names = ("a.txt", "b.txt", "c.txt")
@@ -131,7 +131,7 @@ async def test_files_are_applied_one_by_one(tmp_path: Path) -> None:
 
 
 async def test_a_file_in_conflict_does_not_hold_up_the_others(tmp_path: Path) -> None:
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         if turns_of(context):
             return say("Done.")
         return call("write", path="a.txt", content="mine\n") + call("write", path="b.txt", content="b\n")
@@ -155,13 +155,13 @@ async def test_without_changes_or_a_repository_nothing_is_left(tmp_path: Path) -
         await scene.prompt("go")
         [refused] = results(scene)
         assert "is not in a git repository" in refused and "without isolated" in refused
-        assert scene.script.call_count == 2
+        assert scene.script.request_count == 2
 
 
 async def test_what_was_changed_before_a_stop_is_staged(tmp_path: Path) -> None:
     never, wrote = asyncio.Event(), asyncio.Event()
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         if turns_of(context) == 0:
             return call("write", path="b.txt", content="b\n")
         wrote.set()
@@ -198,7 +198,7 @@ async def test_what_an_ended_session_left_is_staged_when_it_is_opened_again(tmp_
 async def test_the_copy_is_the_helpers_workspace(tmp_path: Path) -> None:
     """Rules for paths of the project hold for the same paths of the copy, and nothing reaches the project."""
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         if turns_of(context):
             return say("Done.")
         return call("write", path="secret/x", content="x") + call("write", path="b.txt", content="b")

@@ -93,10 +93,10 @@ async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, 
     assert len(queued) == 1
     gate.go_on.set()
     await harness.session.wait_until_idle()
-    second = [plain(message) for message in harness.script.contexts[1].messages]
+    second = [plain(message) for message in harness.script.received_contexts[1].messages]
     assert ("42 files" in second[-1]) == (how == "steer")
     assert len(harness.all(AgentSettled)) == 1
-    assert harness.script.call_count == calls - (how == "steer")
+    assert harness.script.request_count == calls - (how == "steer")
 
 
 def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> ScriptedSession:
@@ -110,7 +110,7 @@ def who_waits(tmp_path: Path, slow: Slow, *answers: Any) -> ScriptedSession:
 
 
 async def until_waiting(harness: ScriptedSession) -> None:
-    await harness.until(lambda: harness.script.call_count == 2)
+    await harness.until(lambda: harness.script.request_count == 2)
     async with asyncio.timeout(10):
         while not harness.session.jobs.get("job1").waiting_calls:  # noqa: ASYNC110  (no event tells of it)
             await asyncio.sleep(0)
@@ -139,7 +139,7 @@ async def test_stopping_a_wait_still_reports_the_jobs_end(tmp_path: Path) -> Non
     await harness.session.abort()
     slow.done.set()
     await harness.until(lambda: bool(background_messages(harness)))
-    await harness.until(lambda: harness.script.call_count == 3)
+    await harness.until(lambda: harness.script.request_count == 3)
     await harness.session.wait_until_idle()
     assert plain(harness.session.messages[-1]) == "so it is"
 
@@ -177,7 +177,7 @@ async def test_a_job_killed_by_the_user_is_reported_with_the_next_prompt(
     await harness.until(lambda: bool(background_messages(harness)))
     assert len(harness.all(AgentSettled)) == 1, "the agent was not woken"
     await harness.prompt("and?")
-    assert "has ended: killed" in plain(harness.script.contexts[-1].messages[-2])
+    assert "has ended: killed" in plain(harness.script.received_contexts[-1].messages[-2])
 
 
 async def test_a_job_whose_end_cannot_be_sent_is_reported_with_the_next_prompt(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
 
     harness.effective_settings.set("compaction.keepRecentTokens", 1)
     compacting = asyncio.ensure_future(harness.session.compaction.compact())
-    await harness.until(lambda: harness.script.call_count == 3)
+    await harness.until(lambda: harness.script.request_count == 3)
     slow.done.set()
     await harness.until(lambda: bool(harness.all(QueueUpdate)))
     assert harness.session.state.waiting_count == 1
@@ -284,7 +284,7 @@ async def test_a_job_that_ends_on_another_branch_waits_with_a_notice(
     await harness.prompt("something else")
     slow.done.set()
     await harness.until(lambda: any("another branch" in event.text for event in harness.all(Notice)))
-    assert not background_messages(harness) and not session.is_running and harness.script.call_count == 3
+    assert not background_messages(harness) and not session.is_running and harness.script.request_count == 3
     await session.branches.go_to(leaf)
     await harness.until(lambda: bool(background_messages(harness)))
     await harness.until(lambda: session.jobs.get("job1").state == "delivered")
@@ -302,7 +302,7 @@ async def test_a_kept_job_of_another_session_reports_only_there(tmp_path: Path) 
     await session.branches.start_new_session()
     slow.done.set()
     await harness.until(lambda: any("in another session" in event.text for event in harness.all(Notice)))
-    assert not session.messages and harness.script.call_count == 2
+    assert not session.messages and harness.script.request_count == 2
     assert file is not None
     model = harness.choice.model
     await session.branches.open(harness.places.open_file(file), "resume")
@@ -334,7 +334,7 @@ async def test_resuming_after_a_crash_reports_lost_jobs(tmp_path: Path) -> None:
     assert model is not None
     harness.choice.set_model(model)
     await harness.prompt("and?")
-    assert "so it has no result" in plain(harness.script.contexts[-1].messages[-2])
+    assert "so it has no result" in plain(harness.script.received_contexts[-1].messages[-2])
     await session.branches.go_to(session.log.leaf_id)
     assert len(background_messages(harness)) == 1, "told once"
     await session.close()

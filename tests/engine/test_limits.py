@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.request_budget import RequestBudget, RequestLimits
-from app.providers.model_stream import Context
-from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
+from app.providers.model_stream import RequestContext
+from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, fail, say
 from app.values.messages import user_message
 from app.values.usage import Cost, Usage
 from app.values.user_errors import UserError
@@ -28,14 +28,14 @@ class Spender:
         self.used: list[Usage] = []
         """What each request used."""
 
-    def respond(self, context: Context, count: int) -> ScriptedAnswer:
+    def respond(self, context: RequestContext, count: int) -> ScriptedAnswer:
         self.began.append(self.now)
         self.now += self._random.uniform(0.1, 20)
         return self._random.choice(
             (call("nothing"), call("nothing") + call("nothing"), fail("overloaded", status=529), say("go on"))
         )
 
-    def usage(self, context: Context) -> Usage:
+    def usage(self, context: RequestContext) -> Usage:
         tokens, dollars = self._random.randint(1, 400), self._random.uniform(0.001, 0.1)
         self.used.append(Usage(input=tokens, total_tokens=tokens, cost=Cost(total=dollars)))
         return self.used[-1]
@@ -54,7 +54,7 @@ class Spender:
 
 async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     spender = Spender(seed)
-    monkeypatch.setattr(Scripted, "usage", lambda self, context: spender.usage(context))
+    monkeypatch.setattr(ScriptedModel, "usage", lambda self, context: spender.usage(context))
     limits = spender.limits()
     budget = RequestBudget(limits, clock=lambda: spender.now)
     harness = ScriptedSession(folder, *[spender.respond] * 400, budget=budget)
@@ -64,11 +64,11 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
         if round % 3 == 0:
             await (
                 await harness.session.requests.request_unrecorded((user_message("what is this?"),))
-            ).result()
+            ).final_message()
         if budget.has_refused_request and round > 3:
             break
     assert budget.has_refused_request
-    sent = harness.script.call_count
+    sent = harness.script.request_count
     before_last = spender.used[:-1]
     assert limits.max_turns is None or budget.turns <= limits.max_turns
     assert limits.max_seconds is None or all(began < limits.max_seconds for began in spender.began)
@@ -77,7 +77,7 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
     answer = harness.session.last_answer
     assert answer is not None and "No further request was sent" in (answer.error_message or "")
     await harness.prompt("once more")
-    assert harness.script.call_count == sent
+    assert harness.script.request_count == sent
     await harness.session.close()
 
 
@@ -106,7 +106,7 @@ async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: RequestLimits, told: str
 ) -> None:
     used = Usage(input=5, total_tokens=5, cost=Cost(total=0.5))
-    monkeypatch.setattr(Scripted, "usage", lambda self, context: used)
+    monkeypatch.setattr(ScriptedModel, "usage", lambda self, context: used)
     times: Callable[[], float] = iter(range(100)).__next__
     harness = ScriptedSession(
         tmp_path, call("nothing"), say("done"), budget=RequestBudget(limits, clock=times)
@@ -115,7 +115,7 @@ async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
     answer = harness.session.last_answer
     assert answer is not None and answer.stop_reason == "error"
     assert (answer.error_message or "").startswith(told)
-    assert harness.script.call_count == 1
+    assert harness.script.request_count == 1
 
 
 async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> 
     for _ in range(3):
         for harness in plays:
             await harness.prompt("go")
-    assert sum(harness.script.call_count for harness in plays) == 3
+    assert sum(harness.script.request_count for harness in plays) == 3
 
 
 async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path) -> None:
@@ -137,4 +137,4 @@ async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path
     now[0] = 5.0
     with pytest.raises(UserError, match="The limit of 5 seconds is reached"):
         await harness.session.compaction.compact()
-    assert harness.script.call_count == 2
+    assert harness.script.request_count == 2

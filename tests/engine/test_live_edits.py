@@ -137,7 +137,7 @@ async def test_an_edit_whose_old_text_is_lost_stops_the_answer(tmp_path: Path) -
     assert answer(made, 1).text == "done"
     ended = [e.assistant_message_event for e in made.all(MessageUpdate)]
     assert [e.tool_call for e in ended if isinstance(e, ToolCallEnd)] == [cut.tool_calls[0]]
-    sent = made.script.contexts[1].messages
+    sent = made.script.received_contexts[1].messages
     assert [type(message).__name__ for message in sent[-2:]] == ["AssistantMessage", "ToolResultMessage"]
 
 

@@ -16,7 +16,7 @@ from app.engine.permissions.permission_gate import PermissionContext
 from app.engine.secrets import known_secrets
 from app.engine.secrets import session_mask as masking_module
 from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import Event, Notice, QuestionAsked, ToolExecutionEnd, ToolExecutionUpdate
@@ -79,10 +79,10 @@ def results(harness: ScriptedSession) -> list[str]:
 def sent(harness: ScriptedSession) -> str:
     """All that the model was asked with."""
 
-    def plain(context: Context) -> str:
+    def plain(context: RequestContext) -> str:
         return json.dumps(msgspec.to_builtins(context.messages), ensure_ascii=False, default=str)
 
-    return "\n".join(map(plain, harness.script.contexts))
+    return "\n".join(map(plain, harness.script.received_contexts))
 
 
 def written(harness: ScriptedSession) -> str:
@@ -266,7 +266,7 @@ async def test_secrets_in_a_prompt_are_masked_and_can_be_sent_unmasked(tmp_path:
     assert any("1 secret in your prompt masked" in text and "/unmask" in text for text in told)
     await harness.session.unmask()
     await harness.session.wait_until_idle()
-    assert text_of(harness.script.contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
+    assert text_of(harness.script.received_contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
     with pytest.raises(UserError):
         await harness.session.unmask()
 

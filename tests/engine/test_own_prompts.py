@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
 
 async def asked(harness: ScriptedSession) -> str:
     await harness.session.wait_until_idle()
-    return plain(harness.script.contexts[-1].messages[-1])
+    return plain(harness.script.received_contexts[-1].messages[-1])
 
 
 async def test_a_draft_of_the_context_file_is_asked_for_with_what_is_there(

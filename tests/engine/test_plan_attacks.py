@@ -17,7 +17,7 @@ from app.assembly.session_builder import assemble_session
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.planning.plan_mode import STAY_IN_PLAN_MODE
 from app.engine.session import Session
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.resources.paths import Paths
 from app.values.events import QuestionAsked
 from app.values.messages import ToolResultMessage
@@ -102,7 +102,7 @@ def told(folder: Path) -> dict[str, bytes | None]:
 
 
 @pytest.fixture
-async def session(tmp_path: Path, script: Scripted) -> AsyncIterator[Session]:
+async def session(tmp_path: Path, script: ScriptedModel) -> AsyncIterator[Session]:
     home = tmp_path / "home"
     project = home / "project"
     project.mkdir(parents=True)
@@ -137,8 +137,8 @@ async def session(tmp_path: Path, script: Scripted) -> AsyncIterator[Session]:
 
 
 @pytest.fixture
-def script() -> Scripted:
-    return Scripted()
+def script() -> ScriptedModel:
+    return ScriptedModel()
 
 
 async def test_every_tool_is_tried(session: Session) -> None:
@@ -151,7 +151,7 @@ async def test_every_tool_is_tried(session: Session) -> None:
 
 
 @pytest.mark.parametrize("name", TRIES)
-async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script: Scripted) -> None:
+async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script: ScriptedModel) -> None:
     project = session.cwd
     before = told(project.parent)
     assert session.state.is_planning
@@ -172,7 +172,9 @@ async def test_no_byte_changes_in_plan_mode(name: str, session: Session, script:
     assert session.state.is_planning
 
 
-async def test_the_same_calls_change_something_where_they_may(session: Session, script: Scripted) -> None:
+async def test_the_same_calls_change_something_where_they_may(
+    session: Session, script: ScriptedModel
+) -> None:
     """So that what is tried above could be seen."""
     session.plan.set_active(False)
     session.permissions.rules.set_mode("full")

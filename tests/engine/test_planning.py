@@ -76,7 +76,7 @@ async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_pat
     assert list(states(harness.session.todos.phases)) == ["Read a.py", "Count the oars", "Give them four"]
     assert not harness.session.state.is_planning and harness.session.state.permission_mode == "ask"
     assert [event.is_on for event in harness.all(PlanModeChanged)] == [True, False]
-    first, second = ({tool.name for tool in context.tools} for context in harness.script.contexts)
+    first, second = ({tool.name for tool in context.tools} for context in harness.script.received_contexts)
     assert "propose_plan" in first and not {"write", "edit"} & first
     assert "propose_plan" not in second and {"write", "edit", "bash"} <= second
     assert "plan_mode" not in harness.session.requests.sections()
@@ -108,7 +108,7 @@ async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) ->
     answering(harness, answer)
     await harness.prompt("four oars")
     assert harness.session.state.is_planning
-    assert harness.script.call_count == 1
+    assert harness.script.request_count == 1
 
 
 async def test_without_a_user_the_plan_is_the_answer(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ async def test_without_a_user_the_plan_is_the_answer(tmp_path: Path) -> None:
     assert results(harness) == [
         "The user cannot accept a plan in this run, so the plan is the answer. Nothing was changed."
     ]
-    assert harness.script.call_count == 1
+    assert harness.script.request_count == 1
     assert harness.session.plan.unanswered_proposal is not None
     assert harness.session.state.is_planning
 
@@ -138,13 +138,13 @@ async def test_no_todo_reminder_while_nothing_can_be_done(tmp_path: Path) -> Non
         [TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))]
     )
     await harness.prompt("look")
-    assert harness.script.call_count == 1
+    assert harness.script.request_count == 1
     harness.session.plan.set_active(False)
     await harness.session.todos.replace_by_user(
         [TodoPhase(name="Work", tasks=(TodoItem(content="Paint it red"),))]
     )
     await harness.prompt("now do it")
-    assert harness.script.call_count == 3
+    assert harness.script.request_count == 3
 
 
 async def test_a_refusal_names_plan_mode_and_no_longer_when_it_is_over(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image as Picture
 
 from app.engine.core.prompt_intake import RequestRefused
-from app.providers.model_stream import Context
-from app.providers.scripted import Response, call, say
+from app.providers.model_stream import RequestContext
+from app.providers.scripted import QueuedResponse, call, say
 from app.values.content import Image, Text
 from app.values.entries import MessageEntry
 from app.values.messages import ToolResultMessage, UserMessage
@@ -58,10 +58,10 @@ class Asked:
     """Answers of a model that keep what was asked."""
 
     def __init__(self) -> None:
-        self.contexts: list[Context] = []
+        self.contexts: list[RequestContext] = []
 
-    def noting(self, answer: Any) -> Response:
-        def made(context: Context, count: int) -> Any:
+    def noting(self, answer: Any) -> QueuedResponse:
+        def made(context: RequestContext, count: int) -> Any:
             self.contexts.append(context)
             return answer
 

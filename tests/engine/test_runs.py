@@ -67,7 +67,7 @@ async def test_steering_that_comes_right_after_the_end_goes_with_the_next_prompt
     assert not harness.session.is_running
     await harness.prompt("c")
     assert prompts(harness) == ["a", "c", "b"]
-    assert harness.script.call_count == 2
+    assert harness.script.request_count == 2
 
 
 async def test_what_is_queued_while_the_run_ends_is_delivered_one_by_one_before_it_settles(
@@ -150,7 +150,7 @@ async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Pat
     await harness.session.abort()
     assert harness.all(AgentSettled)[-1].aborted
     assert waiting_texts(harness.session, "steering") == ("steer",)
-    assert harness.script.call_count == 1, "and nothing of it runs by itself"
+    assert harness.script.request_count == 1, "and nothing of it runs by itself"
     await harness.prompt("on")
     assert prompts(harness) == ["go", "on", "steer", "follow"]
 
@@ -162,7 +162,7 @@ async def test_a_next_turn_message_starts_no_run(tmp_path: Path) -> None:
     )
     assert not harness.session.is_running
     await harness.prompt("go")
-    assert [plain(message) for message in harness.script.contexts[0].messages] == ["remember", "go"]
+    assert [plain(message) for message in harness.script.received_contexts[0].messages] == ["remember", "go"]
 
 
 async def test_conversation_state_does_not_follow_to_another_session(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ async def test_the_countdown_can_be_answered_in_the_very_moment_it_is_announced(
     async with asyncio.timeout(10):
         await harness.prompt("go")
     assert harness.all(AutoRetryEnd)[-1].success is not gives_up
-    assert harness.script.call_count == (1 if gives_up else 2)
+    assert harness.script.request_count == (1 if gives_up else 2)
     assert not harness.session.state.is_waiting_to_retry
 
 
@@ -233,7 +233,7 @@ async def test_permanent_errors_are_not_retried(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("invalid key", status=401), say("never"))
     kinds = await harness.prompt("go")
     assert "auto_retry_start" not in kinds
-    assert harness.script.call_count == 1
+    assert harness.script.request_count == 1
     assert harness.session.last_answer is not None
 
 
@@ -258,7 +258,7 @@ async def test_an_attempt_that_is_aborted_ends_the_retry(tmp_path: Path) -> None
     gate = asyncio.Event()
     harness = ScriptedSession(tmp_path, fail("overloaded"), say("takes its time", gate=gate))
     await harness.session.prompt("go")
-    await harness.until(lambda: harness.script.call_count == 2)
+    await harness.until(lambda: harness.script.request_count == 2)
     await harness.session.abort()
     assert [(event.success, event.attempt) for event in harness.all(AutoRetryEnd)] == [(False, 1)]
     assert harness.events[-1] == AgentSettled(aborted=True)
@@ -271,7 +271,10 @@ async def test_steering_that_came_during_the_countdown_goes_with_the_next_attemp
     await harness.session.queue("steering", "by the way")
     harness.session.retry_countdown.retry_now()
     await harness.session.wait_until_idle()
-    assert [plain(message) for message in harness.script.contexts[1].messages] == ["go", "by the way"]
+    assert [plain(message) for message in harness.script.received_contexts[1].messages] == [
+        "go",
+        "by the way",
+    ]
 
 
 # Model and thinking
@@ -311,7 +314,7 @@ async def test_a_credential_that_never_comes_does_not_keep_a_run_from_being_stop
         await asyncio.Event().wait()
         return Credential()
 
-    harness.choice.credentials.resolve = never  # type: ignore[method-assign]
+    harness.choice.credentials.resolve_credential = never  # type: ignore[method-assign]
     await harness.session.prompt("go")
     await asked.wait()
     async with asyncio.timeout(10):

@@ -44,7 +44,7 @@ async def test_warming_up_writes_no_session_and_sends_no_request(tmp_path: Path)
     harness = ScriptedSession(tmp_path, say("Hello"))
     await asyncio.to_thread(harness.session.warm_up)
     assert not harness.session.log.is_on_disk and not [*tmp_path.rglob("*.jsonl")]
-    assert harness.script.contexts == [] and harness.events == []
+    assert harness.script.received_contexts == [] and harness.events == []
     await harness.prompt("hi")
     assert harness.session.log.is_on_disk
 
@@ -78,7 +78,7 @@ async def test_results_of_parallel_tools_are_recorded_as_each_finishes(tmp_path:
     assert results == ["echo"]
     slow.go_on.set()
     await harness.session.wait_until_idle()
-    in_context = [text_of(message.content) for message in harness.script.contexts[1].messages[-2:]]  # pyright: ignore[reportAttributeAccessIssue]  (both are results)
+    in_context = [text_of(message.content) for message in harness.script.received_contexts[1].messages[-2:]]  # pyright: ignore[reportAttributeAccessIssue]  (both are results)
     assert in_context == ["slow went on", "echo: fast"]
 
 
@@ -95,7 +95,7 @@ async def test_a_resumed_session_sends_the_same_context(tmp_path: Path) -> None:
     second = ScriptedSession(tmp_path, say("y"), tools=[echo()], log=SessionLog.open(path))
     assert [message.id for message in second.session.messages] == before
     await second.prompt("again")
-    sent = [message.id for message in second.script.contexts[0].messages]
+    sent = [message.id for message in second.script.received_contexts[0].messages]
     assert sent == [message.id for message in second.session.messages[:-1] if message.id in sent]
 
 
@@ -103,7 +103,7 @@ async def test_the_prompts_prefix_does_not_change_from_turn_to_turn(tmp_path: Pa
     harness = ScriptedSession(tmp_path, say("one"), say("two"), tools=[echo()])
     await harness.prompt("a")
     await harness.prompt("b")
-    first, second = harness.script.contexts
+    first, second = harness.script.received_contexts
     assert first.system_prompt == second.system_prompt
     assert first.tools == second.tools
     assert second.messages[: len(first.messages)] == first.messages
@@ -174,7 +174,7 @@ async def test_retrying_gives_up_after_the_last_attempt(tmp_path: Path) -> None:
     await harness.prompt("go")
     ended = harness.all(AutoRetryEnd)[-1]
     assert (ended.success, ended.final_error) == (False, "overloaded")
-    assert harness.script.call_count == 3
+    assert harness.script.request_count == 3
 
 
 async def test_a_retry_can_be_cancelled_and_hurried(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ async def test_a_message_beside_the_results_needs_no_extra_turn(tmp_path: Path) 
 
     harness.session.subscribe(add_map)
     await harness.prompt("go")
-    assert harness.script.call_count == 2
+    assert harness.script.request_count == 2
     assert any(isinstance(message, CustomMessage) for message in harness.session.messages)
 
 

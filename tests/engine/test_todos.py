@@ -99,10 +99,10 @@ async def test_open_items_are_reminded_of_once_in_a_run_that_changed_them(tmp_pa
     told = [plain(message) for message in harness.session.messages if isinstance(message, CustomMessage)]
     assert told[0].startswith("3 items are still open:\n- [>] First\n- [ ] Second\n- [ ] Third\n")
     assert told[0].endswith("do not repeat it.")
-    assert harness.script.call_count == 4
+    assert harness.script.request_count == 4
     await harness.prompt("unrelated")
     await harness.prompt("look at the list")
-    assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 7
+    assert len(harness.all(TodoReminder)) == 1 and harness.script.request_count == 7
     assert len(harness.all(AgentSettled)) == 3
 
 
@@ -110,9 +110,9 @@ async def test_a_list_of_the_user_is_reminded_of_in_the_run_that_follows(tmp_pat
     harness = playing(tmp_path, say("I stop."), say("I stop still."), say("Other work."))
     await harness.session.todos.replace_by_user([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     await harness.prompt("go")
-    assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 2
+    assert len(harness.all(TodoReminder)) == 1 and harness.script.request_count == 2
     await harness.prompt("unrelated")
-    assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 3
+    assert len(harness.all(TodoReminder)) == 1 and harness.script.request_count == 3
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ async def test_a_stop_is_a_stop(tmp_path: Path) -> None:
     gate = asyncio.Event()
     harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("So", gate=gate))
     await harness.session.prompt("go")
-    await harness.until(lambda: harness.script.call_count == 2)
+    await harness.until(lambda: harness.script.request_count == 2)
     await harness.session.abort()
     assert harness.all(TodoReminder) == []
 
@@ -216,7 +216,7 @@ async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Pat
         summary = (await harness.session.compaction.compact()).summary
         assert summary.count("<todo-list>") == 1
         assert [line for line in FORTY_THREE if f"] {line}\n" not in summary] == []
-        asked = str(harness.script.contexts[-1].messages)
+        asked = str(harness.script.received_contexts[-1].messages)
         assert "<todo-list>" not in asked or number == 0
 
 
@@ -229,7 +229,7 @@ async def test_the_agent_learns_of_a_list_that_the_user_changed(tmp_path: Path) 
     await harness.session.todos.replace_by_user([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     harness.effective_settings.set("todo.reminders", False)
     await harness.prompt("on")
-    told = [plain(message) for message in harness.script.contexts[1].messages]
+    told = [plain(message) for message in harness.script.received_contexts[1].messages]
     assert "The user changed the todo list. It is now:\nWork:\n- [ ] Tea" in told
     count = len(harness.events)
     await harness.session.todos.replace_by_user(harness.session.todos.phases)
@@ -243,7 +243,7 @@ async def test_secrets_in_a_list_that_a_person_set_reach_neither_model_nor_file(
     after = await harness.session.todos.replace_by_user(wanted)
     assert await harness.session.todos.replace_by_user(wanted) == after, "the same list again is no other one"
     await harness.prompt("go on")
-    told = [plain(one) for context in harness.script.contexts for one in context.messages]
+    told = [plain(one) for context in harness.script.received_contexts for one in context.messages]
     assert any("Try [secret:github-token:" in text for text in told) and key not in "".join(told)
     file = harness.session.log.path
     assert file is not None and key not in file.read_text()

@@ -11,7 +11,7 @@ from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.session_binding import RegistrationTables, SessionBinding
 from app.extensions.time_limits import HookLimits
 from app.extensions.ui_protocol import Ui
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from tests.engine.scripted_session import ScriptedSession
@@ -23,7 +23,7 @@ class ExtensionSession:
     """A session with extensions, and the requests to its model."""
 
     def __init__(self, folder: Path, *responses: Any) -> None:
-        self.asked: list[Context] = []
+        self.asked: list[RequestContext] = []
         self.sections: dict[str, str] = {}
         self.extensions = Extensions(
             limits=lambda: HookLimits(answer_seconds=20, slow_answer_seconds=20, block_seconds=0.5)
@@ -38,7 +38,7 @@ class ExtensionSession:
         )
 
     def _noting(self, response: Any) -> Any:
-        def made(context: Context, count: int) -> Any:
+        def made(context: RequestContext, count: int) -> Any:
             self.asked.append(context)
             return response(context, count) if callable(response) else response
 

@@ -18,7 +18,7 @@ from app.extensions.command_hooks.extension import MAX_STOP_CONTINUATIONS, exten
 from app.extensions.command_hooks.hook_list import hook_lines
 from app.extensions.headless_ui import SilentUi
 from app.extensions.packages.package_installer import commit_package, plugin_hook_files, stage_package
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.hook_files import find_hooks
 from app.resources.paths import Paths
@@ -299,7 +299,7 @@ async def test_continue_false_refuses_a_prompt(tmp_path: Path) -> None:
 
 
 async def test_a_hook_sends_a_helper_on_and_reads_its_kind(tmp_path: Path) -> None:
-    def answer(context: Context, count: int) -> ScriptedAnswer:
+    def answer(context: RequestContext, count: int) -> ScriptedAnswer:
         if "You are the helper" in context.system_prompt:
             told = [text_of(one.content) for one in context.messages if isinstance(one, UserMessage)]
             return say(f"answer {len(told)}: {told[-1]}")
@@ -323,7 +323,7 @@ async def test_a_hook_sends_a_helper_on_and_reads_its_kind(tmp_path: Path) -> No
 
 
 async def test_a_hook_guards_helpers_in_the_names_of_claude_code(tmp_path: Path) -> None:
-    def answer(context: Context, _: int) -> ScriptedAnswer:
+    def answer(context: RequestContext, _: int) -> ScriptedAnswer:
         has_result = any(isinstance(one, ToolResultMessage) for one in context.messages)
         return say("ok") if has_result else call("task", prompt="look", agent="scout", title="Find it")
 

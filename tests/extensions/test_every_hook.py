@@ -17,7 +17,7 @@ from app.engine.tree.tree_commands import fork, new_session
 from app.extensions.headless_ui import EventUi, SilentUi
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
 from app.extensions.loading.extension_sources import ChosenExtensions, choose_sources
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.resources.paths import Paths
 from app.values.entries import Entry, MessageEntry
 from app.values.events import QuestionAsked
@@ -44,7 +44,7 @@ class Stage:
         self.assembled: AssembledSession = assemble_session(self.options, self.paths, {}, can_ask=True)
         self.assembled.effective_settings.set("diagnostics.when", "turn")
         self.session = self.assembled.session
-        self.script = Scripted(responses)
+        self.script = ScriptedModel(responses)
         self.assembled.model_choice.set_model(self.script.register(self.assembled.registry))
         self.told: list[str] = []
 

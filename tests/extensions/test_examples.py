@@ -19,7 +19,7 @@ from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import Context, StreamOptions
+from app.providers.model_stream import RequestContext, StreamOptions
 from app.resources.paths import Paths
 from app.values.content import ToolCall
 from app.values.events import AgentSettled, AgentStart, TurnStart
@@ -146,12 +146,12 @@ async def test_custom_provider(example, scene: ExtensionHost):
     extensions = await example("custom_provider")
     spec = extensions.hooks.loaded[0].providers["echo"]
     registry = AdapterRegistry()
-    registry.register("echo", spec.adapter, owner="test")
-    context = Context(messages=(user_message("polly wants a cracker"),))
-    stream = registry.stream(spec.models[0], context, StreamOptions())
+    registry.register_adapter("echo", spec.adapter, owner="test")
+    context = RequestContext(messages=(user_message("polly wants a cracker"),))
+    stream = registry.stream_answer(spec.models[0], context, StreamOptions())
     deltas = [event.delta async for event in stream if isinstance(event, TextDelta)]
     assert "".join(deltas) == "polly wants a cracker"
-    message = await stream.result()
+    message = await stream.final_message()
     assert (message.text, message.stop_reason) == ("polly wants a cracker", "stop")
 
 

@@ -19,7 +19,7 @@ from app.extensions.hooks.payloads import (
     TrustAnswer,
 )
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
 from app.values.entries import CustomEntry
@@ -108,9 +108,9 @@ async def test_the_context_is_changed_with_and_without_prompt_and_tools(load):
     hooks = ExtensionHooks(await load(mine))
     left = await hooks.change_messages((user_message("a"), user_message("b")))
     tools = (ToolDeclaration(name="bash"), ToolDeclaration(name="read"))
-    sent = await hooks.change_request(Context(system_prompt="You help.", messages=left, tools=tools))
+    sent = await hooks.change_request(RequestContext(system_prompt="You help.", messages=left, tools=tools))
     assert seen == [2, "You help."]
-    assert sent == Context(system_prompt="You help.\n\nBe brief.", messages=left, tools=tools[1:])
+    assert sent == RequestContext(system_prompt="You help.\n\nBe brief.", messages=left, tools=tools[1:])
 
 
 async def test_payload_and_headers_of_a_request(load):

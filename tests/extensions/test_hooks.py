@@ -16,7 +16,7 @@ from app.extensions.hooks.payloads import (
     SessionStart,
 )
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
@@ -219,7 +219,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert await hooks.after_tool(CALL, {}, result) == result
     assert await hooks.change_finished_answer(message) is message
     assert await hooks.change_messages((user_message("x"),)) != ()
-    assert await hooks.change_request(Context(system_prompt="x")) == Context(system_prompt="x")
+    assert await hooks.change_request(RequestContext(system_prompt="x")) == RequestContext(system_prompt="x")
     assert await hooks.after_turn(TurnOutcome(message=message, results=())) is False
     assert await hooks.before_settle(message) is False
     listener = hooks.payload_editor(offline_model(), RequestIds(request_id="r", message_ids=()))

@@ -99,7 +99,7 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
         account = credentials.sign_ins["groq"]
         assert account.name == "the guild"
         assert not credentials.has_credential("groq")
-        await credentials.store_entry("groq", await account.login(Words()))  # type: ignore[arg-type]
+        await credentials.store_auth_entry("groq", await account.login(Words()))  # type: ignore[arg-type]
         session = assembled.session
         model = next(
             model for model in session.models.model_choice.available_models() if model.provider == "groq"

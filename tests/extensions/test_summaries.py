@@ -12,7 +12,7 @@ from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
 from app.engine.context.branch_summary import NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import NavigationOptions
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CompactionEntry
@@ -73,7 +73,7 @@ class Staged:
         self.scene.write("~/.bayou/agent/extensions/mine.py", EXTENSION)
         self.says()
 
-    def answer(self, context: Context, count: int) -> ScriptedAnswer:
+    def answer(self, context: RequestContext, count: int) -> ScriptedAnswer:
         if context.system_prompt != SUMMARY_SYSTEM_PROMPT:
             return say(LONG)
         self.requests.append(text_of(context.messages[0].content))  # type: ignore[union-attr]

@@ -2,7 +2,7 @@
 
 import json
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.messages import UserMessage
 from bayou import ExtensionApi, ProviderSpec, text_of
 
@@ -16,7 +16,7 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 50)
+    script = ScriptedModel([answer] * 50)
     spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     api.register_provider(spec)
 

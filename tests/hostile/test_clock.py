@@ -17,7 +17,7 @@ from app.engine.tree.tree_commands import get_tree
 from app.providers import scripted
 from app.providers.adapters import google_identity
 from app.providers.credentials import Credentials
-from app.providers.errors import retry_after_ms
+from app.providers.errors import read_retry_after_ms
 from app.sessions.session_library import latest_session, list_sessions, session_folder
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
@@ -145,8 +145,10 @@ def test_where_all_sessions_are_of_the_future_the_last_of_them_is_it(tmp_path: P
 def test_a_date_to_try_again_is_reckoned_by_the_servers_clock(off: int):
     now = time.time() + off
     headers = {"date": formatdate(now, usegmt=True), "retry-after": formatdate(now + 30, usegmt=True)}
-    assert retry_after_ms(headers) == 30_000
-    assert retry_after_ms({"retry-after": formatdate(now - 30, usegmt=True), "date": headers["date"]}) == 0
+    assert read_retry_after_ms(headers) == 30_000
+    assert (
+        read_retry_after_ms({"retry-after": formatdate(now - 30, usegmt=True), "date": headers["date"]}) == 0
+    )
 
 
 async def test_a_token_that_a_clock_keeps_alive_is_fresh_after_the_server_refused_it(tmp_path: Path):
@@ -161,16 +163,16 @@ async def test_a_token_that_a_clock_keeps_alive_is_fresh_after_the_server_refuse
     async with loopback() as server:
         server.reply(json_reply({"access_token": "new", "expires_in": 3600}))
         credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
-        held = await credentials.resolve("test")
+        held = await credentials.resolve_credential("test")
         assert held is not None and held.key == "old"
-        await credentials.mark_refused("test", held)
+        await credentials.mark_token_refused("test", held)
         another = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
-        found = await another.resolve("test")
+        found = await another.resolve_credential("test")
         assert found is not None and found.key == "new"
-        await another.mark_refused(
+        await another.mark_token_refused(
             "test", held
         )  # told late: the one that was refused is not the one there is
-        assert (await another.resolve("test")) == found
+        assert (await another.resolve_credential("test")) == found
         assert len(server.requests) == 1
 
 
@@ -197,16 +199,16 @@ async def test_a_token_of_google_ends_by_whichever_clock_says_so(
     monkeypatch.setattr(google_identity.time, "time", lambda: wall[0])
     monkeypatch.setattr(google_identity.time, "monotonic", lambda: machine[0])
     monkeypatch.setattr(
-        google_identity, "_fetch_token", lambda path: (asked.append(path) or f"t{len(asked)}", 3600.0)
+        google_identity, "_fetch_access_token", lambda path: (asked.append(path) or f"t{len(asked)}", 3600.0)
     )
     env = {"GOOGLE_APPLICATION_CREDENTIALS": str(file)}
-    assert await google_identity.access_token(env) == "t1"
+    assert await google_identity.google_access_token(env) == "t1"
     wall[0], machine[0] = wall[0] - DAY, machine[0] + 60
-    assert await google_identity.access_token(env) == "t1"
+    assert await google_identity.google_access_token(env) == "t1"
     machine[0] += 3600
-    assert await google_identity.access_token(env) == "t2"
+    assert await google_identity.google_access_token(env) == "t2"
     wall[0] += 2 * DAY
-    assert await google_identity.access_token(env) == "t3"
+    assert await google_identity.google_access_token(env) == "t3"
 
 
 async def test_the_tree_keeps_the_order_in_which_it_was_written(tmp_path: Path):

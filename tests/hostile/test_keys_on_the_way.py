@@ -13,7 +13,7 @@ import pytest
 
 from app.assembly.crash_report import report_crash
 from app.providers.secret_references import CredentialError
-from app.providers.signin.pkce import RedirectServer, authorization_code
+from app.providers.signin.pkce import RedirectServer, parse_authorization_code
 from tests.hostile.setups import (
     MODEL,
     answer_body,
@@ -168,13 +168,13 @@ async def test_a_sign_in_waits_on_when_another_page_sends_the_browser_to_it():
             b" 200 " in (await visit(callback.port, "/callback?code=ours&state=our-state")).split(b"\r\n")[0]
         )
         async with asyncio.timeout(5):
-            assert authorization_code(await callback.redirect_address(), "our-state") == "ours"
+            assert parse_authorization_code(await callback.redirect_address(), "our-state") == "ours"
 
 
 def test_a_redirect_without_a_state_signs_in_no_account():
     with pytest.raises(CredentialError, match="has no state"):
-        authorization_code("http://localhost:1455/auth/callback?code=theirs", "our-state")
-    assert authorization_code("bare-code", "our-state") == "bare-code"
+        parse_authorization_code("http://localhost:1455/auth/callback?code=theirs", "our-state")
+    assert parse_authorization_code("bare-code", "our-state") == "bare-code"
 
 
 async def test_stored_keys_that_others_can_read_are_tightened_and_told(tmp_path: Path):

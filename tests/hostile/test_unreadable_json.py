@@ -12,13 +12,13 @@ import pytest
 
 from app.extensions.packages.package_installer import PackageError, installed_packages
 from app.providers.adapters.completions_compat import quirks_for
-from app.providers.adapters.completions_request import payload as completions_payload
-from app.providers.adapters.google_identity import access_token
-from app.providers.adapters.openai_codex_responses import account_id
-from app.providers.adapters.responses_request import payload as responses_payload
+from app.providers.adapters.completions_request import build_payload as completions_payload
+from app.providers.adapters.google_identity import google_access_token
+from app.providers.adapters.openai_codex_responses import chatgpt_account_id
+from app.providers.adapters.responses_request import build_payload as responses_payload
 from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
-from app.providers.models.discovery_store import load_discovered, store_path
+from app.providers.models.discovery_store import discovered_models_path, load_discovered_models
 from app.providers.request_preparation import prepare_request
 from app.providers.signin.interface import post_form_async
 from app.resources.paths import Paths
@@ -89,8 +89,8 @@ async def session_in_a_map(folder: Path, data: bytes) -> None:
 
 
 async def discovered(folder: Path, data: bytes) -> None:
-    put(store_path(folder), data)
-    assert load_discovered(folder) == {}
+    put(discovered_models_path(folder), data)
+    assert load_discovered_models(folder) == {}
 
 
 async def prompts(folder: Path, data: bytes) -> None:
@@ -110,7 +110,7 @@ async def packages(folder: Path, data: bytes) -> None:
 async def google(folder: Path, data: bytes) -> None:
     file = put(folder / "credentials.json", data)
     with pytest.raises(ProviderError, match="cannot be read"):
-        await access_token({"GOOGLE_APPLICATION_CREDENTIALS": str(file)})
+        await google_access_token({"GOOGLE_APPLICATION_CREDENTIALS": str(file)})
 
 
 async def sign_in(folder: Path, data: bytes) -> None:
@@ -123,7 +123,7 @@ async def sign_in(folder: Path, data: bytes) -> None:
 async def account(folder: Path, data: bytes) -> None:
     token = f"a.{base64.urlsafe_b64encode(data).decode().rstrip('=')}.c"
     with pytest.raises(ProviderError, match="no account id in its token"):
-        account_id(token)
+        chatgpt_account_id(token)
 
 
 async def signatures(folder: Path, data: bytes) -> None:

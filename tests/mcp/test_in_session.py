@@ -17,7 +17,7 @@ from app.engine.context_breakdown import break_down_context
 from app.engine.files.file_commands import undo_files
 from app.engine.permissions.permission_context import Approver
 from app.extensions.headless_ui import SilentUi
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.resources.paths import Paths
 from app.values.content import text_of
 from app.values.events import Notice, ToolExecutionStart, ToolExecutionUpdate
@@ -36,7 +36,7 @@ class Desk:
         self.options = Options(**{"permissions": "full", **options})
         self.asks: Approver | None = None
         self.assembled: AssembledSession | None = None
-        self.script = Scripted()
+        self.script = ScriptedModel()
         self.events: list[Any] = []
 
     def configure(self, **servers: Any) -> None:

@@ -9,7 +9,7 @@ from app.agent.loop_ports import LoopPorts
 from app.agent.queues import Queues
 from app.engine.core.toolbox import Toolbox, ToolChoice, tool_declarations
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.offline.model import offline_model
 from app.values.content import ToolCall
 from app.values.events import MessageEnd
@@ -72,7 +72,7 @@ class Chat:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
 
     async def _ask(self, abort: Abort) -> AssistantStream:
-        context = Context(
+        context = RequestContext(
             messages=tuple(self.messages), tools=tool_declarations(self._toolbox.active_tools())
         )
-        return self._registry.stream(offline_model(), context, StreamOptions())
+        return self._registry.stream_answer(offline_model(), context, StreamOptions())

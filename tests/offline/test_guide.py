@@ -11,10 +11,19 @@ from hypothesis import strategies as st
 
 from app.engine.models.side_question import _QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import Context, StreamOptions
-from app.providers.offline.answers import GUIDE_HELP, answer_to
-from app.providers.offline.guide import TOKENS_PER_SECOND, prompt_usage, tokens_per_second_of
-from app.providers.offline.guide_requests import HELP_ROWS, HelpRow, PlannedCall, parse_requests
+from app.providers.model_stream import RequestContext, StreamOptions
+from app.providers.offline.answers import GUIDE_HELP, guide_answer_to
+from app.providers.offline.guide import (
+    READABLE_TOKENS_PER_SECOND,
+    estimate_prompt_usage,
+    tokens_per_second_of,
+)
+from app.providers.offline.guide_requests import (
+    GUIDE_HELP_ROWS,
+    GuideHelpRow,
+    PlannedCall,
+    parse_guide_requests,
+)
 from app.providers.offline.model import offline_model
 from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT
 from app.values.content import Image, Text, ToolCall
@@ -31,8 +40,8 @@ from app.values.stream import TextDelta
 from tests.offline.chat import Chat
 
 
-def text_of_answer(context: Context) -> str:
-    return "".join(block.text for block in answer_to(context).blocks if isinstance(block, Text))
+def text_of_answer(context: RequestContext) -> str:
+    return "".join(block.text for block in guide_answer_to(context).blocks if isinstance(block, Text))
 
 
 @pytest.fixture
@@ -85,19 +94,19 @@ async def test_a_command_that_went_to_the_background_has_not_succeeded(chat: Cha
     assert isinstance(result, ToolResultMessage)
     told = (Text(text="Background job job1 started: echo hello\nIts result arrives by itself."),)
     moved = msgspec.structs.replace(result, content=told)
-    reply = text_of_answer(Context(messages=(*chat.messages[:-2], moved), tools=()))
+    reply = text_of_answer(RequestContext(messages=(*chat.messages[:-2], moved), tools=()))
     assert "goes on in the background as job1" in reply
     assert "succeeded" not in reply
 
 
 def test_images_are_not_looked_at():
     message = UserMessage(content=(Text(text="help"), Image(data="", mime_type="image/png")))
-    assert "I cannot see images" in text_of_answer(Context(messages=(message,)))
+    assert "I cannot see images" in text_of_answer(RequestContext(messages=(message,)))
 
 
 def test_a_conversation_is_summed_up_when_asked_for_without_tools():
     text = "<conversation>\n[User]: read a.py\n\n[Assistant]: done\n\n[User]: list src/deep\n</conversation>"
-    reply = text_of_answer(Context(system_prompt="You summarize.", messages=(user_message(text),)))
+    reply = text_of_answer(RequestContext(system_prompt="You summarize.", messages=(user_message(text),)))
     assert "## Goal\nread a.py" in reply
     assert "- src/deep" in reply
 
@@ -107,7 +116,7 @@ async def test_a_request_that_was_summarised_away_is_answered_by_what_its_calls_
     await chat.say("read a.txt")
     _, asked, result, _ = chat.messages
     summary = CompactionSummaryMessage(summary="## Goal\nread a.txt", tokens_before=9_000)
-    reply = text_of_answer(Context(messages=(summary, asked, result)))
+    reply = text_of_answer(RequestContext(messages=(summary, asked, result)))
     assert "a.txt" in reply and "2 lines" in reply
 
 
@@ -119,11 +128,11 @@ async def test_the_same_conversation_gets_the_same_answer(tmp_path: Path):
 
 
 async def test_it_streams_in_pieces_and_counts_tokens():
-    stream = AdapterRegistry().stream(
-        offline_model(0), Context(messages=(user_message("help"),)), StreamOptions()
+    stream = AdapterRegistry().stream_answer(
+        offline_model(0), RequestContext(messages=(user_message("help"),)), StreamOptions()
     )
     deltas = [event.delta async for event in stream if isinstance(event, TextDelta)]
-    message = await stream.result()
+    message = await stream.final_message()
     assert "".join(deltas) == message.text
     assert message.usage.input > 0
     assert message.usage.output > 100
@@ -132,17 +141,17 @@ async def test_it_streams_in_pieces_and_counts_tokens():
 
 def test_an_image_is_not_reckoned_by_its_bytes() -> None:
     message = UserMessage(content=(Text(text="help"), Image(data="A" * 400_000, mime_type="image/png")))
-    assert prompt_usage(Context(messages=(message,))).input < 2_000
+    assert estimate_prompt_usage(RequestContext(messages=(message,))).input < 2_000
 
 
 async def test_it_can_be_stopped_while_it_writes():
-    stream = AdapterRegistry().stream(
-        offline_model(500), Context(messages=(user_message("help"),)), StreamOptions()
+    stream = AdapterRegistry().stream_answer(
+        offline_model(500), RequestContext(messages=(user_message("help"),)), StreamOptions()
     )
     async for event in stream:
         if isinstance(event, TextDelta):
-            stream.cancel()
-    message = await stream.result()
+            stream.cancel_response()
+    message = await stream.final_message()
     assert message.stop_reason == "aborted"
     assert 0 < len(message.text) < 1000
 
@@ -152,7 +161,7 @@ def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
 ):
     read_along, at_once = StreamOptions(is_person_reading=True), StreamOptions()
     monkeypatch.delenv("BAYOU_OFFLINE_PACE")
-    assert tokens_per_second_of(offline_model(), read_along) == TOKENS_PER_SECOND
+    assert tokens_per_second_of(offline_model(), read_along) == READABLE_TOKENS_PER_SECOND
     assert tokens_per_second_of(offline_model(), at_once) == 0
     monkeypatch.setenv("BAYOU_OFFLINE_PACE", "30")
     assert (
@@ -162,7 +171,7 @@ def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
     )
     assert tokens_per_second_of(offline_model(12), read_along) == 12
     monkeypatch.setenv("BAYOU_OFFLINE_PACE", "quick")
-    assert tokens_per_second_of(offline_model(), read_along) == TOKENS_PER_SECOND
+    assert tokens_per_second_of(offline_model(), read_along) == READABLE_TOKENS_PER_SECOND
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
@@ -171,7 +180,7 @@ def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
 )
 def test_any_order_of_short_answers_is_answered(texts: list[str]):
     messages = tuple(user_message(text) for text in texts)
-    assert text_of_answer(Context(messages=messages))
+    assert text_of_answer(RequestContext(messages=messages))
 
 
 def test_it_needs_no_network_library():
@@ -226,15 +235,15 @@ async def test_anything_else_gets_the_card_and_calls_nothing(chat: Chat, words: 
     assert "/login" in GUIDE_HELP
 
 
-@pytest.mark.parametrize("form", HELP_ROWS, ids=lambda form: form.syntax)
-def test_the_card_names_every_request_and_its_example_is_understood(form: HelpRow):
+@pytest.mark.parametrize("form", GUIDE_HELP_ROWS, ids=lambda form: form.syntax)
+def test_the_card_names_every_request_and_its_example_is_understood(form: GuideHelpRow):
     assert f"| `{form.syntax}` |" in GUIDE_HELP
-    assert len(parse_requests(form.example)) == 1
+    assert len(parse_guide_requests(form.example)) == 1
 
 
 @given(text=st.text())
 def test_any_text_is_understood_or_not(text: str):
-    assert all(isinstance(one, PlannedCall) or one in ("help", "tour") for one in parse_requests(text))
+    assert all(isinstance(one, PlannedCall) or one in ("help", "tour") for one in parse_guide_requests(text))
 
 
 async def test_the_tour_shows_bayou_step_by_step_and_begins_again(chat: Chat):
@@ -263,8 +272,8 @@ async def test_a_tour_without_tools_tells_all_the_same(tmp_path: Path):
 async def test_what_was_stopped_is_not_begun_again(chat: Chat):
     stopped = AssistantMessage(content=(), stop_reason="aborted")
     messages = (user_message("run sleep 60"), stopped, user_message("list"))
-    answer = answer_to(
-        Context(messages=messages, tools=(ToolDeclaration(name="ls"), ToolDeclaration(name="bash")))
+    answer = guide_answer_to(
+        RequestContext(messages=messages, tools=(ToolDeclaration(name="ls"), ToolDeclaration(name="bash")))
     )
     assert [block.name for block in answer.blocks if isinstance(block, ToolCall)] == ["ls"]
 
@@ -272,12 +281,12 @@ async def test_what_was_stopped_is_not_begun_again(chat: Chat):
 async def test_a_note_alone_is_answered_with_a_question(chat: Chat):
     await chat.say("list")
     note = CustomMessage(custom_type="todo-reminder", content="1 item is still open")
-    told = text_of_answer(Context(messages=(*chat.messages, note), tools=()))
+    told = text_of_answer(RequestContext(messages=(*chat.messages, note), tools=()))
     assert told.startswith("1 item is still open") and told.endswith("What shall I do?")
 
 
 async def test_results_are_told_before_a_message_that_came_meanwhile(chat: Chat):
     chat.put("a.txt", "hello\n")
     await chat.say("read a.txt")
-    told = text_of_answer(Context(messages=(*chat.messages[:-1], user_message("help"))))
+    told = text_of_answer(RequestContext(messages=(*chat.messages[:-1], user_message("help"))))
     assert told.startswith("`a.txt` has 1 line.") and told.endswith(GUIDE_HELP)

@@ -2,7 +2,7 @@
 
 import re
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.messages import UserMessage
 from bayou import ExtensionApi, ProviderSpec, ToolResultMessage, text_of
 
@@ -24,6 +24,6 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 5)
+    script = ScriptedModel([answer] * 5)
     spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     api.register_provider(spec)

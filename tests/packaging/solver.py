@@ -1,6 +1,6 @@
 """A model that solves tasks: it runs the command that the instruction ends with, and says so."""
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from bayou import ExtensionApi, ProviderSpec, ToolResultMessage, UserMessage, text_of
 
 
@@ -12,6 +12,6 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 4)
+    script = ScriptedModel([answer] * 4)
     spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     api.register_provider(spec)

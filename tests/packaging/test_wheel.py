@@ -280,7 +280,7 @@ def test_a_program_controls_the_installed_bayou(installed: Path, host: Path):
 ABOUT_ITSELF = """
 import re
 from bayou import ExtensionApi, ProviderSpec, ToolResultMessage, text_of
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 
 def answer(context, count):
     folder = re.search(r"documentation is in (\\S+)", context.system_prompt)[1]
@@ -292,7 +292,7 @@ def answer(context, count):
     return say(" / ".join(text[:400] for text in results))
 
 def extension(api):
-    script = Scripted([answer] * 5)
+    script = ScriptedModel([answer] * 5)
     api.register_provider(ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="x"))
 """
 

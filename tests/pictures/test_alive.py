@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.providers.scripted import Scripted, ScriptedAnswer, call, say
+from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, say
 from app.values.content import Thinking
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -25,7 +25,7 @@ async def test_waiting_for_the_first_word_and_thinking(screen: Screen, photograp
     thought = Thinking(
         thinking="**Counting the oars**\n\nThe fleet is in boats/fleet.py. There are two oars.\n\n"
     )
-    script = Scripted(
+    script = ScriptedModel(
         [
             ScriptedAnswer(blocks=(), gate=gates[0]),
             ScriptedAnswer(blocks=(thought,), gate=gates[1]),
@@ -50,7 +50,7 @@ async def test_long_names_and_colours(screen: Screen, photographs: Photographs) 
     far.parent.mkdir(parents=True)
     far.write_text("sails: int = 2\n")
     shown = "printf '\\033[32mok\\033[0m tests/test_sails.py\\n\\033[31mFAILED\\033[0m tests/test_oars.py\\n'"
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("edit", path=FAR, edits=[{"oldText": "sails: int = 9", "newText": "sails: int = 8"}])
             + call("grep", pattern=r'class  \w+\(.*\):\s*# "[bold]" of the (north|south)', path="boats")
@@ -69,7 +69,7 @@ async def test_long_names_and_colours(screen: Screen, photographs: Photographs) 
 
 async def test_a_result_of_a_thousand_lines(screen: Screen, photographs: Photographs) -> None:
     app = screen.app(
-        theme=photographs.theme, script=Scripted([call("bash", command="seq 1000"), say("Counted.")])
+        theme=photographs.theme, script=ScriptedModel([call("bash", command="seq 1000"), say("Counted.")])
     )
     async with photographs.of(app) as tour:
         await tour.say("count")

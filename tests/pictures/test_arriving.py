@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
-from app.providers.scripted import SCRIPTED_API, Scripted, call, say
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
+from app.providers.scripted import SCRIPTED_API, ScriptedModel, call, say
 from app.providers.stream.blocks import BlockBuilder
 from app.values.codec import encode_json
 from app.values.models import Model
@@ -61,27 +61,27 @@ def paused(app: BayouApp, name: str, arguments: dict[str, Any], at: str) -> Call
     calls = 0
 
     async def adapter(
-        model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
         nonlocal calls
         calls += 1
         blocks = BlockBuilder(stream)
         if calls == 1:
             block = blocks.open_call("call", call_id="call_1", name=name)
-            block.append(text[:cut])
+            block.append_arguments(text[:cut])
             await goes_on.wait()
-            block.append(text[cut:])
+            block.append_arguments(text[cut:])
         else:
-            blocks.open_text("text").append("So it is.")
-        blocks.end_all()
+            blocks.open_text("text").append_text("So it is.")
+        blocks.end_all_blocks()
 
-    app.assembled.registry.register(SCRIPTED_API, adapter, owner="test")
+    app.assembled.registry.register_adapter(SCRIPTED_API, adapter, owner="test")
     return goes_on.set
 
 
 async def test_an_edit_that_arrives(screen: Screen, photographs: Photographs) -> None:
     (screen.project / "boats" / "legs.py").write_text(FLEET, encoding="utf-8")
-    app = screen.app(theme=photographs.theme, script=Scripted([say("unused")]))
+    app = screen.app(theme=photographs.theme, script=ScriptedModel([say("unused")]))
     async with photographs.of(app) as tour:
         goes_on = paused(app, "edit", {"path": "boats/legs.py", "edits": EDITS}, "        crew.rest")
         await tour.say("change the legs")
@@ -95,7 +95,7 @@ async def test_an_edit_that_arrives(screen: Screen, photographs: Photographs) ->
 
 async def test_a_patch_that_arrives(screen: Screen, photographs: Photographs) -> None:
     (screen.project / "boats" / "legs.py").write_text(FLEET, encoding="utf-8")
-    app = screen.app(theme=photographs.theme, script=Scripted([say("unused")]))
+    app = screen.app(theme=photographs.theme, script=ScriptedModel([say("unused")]))
     async with photographs.of(app) as tour:
         app.assembled.effective_settings.set("edit.mode", "patch")
         goes_on = paused(app, "apply_patch", {"input": PATCH}, "+    def rest")
@@ -109,7 +109,7 @@ async def test_a_patch_that_arrives(screen: Screen, photographs: Photographs) ->
 async def test_changes_that_wait(screen: Screen, photographs: Photographs) -> None:
     (screen.project / "boats" / "legs.py").write_text(FLEET, encoding="utf-8")
     rewrite = call("ast_edit", rewrites=[{"pattern": "$B.wait($N)", "replacement": "$B.stay($N)"}])
-    script = Scripted([rewrite, say("Six places would change. Shall I?")])
+    script = ScriptedModel([rewrite, say("Six places would change. Shall I?")])
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         app.session.tools.set_active_tools((*app.session.tools.active_tools(), "ast_edit", "resolve"))

@@ -1,6 +1,6 @@
 """Questions of the agent in the running application: one with choices, and several on one sheet."""
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.tui.features.mcp.form import GRACE_SECONDS
 from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
 from tests.support.photographs import Photographs
@@ -25,7 +25,7 @@ LOG = {
 
 async def test_questions(screen: Screen, photographs: Photographs) -> None:
     answers = [call("ask", questions=[DATABASE]), call("ask", questions=[DATABASE, LOG]), say("I begin.")]
-    app = screen.app("--permissions", "ask", theme=photographs.theme, script=Scripted(answers))
+    app = screen.app("--permissions", "ask", theme=photographs.theme, script=ScriptedModel(answers))
     async with photographs.of(app) as tour:
         await tour.say("keep a log of the boats")
         await tour.until(lambda: isinstance(app.screen, QuestionScreen))

@@ -3,7 +3,7 @@
 import pytest
 
 from app.engine.user_runs.user_cells import UserCells
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
 from tools.kernel.session_kernel import KernelInfo
@@ -47,7 +47,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_cells(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("write", path="notes.txt", content="The anchor holds.\n"),
             call("eval", code=CODE, title="Depths of the harbour"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.resources.system_prompt import build_prompt
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -39,7 +39,7 @@ def no_clock_and_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_compaction(screen: Screen, photographs: Photographs) -> None:
     gate = asyncio.Event()
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("read", path="boats/fleet.py") + call("bash", command=f"echo '{STORY}'"),
             say(STORY),
@@ -81,7 +81,7 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
 
 
 async def test_a_window_that_is_nearly_full(screen: Screen, photographs: Photographs) -> None:
-    app = screen.app(theme=photographs.theme, script=Scripted([say(STORY), say("They have two oars.")]))
+    app = screen.app(theme=photographs.theme, script=ScriptedModel([say(STORY), say("They have two oars.")]))
     async with photographs.of(app) as tour:
         effective_settings = app.assembled.effective_settings
         effective_settings.set("compaction.mode", "remind")

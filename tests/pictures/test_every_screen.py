@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.tree.session_paths import SessionPaths
-from app.providers.scripted import Scripted, call, fail, say, think
+from app.providers.scripted import ScriptedModel, call, fail, say, think
 from app.resources.paths import Paths
 from app.sessions.session_library import rename_session
 from app.sessions.session_log import SessionLog
@@ -72,7 +72,7 @@ async def test_the_editor(screen: Screen, photographs: Photographs) -> None:
 
 
 async def test_thinking_levels(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted([think("Wood is light.") + say("Boats float.")])
+    script = ScriptedModel([think("Wood is light.") + say("Boats float.")])
     async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
         await tour.say("why do boats float?")
         await tour.idle()
@@ -84,7 +84,7 @@ async def test_thinking_levels(screen: Screen, photographs: Photographs) -> None
 
 
 async def test_pages(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted([say("Boats float."), say("They do.")])
+    script = ScriptedModel([say("Boats float."), say("They do.")])
     async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
         await tour.say("why do boats float?")
         await tour.idle()
@@ -131,7 +131,7 @@ async def test_pages(screen: Screen, photographs: Photographs) -> None:
 
 
 async def test_what_commands_tell(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted([say("Boats float.")])
+    script = ScriptedModel([say("Boats float.")])
     async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
         for command in ("logout", "tree", "fork", "jobs", "trust", "name Boats", "kill 7", "zzz"):
             await tour.say(f"/{command}")
@@ -147,7 +147,7 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
         say("Now it sails."),
         say("A motor is heavier, and needs fuel."),
     ]
-    app = screen.app(theme=photographs.theme, script=Scripted(answers), is_kept=True)
+    app = screen.app(theme=photographs.theme, script=ScriptedModel(answers), is_kept=True)
     async with photographs.of(app) as tour:
         await tour.say("what is a boat?")
         await tour.idle()
@@ -292,7 +292,7 @@ async def test_trust_and_extensions(screen: Screen, photographs: Photographs) ->
 
 async def test_while_the_agent_runs(screen: Screen, photographs: Photographs) -> None:
     gate = asyncio.Event()
-    script = Scripted(
+    script = ScriptedModel(
         [say("First I look at the hull,\n\n- then the oars", gate=gate), say("Done."), say("Done too.")]
     )
     app = screen.app(theme=photographs.theme, script=script)
@@ -315,7 +315,7 @@ async def test_while_the_agent_runs(screen: Screen, photographs: Photographs) ->
 
 async def test_failures(screen: Screen, photographs: Photographs) -> None:
     gate = asyncio.Event()
-    script = Scripted(
+    script = ScriptedModel(
         [
             fail("overloaded", status=529),
             fail("The key is not valid.", status=401),
@@ -348,7 +348,7 @@ async def test_failures(screen: Screen, photographs: Photographs) -> None:
 
 
 async def test_tools_and_jobs(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("bash", command="echo building; sleep 600"),
             say("It is built in the background."),

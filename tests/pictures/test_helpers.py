@@ -3,8 +3,8 @@ and their results."""
 
 import asyncio
 
-from app.providers.model_stream import Context
-from app.providers.scripted import Scripted, ScriptedAnswer, call, say
+from app.providers.model_stream import RequestContext
+from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, say
 from app.values.messages import ToolResultMessage
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -13,7 +13,7 @@ from tests.support.screens import Screen
 async def test_helpers(screen: Screen, photographs: Photographs) -> None:
     gate = asyncio.Event()
 
-    def answer(context: Context, count: int) -> ScriptedAnswer:
+    def answer(context: RequestContext, count: int) -> ScriptedAnswer:
         has_results = any(isinstance(message, ToolResultMessage) for message in context.messages)
         if "the helper “scout”" in context.system_prompt:
             if has_results:
@@ -29,7 +29,7 @@ async def test_helpers(screen: Screen, photographs: Photographs) -> None:
             "task", title="write it down", prompt="Write oars.md."
         )
 
-    app = screen.app("--permissions", "ask", theme=photographs.theme, script=Scripted([answer] * 20))
+    app = screen.app("--permissions", "ask", theme=photographs.theme, script=ScriptedModel([answer] * 20))
     async with photographs.of(app) as tour:
         await tour.say("four oars for every boat")
         await tour.until("Helper general")

@@ -1,13 +1,13 @@
 """The map of the repository, and going from names of the transcript."""
 
-from app.providers.scripted import Scripted, say
+from app.providers.scripted import ScriptedModel, say
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
 
 async def test_the_map_of_the_repository(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted([say("`launch` puts a `Boat` into the water.")])
+    script = ScriptedModel([say("`launch` puts a `Boat` into the water.")])
     async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
         await tour.say("how does a boat get there?")
         await tour.idle()

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -26,7 +26,7 @@ async def test_a_review(screen: Screen, photographs: Photographs) -> None:
     fleet = screen.project / "boats" / "fleet.py"
     fleet.write_text(fleet.read_text("utf-8").replace("oars: int = 2", "oars: int = 4"), "utf-8")
     (screen.project / "boats" / "sail.py").write_text("def sail() -> str:\n    return 'off'\n", "utf-8")
-    script = Scripted([call("bash", command="git diff HEAD"), say(FOUND)])
+    script = ScriptedModel([call("bash", command="git diff HEAD"), say(FOUND)])
     async with photographs.of(screen.app(theme=photographs.theme, script=script)) as tour:
         await tour.say("/review")
         await tour.until("No test launches")

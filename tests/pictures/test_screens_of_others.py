@@ -6,7 +6,7 @@ import json
 from textual.widgets import Static
 
 from app.providers.model_stream import Credential
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.providers.signin.interface import SignInEntry, SignInUi
 from app.tui.features.blocks.overlay import OverlayScreen
 from tests.support.photographs import Photographs
@@ -56,7 +56,7 @@ async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> N
         await tour.photograph_small("code")
         await tour.press("escape")
         assert len(app.screen_stack) == 1
-        assert "harbour" not in credentials.stored_kinds()
+        assert "harbour" not in credentials.stored_credential_kinds()
         await credentials.store_key("deepseek", "sk-1")
         await credentials.store_key("openai", "sk-2")
         await tour.say("/logout")
@@ -69,7 +69,7 @@ async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> N
 
 async def test_a_program_that_needs_a_person(screen: Screen, photographs: Photographs) -> None:
     ask = "printf 'Name of the boat? '; read name; echo \"$name is afloat\""
-    script = Scripted([call("bash", command=ask, pty=True), say("It is afloat.")])
+    script = ScriptedModel([call("bash", command=ask, pty=True), say("It is afloat.")])
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("launch it")

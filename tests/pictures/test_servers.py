@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.tui.features.mcp.form import GRACE_SECONDS
 from app.tui.features.mcp.form_screen import FormScreen
 from tests.mcp.guarded_server import GuardedServer
@@ -83,7 +83,7 @@ async def test_servers(screen: Screen, photographs: Photographs, servers: None) 
 async def test_a_form(screen: Screen, photographs: Photographs) -> None:
     """A server asks in the middle of a call; missing fields are reported, and the answers go back to it."""
     _configure({"harbour": {**_program(screen), "args": ["serve.sh", "form"], "exposure": "direct"}})
-    script = Scripted([call("mcp__harbour__ask"), say("The boat is booked.")])
+    script = ScriptedModel([call("mcp__harbour__ask"), say("The boat is booked.")])
     app = screen.app("--permissions", "full", theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("book a boat")

@@ -1,6 +1,6 @@
 """The right third of a wide page: what changed, text of the item, what runs. Where there is no room, it goes."""
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
 from tests.support.sizes import resize
@@ -13,7 +13,7 @@ PHASES = [
 
 async def test_the_right_third(screen: Screen, photographs: Photographs) -> None:
     """Hidden while empty, filled, and with more than fits; below 120 columns the todos are above the editor again."""
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("todo", op="set", phases=PHASES)
             + call("write", path="boats/sail.py", content="def sail() -> str:\n    return 'off'\n")

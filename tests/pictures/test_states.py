@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.undo.screen import RestoreScreen
 from app.values.content import Image
@@ -63,7 +63,7 @@ def png(width: int, height: int) -> bytes:
 async def test_a_map_beside_a_large_read(screen: Screen, photographs: Photographs) -> None:
     """Closed, open in the transcript, and on a separate page."""
     rigging(screen)
-    script = Scripted([call("read", path="boats/rigging.py"), say("Ropes, and how they are hauled.")])
+    script = ScriptedModel([call("read", path="boats/rigging.py"), say("Ropes, and how they are hauled.")])
     app = screen.app(theme=photographs.theme, script=script, has_extensions=True)
     async with photographs.of(app) as tour:
         await app.is_ready.wait()
@@ -93,7 +93,7 @@ async def test_reads_that_were_skipped_are_asked_for_again(screen: Screen, photo
     own(screen, "settings.json", '{"interruptMode": "immediate"}')
     own(screen, "extensions/steer.py", STEERS)
     reads = call("read", path="README.md") + call("read", path="boats/fleet.py")
-    script = Scripted([reads, say("The sail it is."), say("Now the rest.")])
+    script = ScriptedModel([reads, say("The sail it is."), say("Now the rest.")])
     app = screen.app(theme=photographs.theme, script=script, has_extensions=True)
     async with photographs.of(app) as tour:
         await app.is_ready.wait()
@@ -105,7 +105,7 @@ async def test_reads_that_were_skipped_are_asked_for_again(screen: Screen, photo
 
 async def test_an_answer_that_breaks_a_rule(screen: Screen, photographs: Photographs) -> None:
     own(screen, "rules/no-notes.md", "---\ncondition: LATER\n---\nDo it now, leave no notes behind.")
-    script = Scripted([say("I leave this for LATER, and go on."), say("Done properly.")])
+    script = ScriptedModel([say("I leave this for LATER, and go on."), say("Done properly.")])
     app = screen.app(theme=photographs.theme, script=script, has_extensions=True)
     async with photographs.of(app) as tour:
         await app.is_ready.wait()
@@ -117,7 +117,7 @@ async def test_an_answer_that_breaks_a_rule(screen: Screen, photographs: Photogr
 
 async def test_the_end_of_a_job_is_delivered(screen: Screen, photographs: Photographs) -> None:
     command = "echo caulking; until [ -e ../go ]; do sleep 0.02; done; echo tight"
-    script = Scripted(
+    script = ScriptedModel(
         [call("bash", command=command), say("It goes on beside us."), say("The hull is tight.")]
     )
     app = screen.app(theme=photographs.theme, script=script)
@@ -134,7 +134,7 @@ async def test_the_end_of_a_job_is_delivered(screen: Screen, photographs: Photog
 
 async def test_images(screen: Screen, photographs: Photographs) -> None:
     (screen.project / "sail.png").write_bytes(png(96, 64))
-    script = Scripted([say("A sail."), call("read", path="sail.png"), say("The same sail.")])
+    script = ScriptedModel([say("A sail."), call("read", path="sail.png"), say("The same sail.")])
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         shot = Image(data=base64.b64encode(png(96, 64)).decode(), mime_type="image/png")
@@ -159,7 +159,7 @@ graph LR
 
 
 async def test_a_diagram(screen: Screen, photographs: Photographs) -> None:
-    app = screen.app(theme=photographs.theme, script=Scripted([say(DIAGRAM)]))
+    app = screen.app(theme=photographs.theme, script=ScriptedModel([say(DIAGRAM)]))
     async with photographs.of(app) as tour:
         await tour.say("how do we leave?")
         await tour.idle()
@@ -185,7 +185,7 @@ async def test_what_programs_say_of_a_change(screen: Screen, photographs: Photog
     app = screen.app(
         "--approve",
         theme=photographs.theme,
-        script=Scripted([edit, say("Two and a half."), say("Whole ones.")]),
+        script=ScriptedModel([edit, say("Two and a half."), say("Whole ones.")]),
     )
     async with photographs.of(app) as tour:
         await tour.say("half an oar more")
@@ -210,7 +210,7 @@ async def test_the_shell_of_ones_own(
     """What commands have of a person's shell, behind its setting."""
     monkeypatch.setattr(ShellSnapshotSource, "view", lambda self: SHELL)
     monkeypatch.setattr("app.tui.features.settings.own_shell.ago", lambda seconds: "3 m ago")
-    app = screen.app(theme=photographs.theme, script=Scripted([]))
+    app = screen.app(theme=photographs.theme, script=ScriptedModel([]))
     async with photographs.of(app) as tour:
         await tour.say("/settings")
         await tour.press(*"own shell")
@@ -222,7 +222,7 @@ async def test_the_shell_of_ones_own(
 
 
 async def test_questions_before_a_call(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call(
                 "edit",
@@ -257,7 +257,7 @@ async def _answer(tour: Tour) -> None:
 
 
 async def test_files_back(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("write", path="boats/sail.py", content="def sail() -> str:\n    return 'off'\n")
             + call(

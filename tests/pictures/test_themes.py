@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.providers.scripted import Scripted, call, say, think
+from app.providers.scripted import ScriptedModel, call, say, think
 from tests.support.clock import Clock
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -19,7 +19,7 @@ ANSWER = (
 async def test_without_colours(screen: Screen, pictures: Pictures, monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks, words, bold and reversed ones tell what colours would: where one is, what failed, what was found."""
     monkeypatch.setenv("NO_COLOR", "1")
-    script = Scripted([call("bash", command="echo no such boat; exit 3"), say(ANSWER)])
+    script = ScriptedModel([call("bash", command="echo no such boat; exit 3"), say(ANSWER)])
     album = Photographs(pictures, "bayou-dark")
     async with album.of(screen.app(theme="bayou-dark", script=script)) as tour:
         await tour.say("look after the boat")
@@ -41,7 +41,7 @@ async def test_where_one_is_without_colours(
         "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
     gate = asyncio.Event()
-    script = Scripted([say("First the hull.", gate=gate), call("bash", command="npm ci"), say("Done.")])
+    script = ScriptedModel([say("First the hull.", gate=gate), call("bash", command="npm ci"), say("Done.")])
     album = Photographs(pictures, "bayou-dark")
     app = screen.app("--permissions", "ask", theme="bayou-dark", script=script)
     async with album.of(app) as tour:
@@ -69,7 +69,7 @@ async def test_where_one_is_without_colours(
 
 @pytest.mark.parametrize("theme", OTHERS)
 async def test_a_page_of_work(theme: str, screen: Screen, pictures: Pictures) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call(
                 "edit",

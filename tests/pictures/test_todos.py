@@ -1,6 +1,6 @@
 """The list of todos above the editor, folded, and when it is changed by hand; a plan that is proposed."""
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.tui.features.todos.page import PlanScreen, TodosScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -15,7 +15,7 @@ PHASES = [
 
 
 async def test_todos(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("todo", op="set", phases=PHASES),
             call("todo", op="done", tasks=["Read", "Count"]),
@@ -52,7 +52,9 @@ Checked by `pytest -q`.
 
 
 async def test_a_plan(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted([call("propose_plan", title="Four oars for every boat", plan=PLAN), say("I begin.")])
+    script = ScriptedModel(
+        [call("propose_plan", title="Four oars for every boat", plan=PLAN), say("I begin.")]
+    )
     app = screen.app("--permissions", "ask", theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("/plan")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -66,7 +66,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_what_changed(screen: Screen, photographs: Photographs) -> None:
-    script = Scripted(
+    script = ScriptedModel(
         [
             call("write", path="oars.py", content="def row(strokes: int) -> int:\n    return strokes * 2\n"),
             say("A module for oars."),
@@ -132,7 +132,7 @@ async def test_a_desk_of_many_kinds_of_changes(screen: Screen, photographs: Phot
 
 async def test_a_change_before_it_is_made(screen: Screen, photographs: Photographs) -> None:
     edits = [{"oldText": "oars: int = 2", "newText": "oars: int = 4"}]
-    script = Scripted([call("edit", path="boats/fleet.py", edits=edits), say("It has two oars still.")])
+    script = ScriptedModel([call("edit", path="boats/fleet.py", edits=edits), say("It has two oars still.")])
     app = screen.app("--permissions", "ask", theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("give it four oars")

@@ -54,7 +54,7 @@ BODIES = [
 @every_api
 async def test_thought_text_and_parallel_calls_arrive_block_by_block(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
-    stream = AdapterRegistry().stream(model_for(api, server.url), context(), options())
+    stream = AdapterRegistry().stream_answer(model_for(api, server.url), context(), options())
     call = ["toolcall_start", "toolcall_delta", "toolcall_end"]
     if api in (
         "openai-completions",
@@ -70,7 +70,7 @@ async def test_thought_text_and_parallel_calls_arrive_block_by_block(api: str, s
         *calls,
         "done",
     ]
-    message = await stream.result()
+    message = await stream.final_message()
     thought, text, first, second = message.content
     assert isinstance(thought, Thinking) and thought.thinking == THOUGHT and thought.thinking_signature
     assert isinstance(text, Text) and text.text == TEXT
@@ -102,12 +102,16 @@ async def test_the_hooks_see_payload_headers_and_the_response_before_its_body(ap
         headers["x-unwanted"] = None
 
     async def on_response(status: int, headers: Mapping[str, str]) -> None:
-        seen.append((status, header(headers, "x-request-id"), stream.partial.content))
+        seen.append((status, header(headers, "x-request-id"), stream.partial_message.content))
 
-    hooks = RequestHooks(on_payload=on_payload, on_headers=on_headers, on_response=on_response)
+    hooks = RequestHooks(
+        on_request_payload=on_payload, on_request_headers=on_headers, on_response_headers=on_response
+    )
     how = options(hooks=hooks, headers={"X-Own": "1", "X-Unwanted": "1"})
-    stream = AdapterRegistry().stream(model_for(api, server.url, headers={"X-Model": "2"}), context(), how)
-    assert (await stream.result()).stop_reason == "toolUse"
+    stream = AdapterRegistry().stream_answer(
+        model_for(api, server.url, headers={"X-Model": "2"}), context(), how
+    )
+    assert (await stream.final_message()).stop_reason == "toolUse"
     request = server.requests[0]
     assert request.json["extra_field"] == 7
     assert {
@@ -170,11 +174,11 @@ async def test_cancelling_closes_the_socket_in_every_state(api: str, state: str,
             server.sse(body[: len(body) // 2], then_hang=True)
         case _:
             server.sse(b"", forever=b": keep-alive\n\n")
-    stream = AdapterRegistry().stream(model_for(api, server.url), context(), options())
+    stream = AdapterRegistry().stream_answer(model_for(api, server.url), context(), options())
     async with asyncio.timeout(10):
         await (server.answering if state == "before headers" else server.body_sent).wait()
-        stream.cancel()
-        assert (await stream.result()).stop_reason == "aborted"
+        stream.cancel_response()
+        assert (await stream.final_message()).stop_reason == "aborted"
         await server.client_left.wait()
         await stream.wait_until_closed()
 
@@ -192,7 +196,7 @@ async def test_a_silent_server_is_given_up_with_a_retryable_error(api: str, kind
             server.sse(body[: len(body) // 2], then_hang=True)
         case _:
             server.sse(b"", forever=PINGS.get(api, b": ping\n\n"))
-    how = options(first_event_seconds=0.3, idle_seconds=0.3)
+    how = options(first_event_timeout_seconds=0.3, idle_timeout_seconds=0.3)
     message = await ask(model_for(api, server.url), how=how)
     assert message.stop_reason == "error"
     assert "timed out" in (message.error_message or "")
@@ -219,7 +223,9 @@ async def test_an_error_status_shows_the_servers_message(
     async def on_response(status: int, headers: Mapping[str, str]) -> None:
         seen.append(status)
 
-    message = await ask(model_for(api, server.url), how=options(hooks=RequestHooks(on_response=on_response)))
+    message = await ask(
+        model_for(api, server.url), how=options(hooks=RequestHooks(on_response_headers=on_response))
+    )
     assert message.stop_reason == "error"
     text = message.error_message or ""
     assert text.startswith(f"{status} ") and expected in text and "<" not in text

@@ -12,9 +12,13 @@ from app.cli.list_models import models_table
 from app.printing import safe_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.models.model_names import ModelNotFound, select_model, select_models
-from app.providers.models.thinking import clamp_level, provider_level_name, supported_levels
+from app.providers.models.thinking import (
+    clamp_thinking_level,
+    provider_thinking_name,
+    supported_thinking_levels,
+)
 
 
 def write(folder: Path, text: str | dict[str, Any]) -> None:
@@ -24,7 +28,7 @@ def write(folder: Path, text: str | dict[str, Any]) -> None:
 
 
 def load(folder: Path, **env: str) -> ModelCatalogue:
-    return ModelCatalogue.load(folder, env=env)
+    return ModelCatalogue.load_catalogue(folder, env=env)
 
 
 class OnlyTheNamed(ModelCatalogue):
@@ -43,21 +47,21 @@ def test_a_model_that_is_named_with_its_provider_is_found_in_one_list(name: str,
         {"providers": {"mine": {"baseUrl": "http://localhost:1/v1", "api": "openai-completions", "apiKey": "k",
                                 "models": [{"id": "small"}]}}},
     )  # fmt: skip
-    found = select_model(name, OnlyTheNamed.load(tmp_path, env={}), Credentials(tmp_path, {}))
+    found = select_model(name, OnlyTheNamed.load_catalogue(tmp_path, env={}), Credentials(tmp_path, {}))
     assert found.model.key == name.removesuffix(":high")
 
 
 def test_every_bundled_model_is_whole(tmp_path: Path):
     catalogue = load(tmp_path)
-    models = catalogue.models()
-    assert catalogue.problems == ()
+    models = catalogue.all_models()
+    assert catalogue.models_file_problems == ()
     assert len({model.key for model in models}) == len(models) > 1500
     for model in models:
         assert model.context_window >= model.max_tokens > 0, model.key
         assert model.api and (model.base_url or model.api in NO_ADDRESS), model.key
         assert set(model.input) <= {"text", "image"} and "text" in model.input, model.key
         assert min(model.cost.input, model.cost.output, model.cost.cache_read, model.cost.cache_write) >= 0
-        assert supported_levels(model)
+        assert supported_thinking_levels(model)
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-codex", "github-copilot", "azure"])
@@ -66,12 +70,12 @@ def test_a_model_that_always_thinks_is_never_asked_for_no_or_minimal_thinking(
     provider: str, name: str, tmp_path: Path
 ):
     model = select_model(
-        f"{provider}/{name}", OnlyTheNamed.load(tmp_path, env={}), Credentials(tmp_path, {})
+        f"{provider}/{name}", OnlyTheNamed.load_catalogue(tmp_path, env={}), Credentials(tmp_path, {})
     ).model
-    assert "off" not in supported_levels(model)
-    assert provider_level_name(model, clamp_level(model, "off")) == "low"
-    assert provider_level_name(model, clamp_level(model, "minimal")) == "low"
-    assert supported_levels(model)[-2:] == ("xhigh", "max")
+    assert "off" not in supported_thinking_levels(model)
+    assert provider_thinking_name(model, clamp_thinking_level(model, "off")) == "low"
+    assert provider_thinking_name(model, clamp_thinking_level(model, "minimal")) == "low"
+    assert supported_thinking_levels(model)[-2:] == ("xhigh", "max")
 
 
 NO_ADDRESS = {"offline", "azure-openai-responses", "bedrock-converse-stream", "google-vertex"}
@@ -79,7 +83,7 @@ NO_ADDRESS = {"offline", "azure-openai-responses", "bedrock-converse-stream", "g
 
 def test_every_known_provider_has_its_default_model(tmp_path: Path):
     catalogue = load(tmp_path)
-    for provider in PROVIDERS.values():
+    for provider in KNOWN_PROVIDERS.values():
         if provider.id not in NO_MODELS:
             model = catalogue.default_model(provider.id)
             assert model is not None and model.id == provider.default_model
@@ -133,7 +137,7 @@ def test_a_provider_of_ones_own_with_comments(tmp_path: Path):
         }""",
     )
     catalogue = load(tmp_path)
-    assert catalogue.problems == ()
+    assert catalogue.models_file_problems == ()
     model = catalogue.find_model("mine", "tiny")
     assert model is not None
     assert (model.name, model.context_window, model.max_tokens) == ("tiny", 8192, 8192), (
@@ -203,15 +207,15 @@ def test_a_broken_models_json_is_reported_with_its_place_and_left_alone(
 ):
     write(tmp_path, text)
     catalogue = load(tmp_path)
-    assert len(catalogue.models()) > 100, "bayou still starts"
-    (problem,) = catalogue.problems
+    assert len(catalogue.all_models()) > 100, "bayou still starts"
+    (problem,) = catalogue.models_file_problems
     assert f"models.json, line {line}, column {column}: " in problem and words in problem
     assert (tmp_path / "models.json").read_text() == text
 
 
 def test_a_models_json_that_is_not_text_is_reported(tmp_path: Path):
     (tmp_path / "models.json").write_bytes(b'{\n "a": \xff}')
-    assert "line 2, column 7: it is not UTF-8" in load(tmp_path).problems[0]
+    assert "line 2, column 7: it is not UTF-8" in load(tmp_path).models_file_problems[0]
 
 
 def test_an_extensions_provider_comes_and_goes(tmp_path: Path):
@@ -219,8 +223,8 @@ def test_an_extensions_provider_comes_and_goes(tmp_path: Path):
     entry = {"baseUrl": "http://x", "api": "openai-completions", "models": [{"id": "m"}]}
     catalogue.add_provider("ext", entry, owner="e")
     assert catalogue.find_model("ext", "m") is not None
-    catalogue.remove_owner("e")
-    assert catalogue.find_model("ext", "m") is None and "ext" not in catalogue.providers
+    catalogue.remove_extension_entries("e")
+    assert catalogue.find_model("ext", "m") is None and "ext" not in catalogue.provider_ids
 
 
 @pytest.fixture

@@ -2,18 +2,18 @@
 
 import pytest
 
-from app.providers.errors import ProviderError, error_from_response, plain_sentence, retry_after_ms
+from app.providers.errors import ProviderError, error_from_response, html_to_sentence, read_retry_after_ms
 from app.providers.failure_kinds import (
     AUTH_PATTERNS,
-    MODEL_GONE_PATTERNS,
+    CONTEXT_OVERFLOW_PATTERNS,
+    MODEL_UNAVAILABLE_PATTERNS,
     NETWORK_PATTERNS,
-    OVERFLOW_PATTERNS,
     QUOTA_PATTERNS,
     RATE_LIMIT_PATTERNS,
     SERVER_ERROR_PATTERNS,
-    Failure,
+    AnswerFailure,
     classify_failure,
-    compiled_pattern,
+    compile_pattern,
 )
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
@@ -21,7 +21,7 @@ from tests.providers.wire_formats import model_for
 
 
 def failed(text: str, provider: str = "p", **facts) -> AssistantMessage:
-    diagnostics = ProviderError(text, **facts).diagnostics or None
+    diagnostics = ProviderError(text, **facts).to_diagnostics or None
     return AssistantMessage(
         stop_reason="error", error_message=text, provider=provider, diagnostics=diagnostics
     )
@@ -58,11 +58,13 @@ OVERFLOWS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in OVERFLOW_PATTERNS])
+@pytest.mark.parametrize("name", [name for name, _ in CONTEXT_OVERFLOW_PATTERNS])
 def test_every_familys_words_for_a_full_context(name: str):
-    pattern = dict(OVERFLOW_PATTERNS)[name]
-    assert compiled_pattern(pattern).search(OVERFLOWS[name]), "its own pattern knows it"
-    assert classify_failure(failed(OVERFLOWS[name])) == Failure(kind="overflow", is_overflow=True)
+    pattern = dict(CONTEXT_OVERFLOW_PATTERNS)[name]
+    assert compile_pattern(pattern).search(OVERFLOWS[name]), "its own pattern knows it"
+    assert classify_failure(failed(OVERFLOWS[name])) == AnswerFailure(
+        kind="overflow", is_context_overflow=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,14 +78,14 @@ def test_every_familys_words_for_a_full_context(name: str):
 )
 def test_similar_messages_are_not_context_overflows(text: str, kind: str):
     found = classify_failure(failed(text))
-    assert (found.kind, found.is_overflow, found.is_retryable) == (kind, False, True)
+    assert (found.kind, found.is_context_overflow, found.is_retryable) == (kind, False, True)
 
 
 def test_an_empty_refusal_is_an_overflow_at_cerebras_only():
     text = str(error_from_response(400, {}, b""))
-    assert classify_failure(failed(text, "cerebras", status=400)).is_overflow
-    assert classify_failure(failed("413 (no body)", "cerebras")).is_overflow
-    assert not classify_failure(failed(text, "openai", status=400)).is_overflow
+    assert classify_failure(failed(text, "cerebras", status=400)).is_context_overflow
+    assert classify_failure(failed("413 (no body)", "cerebras")).is_context_overflow
+    assert not classify_failure(failed(text, "openai", status=400)).is_context_overflow
 
 
 def test_overflow_that_only_the_counts_show():
@@ -93,12 +95,12 @@ def test_overflow_that_only_the_counts_show():
         usage = Usage(input=input_tokens, output=output, cache_read=cached)
         return AssistantMessage(stop_reason=stop, usage=usage)
 
-    assert classify_failure(answer("stop", 600, 5, cached=500), model).is_overflow
-    assert classify_failure(answer("length", 990, 0), model).is_overflow
-    assert not classify_failure(answer("stop", 1000, 5), model).is_overflow
-    assert not classify_failure(answer("length", 990, 7), model).is_overflow
-    assert not classify_failure(answer("length", 900, 0), model).is_overflow
-    assert not classify_failure(answer("stop", 5000, 5), None).is_overflow
+    assert classify_failure(answer("stop", 600, 5, cached=500), model).is_context_overflow
+    assert classify_failure(answer("length", 990, 0), model).is_context_overflow
+    assert not classify_failure(answer("stop", 1000, 5), model).is_context_overflow
+    assert not classify_failure(answer("length", 990, 7), model).is_context_overflow
+    assert not classify_failure(answer("length", 900, 0), model).is_context_overflow
+    assert not classify_failure(answer("stop", 5000, 5), None).is_context_overflow
 
 
 QUOTAS = {
@@ -132,10 +134,10 @@ GONE = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in MODEL_GONE_PATTERNS])
+@pytest.mark.parametrize("name", [name for name, _ in MODEL_UNAVAILABLE_PATTERNS])
 def test_a_model_that_is_gone_is_not_asked_again(name: str):
-    assert compiled_pattern(dict(MODEL_GONE_PATTERNS)[name]).search(GONE[name])
-    assert classify_failure(failed(GONE[name], status=int(GONE[name][:3]))) == Failure(kind="model")
+    assert compile_pattern(dict(MODEL_UNAVAILABLE_PATTERNS)[name]).search(GONE[name])
+    assert classify_failure(failed(GONE[name], status=int(GONE[name][:3]))) == AnswerFailure(kind="model")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ AUTHS = {
 
 @pytest.mark.parametrize("name", [name for name, _ in AUTH_PATTERNS])
 def test_a_key_that_is_not_accepted(name: str):
-    assert classify_failure(failed(AUTHS[name])) == Failure(kind="auth")
+    assert classify_failure(failed(AUTHS[name])) == AnswerFailure(kind="auth")
     assert classify_failure(failed("whatever", status=401)).kind == "auth"
 
 
@@ -237,7 +239,7 @@ def test_the_status_counts_more_than_the_words(status: int, is_retryable: bool):
 
 
 def test_complete_and_aborted_answers_are_not_failures():
-    assert classify_failure(AssistantMessage(stop_reason="stop")) == Failure()
+    assert classify_failure(AssistantMessage(stop_reason="stop")) == AnswerFailure()
     assert (
         classify_failure(AssistantMessage(stop_reason="aborted", error_message="timeout")).kind == "aborted"
     )
@@ -279,10 +281,10 @@ def test_the_headers_wait_comes_before_the_texts():
     ],
 )
 def test_the_wait_that_headers_ask_for(headers: dict[str, str], wait: int | None):
-    assert retry_after_ms(headers) == wait
+    assert read_retry_after_ms(headers) == wait
 
 
 def test_html_is_reduced_to_its_sentence():
     page = "<html><head><title>502 Bad Gateway</title><style>p{}</style></head><body><center>nginx</center></body>"
-    assert plain_sentence(page) == "502 Bad Gateway - nginx"
-    assert plain_sentence("1 < 2 and 3 > 2") == "1 < 2 and 3 > 2"
+    assert html_to_sentence(page) == "502 Bad Gateway - nginx"
+    assert html_to_sentence("1 < 2 and 3 > 2") == "1 < 2 and 3 > 2"

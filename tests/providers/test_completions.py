@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.adapters.common import clamped_cache_key
-from app.providers.adapters.completions_compat import _SWITCH_NAMES, quirks_for
+from app.providers.adapters.common import prompt_cache_key
+from app.providers.adapters.completions_compat import _COMPAT_SWITCH_NAMES, quirks_for
 from app.providers.failure_kinds import classify_failure
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage, user_message
@@ -158,7 +158,7 @@ async def test_calls_are_distinguished_without_ids_or_indexes(name: str, events:
 
 async def test_a_call_begins_with_the_id_that_it_ends_with(server: Loopback):
     server.sse(sse(call('{"path": "a"}', index=0, id="call_a", name="read"), chunk("tool_calls"), done=True))
-    events = await listen(AdapterRegistry().stream(model_for(CHAT, server.url), context(), options()))
+    events = await listen(AdapterRegistry().stream_answer(model_for(CHAT, server.url), context(), options()))
     begun = next(event for event in events if isinstance(event, ToolCallStart))
     ended = next(event for event in events if isinstance(event, ToolCallEnd))
     assert begun.id == ended.tool_call.id == "call_a"
@@ -368,7 +368,7 @@ async def test_switches_of_the_history(server: Loopback):
 
 async def test_the_cache_key_and_affinity(server: Loopback):
     session = "\U0001f600" * 80
-    assert clamped_cache_key(session) == "\U0001f600" * 64 and clamped_cache_key(None) is None
+    assert prompt_cache_key(session) == "\U0001f600" * 64 and prompt_cache_key(None) is None
     body = await sent(server, options(session_id=session), api=RESPONSES)
     assert body["prompt_cache_key"] == "\U0001f600" * 64
     assert "prompt_cache_key" not in await sent(server, options(session_id="s"))
@@ -397,9 +397,9 @@ def test_models_of_the_catalogue_name_their_switches_rightly(tmp_path):
 
     unknown = {
         name
-        for model in ModelCatalogue.load(tmp_path, env={}).models()
+        for model in ModelCatalogue.load_catalogue(tmp_path, env={}).all_models()
         if isinstance(model, Model) and model.api == CHAT
         for name in model.compat or {}
-        if name not in _SWITCH_NAMES
+        if name not in _COMPAT_SWITCH_NAMES
     }
     assert unknown <= {"supportsLongCacheRetention", "allowEmptySignature", "sessionAffinityFormat"}

@@ -17,8 +17,8 @@ import pytest
 from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import StreamOptions
 from app.providers.senders import client as shared
-from app.providers.senders.client import SharedClientTransport, close_connections, shared_client
-from app.providers.senders.http_exchange import fetch, send
+from app.providers.senders.client import SharedClientTransport, close_connections, shared_http_client
+from app.providers.senders.http_exchange import fetch_response, send_request
 from app.providers.transport import HttpRequest
 from app.values.messages import user_message
 from tests.providers.loopback import Loopback, Reply
@@ -47,8 +47,8 @@ async def test_a_large_body_goes_and_comes_in_its_order(is_encrypted: bool, cert
         tls.load_cert_chain(*certificate)
     async with wire(echo, tls) as server:
         request = HttpRequest(base_url=server.url, path="/", body=MUCH)
-        async with send(request, StreamOptions(ca_bundle=str(certificate[0]))) as answer:
-            assert b"".join([piece async for piece in answer.chunks()]) == MUCH
+        async with send_request(request, StreamOptions(ca_bundle=str(certificate[0]))) as answer:
+            assert b"".join([piece async for piece in answer.body_chunks()]) == MUCH
 
 
 async def test_the_next_address_is_tried_and_a_failure_names_the_first(monkeypatch: pytest.MonkeyPatch):
@@ -121,17 +121,17 @@ async def test_providers_sdks_and_mcp_share_one_client_and_its_connections(api: 
     async with httpx2.AsyncClient(transport=SharedClientTransport()) as client:
         assert (await client.get(server.url)).status_code == 200
     assert (await ask(model_for(api, server.url, transport="sdk"))).stop_reason == "toolUse"
-    assert shared_client() is shared_client()
+    assert shared_http_client() is shared_http_client()
     assert (len(server.requests), server.connections) == (3, 1)
 
 
 async def test_a_short_exchange_closes_its_own_connection_and_no_other(server: Loopback):
     server.reply(Reply(body=b"data: {}\n\n", then_hang=True), Reply(body=b"there"))
     request = HttpRequest(base_url=server.url, path="/", body=b"", method="GET")
-    async with send(request, StreamOptions()) as open_one:
-        pieces = open_one.chunks()
+    async with send_request(request, StreamOptions()) as open_one:
+        pieces = open_one.body_chunks()
         assert await anext(pieces)
-        assert await fetch(request, StreamOptions()) == (200, b"there")
+        assert await fetch_response(request, StreamOptions()) == (200, b"there")
         assert server.requests[1].headers["connection"] == "close"
         assert not server.client_left.is_set(), "what else is under way goes on"
 

@@ -27,54 +27,63 @@ def write_models(folder: Path, **providers: dict[str, Any]) -> None:
 
 
 async def key_of(credentials: Credentials, provider: str) -> str | None:
-    found = await credentials.resolve(provider)
+    found = await credentials.resolve_credential(provider)
     return found.key if found else None
 
 
 async def test_the_order_of_places(tmp_path: Path):
     env = {"OPENAI_API_KEY": "from-env"}
     credentials = Credentials(tmp_path, env)
-    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == (
+    assert (credentials.credential_source_of("openai"), await key_of(credentials, "openai")) == (
         "environment",
         "from-env",
     )
     write_models(tmp_path, openai={"apiKey": "from-models"})
     credentials = Credentials(tmp_path, env)
-    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == (
+    assert (credentials.credential_source_of("openai"), await key_of(credentials, "openai")) == (
         "models.json",
         "from-models",
     )
-    credentials.set_key("openai", "from-extension", owner="e")
-    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == (
+    credentials.set_extension_key("openai", "from-extension", owner="e")
+    assert (credentials.credential_source_of("openai"), await key_of(credentials, "openai")) == (
         "extension",
         "from-extension",
     )
     await credentials.store_key("openai", "stored")
-    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == ("stored", "stored")
+    assert (credentials.credential_source_of("openai"), await key_of(credentials, "openai")) == (
+        "stored",
+        "stored",
+    )
     credentials.set_command_line_key("openai", "given")
-    assert (credentials.source_of("openai"), await key_of(credentials, "openai")) == ("run", "given")
-    credentials.remove_owner("e")
-    assert await credentials.remove_stored("openai") and not await credentials.remove_stored("openai")
+    assert (credentials.credential_source_of("openai"), await key_of(credentials, "openai")) == (
+        "run",
+        "given",
+    )
+    credentials.remove_extension_keys("e")
+    assert await credentials.remove_stored_credential(
+        "openai"
+    ) and not await credentials.remove_stored_credential("openai")
     assert await key_of(Credentials(tmp_path, env), "openai") == "from-models"
 
 
 async def test_what_another_process_stores_or_takes_away_counts_with_the_next_request(tmp_path: Path):
     here, elsewhere = Credentials(tmp_path, {}), Credentials(tmp_path, {})
-    here.prepare("openai")
+    here.read_files_for("openai")
     assert await key_of(here, "openai") is None
     await elsewhere.store_key("openai", "stored")
-    assert (here.source_of("openai"), await key_of(here, "openai")) == ("stored", "stored")
+    assert (here.credential_source_of("openai"), await key_of(here, "openai")) == ("stored", "stored")
     await elsewhere.store_key("openai", "another")
     assert await key_of(here, "openai") == "another"
     (tmp_path / "auth.json").unlink()
-    assert (here.source_of("openai"), await key_of(here, "openai")) == (None, None)
+    assert (here.credential_source_of("openai"), await key_of(here, "openai")) == (None, None)
 
 
 async def test_no_key_no_credential(tmp_path: Path):
     credentials = Credentials(tmp_path, {})
-    assert not credentials.has_credential("openai") and await credentials.resolve("openai") is None
+    assert not credentials.has_credential("openai") and await credentials.resolve_credential("openai") is None
     assert (
-        not credentials.has_credential("nobody-knows") and await credentials.resolve("nobody-knows") is None
+        not credentials.has_credential("nobody-knows")
+        and await credentials.resolve_credential("nobody-knows") is None
     )
 
 
@@ -83,7 +92,7 @@ async def test_two_providers_of_one_api_never_share_a_key(tmp_path: Path):
     write_models(tmp_path, mine={"api": "openai-responses", "baseUrl": "http://x"})
     credentials = Credentials(tmp_path, env)
     assert await key_of(credentials, "mine") == ""
-    assert await credentials.resolve("groq") is None
+    assert await credentials.resolve_credential("groq") is None
 
 
 async def test_values_may_name_a_variable_or_a_command(tmp_path: Path):
@@ -114,7 +123,7 @@ async def test_values_may_name_a_variable_or_a_command(tmp_path: Path):
 async def test_a_value_that_cannot_be_had_says_why(tmp_path: Path, value: str, words: str):
     write_auth(tmp_path, {"openai": {"type": "api_key", "key": value}})
     with pytest.raises(CredentialError) as caught:
-        await Credentials(tmp_path, {"PATH": os.environ["PATH"]}).resolve("openai")
+        await Credentials(tmp_path, {"PATH": os.environ["PATH"]}).resolve_credential("openai")
     assert words in str(caught.value) and "openai" in str(caught.value)
 
 
@@ -134,8 +143,8 @@ async def test_headers_settings_and_bearer_tokens_come_with_the_key(tmp_path: Pa
     )
     env = {"TEAM": "blue", "AZURE_OPENAI_RESOURCE_NAME": "res", "AZURE_OPENAI_API_VERSION": "v1"}
     credentials = Credentials(tmp_path, {**env, "ANTHROPIC_OAUTH_TOKEN": "t", "ANTHROPIC_API_KEY": "k"})
-    mine, azure = await credentials.resolve("mine"), await credentials.resolve("azure")
-    anthropic = await credentials.resolve("anthropic")
+    mine, azure = await credentials.resolve_credential("mine"), await credentials.resolve_credential("azure")
+    anthropic = await credentials.resolve_credential("anthropic")
     assert mine and mine.is_bearer and dict(mine.headers) == {"X-Team": "blue", "X-Plain": "p"}
     assert azure and dict(azure.env) == {
         "AZURE_OPENAI_RESOURCE_NAME": "res",
@@ -152,8 +161,8 @@ async def test_clouds_are_noticed_without_reading_their_secrets(tmp_path: Path):
     env = {"HOME": str(tmp_path), "GOOGLE_CLOUD_PROJECT": "p"}
     assert not Credentials(tmp_path, env).has_credential("google-vertex")
     vertex = Credentials(tmp_path, {**env, "GOOGLE_CLOUD_LOCATION": "eu"})
-    assert vertex.source_of("google-vertex") == "surroundings"
-    found = await vertex.resolve("google-vertex")
+    assert vertex.credential_source_of("google-vertex") == "surroundings"
+    found = await vertex.resolve_credential("google-vertex")
     assert found and found.key == "" and found.env["GOOGLE_CLOUD_PROJECT"] == "p"
     for aws in (
         {"AWS_PROFILE": "p"},
@@ -164,9 +173,9 @@ async def test_clouds_are_noticed_without_reading_their_secrets(tmp_path: Path):
     ):
         assert Credentials(tmp_path, aws).has_credential("amazon-bedrock"), aws
     assert not Credentials(tmp_path, {"AWS_ACCESS_KEY_ID": "a"}).has_credential("amazon-bedrock")
-    found = await Credentials(tmp_path, {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"}).resolve(
-        "amazon-bedrock"
-    )
+    found = await Credentials(
+        tmp_path, {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"}
+    ).resolve_credential("amazon-bedrock")
     assert found and "s" not in (found.key, *found.env.values())
 
 
@@ -193,7 +202,11 @@ async def test_what_others_store_is_seen_and_kept(tmp_path: Path):
     await first.store_key("openai", "1")
     await second.store_key("groq", "2")
     await first.store_key("xai", "3")
-    assert dict(second.stored_kinds()) == {"openai": "api_key", "groq": "api_key", "xai": "api_key"}
+    assert dict(second.stored_credential_kinds()) == {
+        "openai": "api_key",
+        "groq": "api_key",
+        "xai": "api_key",
+    }
 
 
 async def test_many_processes_may_store_at_once(tmp_path: Path):
@@ -209,7 +222,7 @@ async def test_many_processes_may_store_at_once(tmp_path: Path):
         for name in "abc"
     ]
     assert [await run.wait() for run in runs] == [0, 0, 0]
-    assert len(Credentials(tmp_path, {}).stored_kinds()) == 15
+    assert len(Credentials(tmp_path, {}).stored_credential_kinds()) == 15
 
 
 async def test_a_broken_file_is_not_taken_for_a_sound_one_while_it_is_read_again(tmp_path: Path, monkeypatch):
@@ -242,7 +255,7 @@ async def test_a_broken_file_is_named_left_alone_and_not_shown(
 ):
     path = write_auth(tmp_path, text)
     credentials = Credentials(tmp_path, {"OPENAI_API_KEY": "env"})
-    (*_, problem) = credentials.problems
+    (*_, problem) = credentials.auth_file_problems
     assert f"auth.json, {place}: " in problem and words in problem and "s3cret" not in problem
     assert await key_of(credentials, "openai") == "env", "bayou goes on without it"
     with pytest.raises(CredentialError, match="was not changed"):
@@ -251,7 +264,7 @@ async def test_a_broken_file_is_named_left_alone_and_not_shown(
 
 
 async def test_secrets_are_masked_wherever_they_are_shown(tmp_path: Path):
-    found = await Credentials(tmp_path, {"OPENAI_API_KEY": "sk-very-secret-key"}).resolve("openai")
+    found = await Credentials(tmp_path, {"OPENAI_API_KEY": "sk-very-secret-key"}).resolve_credential("openai")
     assert "secret" not in repr(found) and "secret" not in f"{found}"
     assert mask_secret("sk-very-secret-key") == "sk-v…-key"
     assert "short" not in mask_secret("short")

@@ -21,7 +21,7 @@ from app.providers.adapters.completions_compat import quirks_for
 from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.stream.sse import SseDecoder
-from app.providers.transport import EventReader, HttpRequest, ServerResponse, exchange_events
+from app.providers.transport import EventReader, HttpRequest, ServerResponse, stream_response_events
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -70,7 +70,7 @@ class Bytes:
     def __init__(self, *pieces: bytes) -> None:
         self._pieces = pieces
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def body_chunks(self) -> AsyncIterator[bytes]:
         for piece in self._pieces:
             yield piece
 
@@ -85,9 +85,11 @@ async def read(api: str, *pieces: bytes) -> list[object]:
     async def produce(stream: AssistantStream) -> None:
         request = HttpRequest(base_url="http://x", path="", body=b"")
         decoder = EventStreamDecoder() if api == "bedrock-converse-stream" else None
-        await exchange_events(send, request, StreamOptions(), READERS[api](model, stream), stream, decoder)
+        await stream_response_events(
+            send, request, StreamOptions(), READERS[api](model, stream), stream, decoder
+        )
 
-    stream = AssistantStream(model, message_id="m", timestamp=now_ms()).run(produce)
+    stream = AssistantStream(model, message_id="m", timestamp=now_ms()).start_producer(produce)
     return list(await listen(stream))
 
 
@@ -134,7 +136,9 @@ async def test_connections_that_really_break(api: str, is_open_ended: bool, serv
     registry = AdapterRegistry()
     for cut in random.Random(3).sample(range(1, len(body)), 12):
         server.sse(body, cut_at=cut, is_open_ended=is_open_ended)
-        check_ending(list(await listen(registry.stream(model_for(api, server.url), context(), options()))))
+        check_ending(
+            list(await listen(registry.stream_answer(model_for(api, server.url), context(), options())))
+        )
 
 
 @given(

@@ -11,13 +11,13 @@ import pytest
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.discovery import (
-    Discovery,
-    age_text,
-    discover,
+    DiscoveryResult,
+    discover_models,
     discovery_hint,
-    models_url,
-    parse_models,
-    stored_state,
+    list_age_text,
+    model_list_url,
+    parse_model_list,
+    stored_discovery_state,
 )
 from tests.providers.loopback import Loopback, Reply
 from tests.support.warm_bayou import BAYOU
@@ -34,9 +34,9 @@ def answer(data: Any, status: int = 200) -> Reply:
     return Reply(status=status, body=json.dumps(data).encode(), headers={"Content-Type": "application/json"})
 
 
-async def ask(folder: Path) -> tuple[Discovery, ModelCatalogue]:
-    catalogue = ModelCatalogue.load(folder, env={})
-    return await discover("mine", catalogue, Credentials(folder, {}), folder), catalogue
+async def ask(folder: Path) -> tuple[DiscoveryResult, ModelCatalogue]:
+    catalogue = ModelCatalogue.load_catalogue(folder, env={})
+    return await discover_models("mine", catalogue, Credentials(folder, {}), folder), catalogue
 
 
 async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Loopback, tmp_path: Path):
@@ -45,13 +45,13 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     found, catalogue = await ask(tmp_path)
     assert (found.state, found.count, discovery_hint(found)) == ("ok", 2, None)
     assert server.requests[0].target == "/v1/models"
-    later = ModelCatalogue.load(tmp_path, env={})
+    later = ModelCatalogue.load_catalogue(tmp_path, env={})
     for known in (catalogue, later):
         model = known.find_model("mine", "llama")
         assert model is not None and (model.api, model.context_window) == ("openai-completions", 8192)
         assert model.max_tokens == 8192, "no more than the window"
         assert model.compat == {"supportsStore": False}
-    state = stored_state("mine", later, Credentials(tmp_path, {}))
+    state = stored_discovery_state("mine", later, Credentials(tmp_path, {}))
     assert state.state == "cached" and "a moment ago" in (discovery_hint(state) or "")
 
 
@@ -86,10 +86,10 @@ async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_
 
 
 async def test_nothing_is_asked_without_a_key(tmp_path: Path):
-    catalogue, credentials = ModelCatalogue.load(tmp_path, env={}), Credentials(tmp_path, {})
-    found = await discover("openai", catalogue, credentials, tmp_path)
-    assert found.state == "unauthenticated" == stored_state("openai", catalogue, credentials).state
-    with_key = stored_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
+    catalogue, credentials = ModelCatalogue.load_catalogue(tmp_path, env={}), Credentials(tmp_path, {})
+    found = await discover_models("openai", catalogue, credentials, tmp_path)
+    assert found.state == "unauthenticated" == stored_discovery_state("openai", catalogue, credentials).state
+    with_key = stored_discovery_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
     assert with_key.state == "idle" and "has not been asked" in (discovery_hint(with_key) or "")
 
 
@@ -115,7 +115,7 @@ async def test_the_list_of_models_asks_ones_own_servers(offline: str, server: Lo
 
 def test_a_broken_store_is_as_good_as_none(tmp_path: Path):
     (tmp_path / "models-store.json").write_text("{broken")
-    assert ModelCatalogue.load(tmp_path, env={}).problems == ()
+    assert ModelCatalogue.load_catalogue(tmp_path, env={}).models_file_problems == ()
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ def test_a_broken_store_is_as_good_as_none(tmp_path: Path):
     ],
 )
 def test_the_answers_of_several_servers(data: Any, expected: list[dict[str, Any]]):
-    assert parse_models(data) == expected
+    assert parse_model_list(data) == expected
 
 
 def test_ages_and_addresses():
-    assert [age_text(s) for s in (3, 60, 7200, 90_000)] == [
+    assert [list_age_text(s) for s in (3, 60, 7200, 90_000)] == [
         "a moment ago",
         "1 minute ago",
         "2 hours ago",
         "1 day ago",
     ]
-    assert models_url("anthropic-messages", "https://x/") == "https://x/v1/models"
-    assert models_url("openai-completions", "https://x/v1") == "https://x/v1/models"
+    assert model_list_url("anthropic-messages", "https://x/") == "https://x/v1/models"
+    assert model_list_url("openai-completions", "https://x/v1") == "https://x/v1/models"

@@ -43,7 +43,9 @@ def parts(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 async def test_a_call_comes_whole_as_one_delta(server: Loopback):
     server.sse(google_answer())
-    events = await listen(AdapterRegistry().stream(model_for(GOOGLE, server.url), context(), options()))
+    events = await listen(
+        AdapterRegistry().stream_answer(model_for(GOOGLE, server.url), context(), options())
+    )
     tags = [event.__struct_config__.tag for event in events]
     first = tags.index("toolcall_start")
     assert tags[first : first + 3] == ["toolcall_start", "toolcall_delta", "toolcall_end"]
@@ -193,7 +195,7 @@ async def test_google_credentials_that_cannot_be_used(text: str, words: str, tmp
     assert "gcloud auth application-default login" in (missing.error_message or "")
     nowhere = await ask(model_for("google-vertex"), how=options(credential=Credential()))
     assert "GOOGLE_CLOUD_PROJECT" in (nowhere.error_message or "")
-    assert google_identity.SCOPE.startswith("https://")
+    assert google_identity.CLOUD_PLATFORM_SCOPE.startswith("https://")
 
 
 # mistral

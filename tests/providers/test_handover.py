@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, user_message
 from tests.providers.loopback import Loopback
@@ -160,14 +160,14 @@ MOVING = re.compile(rb',?"cache_control":\{"type":"ephemeral"\}|,?\{"cachePoint"
 async def test_two_requests_share_every_byte_up_to_the_new_messages(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
     model = model_for(api, server.url)
-    first = Context(
+    first = RequestContext(
         system_prompt="Be kind.",
         messages=(user_message("Hi"),),
         tools=(READ_TOOL, tool("write"), tool("bash")),
     )
     answer = await ask(model, first)
     later = conversation(answer)[2:4]
-    second = Context(
+    second = RequestContext(
         system_prompt="Be kind.",
         messages=(*first.messages, answer, *later),
         tools=(tool("bash"), READ_TOOL, tool("write")),

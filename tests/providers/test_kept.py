@@ -113,7 +113,7 @@ async def body(
     model: Model, messages: list[Message], server: Loopback, kept: RequestCache | None, **changes: Any
 ) -> bytes:
     how = options(request_cache=kept, session_id="s", **changes)
-    await AdapterRegistry().stream(model, context(*messages), how).result()
+    await AdapterRegistry().stream_answer(model, context(*messages), how).final_message()
     return server.requests[-1].body
 
 
@@ -182,7 +182,9 @@ async def test_who_changes_the_payload_is_given_all_of_it(server: Loopback):
         return {**payload, "messages": [*payload["messages"], {"role": "user", "content": "More"}]}
 
     await body(model, messages[:20], server, kept)
-    sent = json.loads(await body(model, messages, server, kept, hooks=RequestHooks(on_payload=on_payload)))
+    sent = json.loads(
+        await body(model, messages, server, kept, hooks=RequestHooks(on_request_payload=on_payload))
+    )
     assert sent["messages"][:-1] == json.loads(await body(model, messages, server, None))["messages"]
     assert sent["messages"][-1]["content"] == "More" and isinstance(seen[0]["messages"], list)
 
@@ -213,8 +215,8 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
     from app.providers.transport import encode_payload
 
     for api, payload, last in (
-        ("anthropic-messages", anthropic_wire.payload, "messages"),
-        ("google-generative-ai", google_wire.payload, "contents"),
+        ("anthropic-messages", anthropic_wire.build_payload, "messages"),
+        ("google-generative-ai", google_wire.build_payload, "contents"),
     ):
         model, kept, how = model_for(api), RequestCache(), options()
         messages, end = conversation(api, seed, sum(steps)), 0
@@ -246,7 +248,7 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
         messages += [answer, user_message(f"More {turn}")]
         made = [
             encode_payload(
-                anthropic_wire.payload(prepare_request(context(*messages), model, kept=k), model, how)
+                anthropic_wire.build_payload(prepare_request(context(*messages), model, kept=k), model, how)
             )
             for k in (kept, None)
         ]
@@ -263,14 +265,14 @@ async def test_within_a_stretch_nothing_is_compared_and_outside_of_it_everything
     api = "anthropic-messages"
     model, kept, stretch = model_for(api), RequestCache(), object()
     messages = [user_message("a"), *conversation(api, 5, 20)]
-    settled = kept.for_stretch(stretch).take_prefix(messages, model)
-    settled.sources += messages[:10]
-    kept.give_back(settled)
+    settled = kept.for_conversation(stretch).take_prefix(messages, model)
+    settled.source_messages += messages[:10]
+    kept.put_back_prefix(settled)
     other = [user_message("b"), *messages[1:]]
-    assert kept.for_stretch(stretch).take_prefix(other, model) is settled
-    kept.give_back(settled)
-    assert kept.for_stretch(None).take_prefix(other, model) is not settled
-    kept.give_back(settled)
-    assert kept.for_stretch(object()).take_prefix(other, model) is not settled
-    kept.give_back(settled)
-    assert kept.for_stretch(object()).take_prefix(messages, model) is settled
+    assert kept.for_conversation(stretch).take_prefix(other, model) is settled
+    kept.put_back_prefix(settled)
+    assert kept.for_conversation(None).take_prefix(other, model) is not settled
+    kept.put_back_prefix(settled)
+    assert kept.for_conversation(object()).take_prefix(other, model) is not settled
+    kept.put_back_prefix(settled)
+    assert kept.for_conversation(object()).take_prefix(messages, model) is settled

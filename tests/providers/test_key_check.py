@@ -26,7 +26,7 @@ def catalogue_of(folder: Path, url: str) -> ModelCatalogue:
     entry = {"baseUrl": url, "api": "openai-completions", "models": [{"id": "m"}]}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
-    return ModelCatalogue.load(folder, env={})
+    return ModelCatalogue.load_catalogue(folder, env={})
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ async def test_what_servers_say(tmp_path: Path, reply: Reply, state: str) -> Non
         registry = AdapterRegistry()
         check = KeyChecker(catalogue_of(tmp_path, server.url), registry, StreamOptions)
         checked = await check("mine", Credential(key="sk-secret"))
-        await registry.close()
+        await registry.close_connections()
         assert checked.state == state
         assert len(server.requests) == 1
         request = server.requests[0]

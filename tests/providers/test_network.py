@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.providers.senders.client import close_connections, proxy_addresses
+from app.providers.senders.client import close_connections, proxy_by_address_pattern
 from tests.providers.loopback import Loopback, loopback
 from tests.providers.wire_formats import ANSWERS, ask, model_for, options
 
@@ -99,7 +99,7 @@ class Named(httpx2.AsyncBaseTransport):
 
 
 async def proxy_for(url: str, configured_proxy: str | None, environment: dict[str, str]) -> str:
-    found = proxy_addresses(configured_proxy, environment)
+    found = proxy_by_address_pattern(configured_proxy, environment)
     mounts = {pattern: Named(address) if address else None for pattern, address in found.items()}
     async with httpx2.AsyncClient(transport=Named(""), mounts=mounts) as client:
         return (await client.get(url)).text

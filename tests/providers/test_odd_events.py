@@ -13,7 +13,7 @@ from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.errors import ProviderError
 from app.providers.model_stream import AssistantStream
 from app.providers.stream.sse import SseDecoder
-from app.providers.transport import decode_event
+from app.providers.transport import decode_event_json
 from app.values.codec import decode, encode
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage
@@ -86,9 +86,9 @@ async def test_numbers_where_others_have_names():
 
 
 def test_halves_of_letters_and_depth():
-    assert decode_event(rb'{"a":["b\ud83d\ude00","\ud83d c"]}') == {"a": ["b\U0001f600", "\ufffd c"]}
+    assert decode_event_json(rb'{"a":["b\ud83d\ude00","\ud83d c"]}') == {"a": ["b\U0001f600", "\ufffd c"]}
     with pytest.raises(ProviderError, match="not JSON"):
-        decode_event(b"[" * 200_000)
+        decode_event_json(b"[" * 200_000)
 
 
 async def test_an_adapter_that_leaves_nonsense_behind_has_an_end_all_the_same():
@@ -103,7 +103,7 @@ async def test_an_adapter_that_leaves_nonsense_behind_has_an_end_all_the_same():
         stream.before_snapshot = breaks
         raise OSError("the wire is gone")
 
-    stream = AssistantStream(model, message_id="m", timestamp=now_ms()).run(produce)
+    stream = AssistantStream(model, message_id="m", timestamp=now_ms()).start_producer(produce)
     async with asyncio.timeout(10):
         end = list(await listen(stream))[-1]
     assert isinstance(end, StreamError) and end.message.error_message == "the wire is gone"

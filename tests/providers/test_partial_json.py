@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.providers.stream import partial_json
-from app.providers.stream.partial_json import PartialArguments, parse_arguments, parse_partial, repair_json
+from app.providers.stream.partial_json import (
+    PartialArguments,
+    parse_arguments,
+    parse_partial_arguments,
+    repair_json,
+)
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
@@ -25,19 +30,19 @@ def test_whole_arguments_are_read_as_they_are(arguments: dict[str, Any], is_asci
     except UnicodeEncodeError:
         return  # lone surrogates are not text
     assert parse_arguments(text) == (arguments, None)
-    assert parse_partial(text) == arguments
+    assert parse_partial_arguments(text) == arguments
 
 
 @given(st.dictionaries(st.text(max_size=8), json_values, max_size=5), st.data())
 def test_a_part_gives_a_part(arguments: dict[str, Any], data: st.DataObject):
     text = json.dumps(arguments)
-    part = parse_partial(text[: data.draw(st.integers(0, len(text)))])
+    part = parse_partial_arguments(text[: data.draw(st.integers(0, len(text)))])
     assert set(part) <= set(arguments)
 
 
 @given(st.text(max_size=200))
 def test_nothing_raises(text: str):
-    assert isinstance(parse_partial(text), dict)
+    assert isinstance(parse_partial_arguments(text), dict)
     arguments, problem = parse_arguments(text)
     assert isinstance(arguments, dict)
     assert problem is None or arguments == {}
@@ -72,17 +77,17 @@ def test_repair_leaves_good_text_alone():
 
 def test_a_long_argument_is_not_read_with_every_delta(monkeypatch: pytest.MonkeyPatch):
     read: list[int] = []
-    really = partial_json._parse_object
+    really = partial_json._parse_json_object
 
     def counted(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
         read.append(len(text))
         return really(text, is_partial=is_partial)
 
-    monkeypatch.setattr(partial_json, "_parse_object", counted)
+    monkeypatch.setattr(partial_json, "_parse_json_object", counted)
     text = json.dumps({"content": "line of text\n" * 20_000})
     growing = PartialArguments()
     for start in range(0, len(text), 20):
-        growing.add(text[start : start + 20])
-        assert set(growing.value) <= {"content"}
-    assert growing.finish() == ({"content": "line of text\n" * 20_000}, None)
+        growing.add_delta(text[start : start + 20])
+        assert set(growing.latest_value) <= {"content"}
+    assert growing.parse_complete() == ({"content": "line of text\n" * 20_000}, None)
     assert sum(read) < 4 * len(text), "all the reading together is a few times the length"

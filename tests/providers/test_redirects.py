@@ -20,7 +20,9 @@ async def test_a_redirect_on_the_same_server_takes_everything_along(status: int,
     async def on_response(status: int, headers: object) -> None:
         seen.append(status)
 
-    how = options(key="sk-mine", hooks=RequestHooks(on_response=on_response), headers={"X-Team": "secret"})
+    how = options(
+        key="sk-mine", hooks=RequestHooks(on_response_headers=on_response), headers={"X-Team": "secret"}
+    )
     assert is_whole(await ask(model_for(API, server.url), how=how))
     first, second = server.requests
     assert (second.method, second.target, second.body) == ("POST", "/elsewhere?x=1", first.body)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.providers.adapters.azure_openai_responses import deployment_for, parse_deployments
-from app.providers.adapters.responses_request import payload
+from app.providers.adapters.responses_request import build_payload
 from app.providers.model_stream import Credential
 from app.providers.request_preparation import prepare_request
 from app.values.messages import AssistantMessage, user_message
@@ -120,7 +120,7 @@ async def test_codex_names_the_account_and_itself(server: Loopback):
     assert "/login" in ((await ask(model, how=options(key="not-a-token"))).error_message or "")
 
 
-LONG = {"credential": Credential(key="k"), "is_long_cache": True, "session_id": "s"}
+LONG = {"credential": Credential(key="k"), "wants_long_cache": True, "session_id": "s"}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ LONG = {"credential": Credential(key="k"), "is_long_cache": True, "session_id": 
 )
 def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any], sent: dict[str, Any]):
     model = model_for("openai-responses", "https://api.openai.com/v1", compat=switches)
-    body = payload(prepare_request(context(), model), model, options(**LONG))
+    body = build_payload(prepare_request(context(), model), model, options(**LONG))
     assert {
         name: body[name] for name in body if name.startswith("prompt_cache_") and name[-3:] != "key"
     } == sent
@@ -142,8 +142,8 @@ def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any
 def test_an_account_is_not_sent_what_openai_refuses_it():
     model = model_for("openai-responses", "https://api.openai.com/v1", provider="openai", reasoning=False)
     more = {**LONG, "temperature": 0.5}
-    by_key = payload(prepare_request(context(), model), model, options(**more))
-    by_account = payload(
+    by_key = build_payload(prepare_request(context(), model), model, options(**more))
+    by_account = build_payload(
         prepare_request(context(), model),
         model,
         options(**{**more, "credential": Credential(key="k", is_bearer=True)}),

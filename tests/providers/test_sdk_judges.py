@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.providers.model_stream import Context, StreamOptions
+from app.providers.model_stream import RequestContext, StreamOptions
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -71,7 +71,7 @@ TABLE: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
     "a temperature": ({}, {"temperature": 0.5}, {"reasoning": False}),
     "a session and a long cache": (
         {},
-        {"session_id": "s-1", "is_long_cache": True},
+        {"session_id": "s-1", "wants_long_cache": True},
         {"provider": "anthropic"},
     ),
     "headers of one's own": ({}, {"headers": {"X-Team": "blue"}}, {"headers": {"X-Model": "m"}}),
@@ -81,7 +81,7 @@ cases = pytest.mark.parametrize("case", TABLE)
 every_api = pytest.mark.parametrize("api", APIS)
 
 
-def given(api: str, case: str, url: str) -> tuple[Any, Context, StreamOptions]:
+def given(api: str, case: str, url: str) -> tuple[Any, RequestContext, StreamOptions]:
     of_context, of_options, of_model = (dict(part) for part in TABLE[case])
     messages = conversation(api) if of_context.pop("messages", None) else ()
     return model_for(api, url, **of_model), context(*messages, **of_context), options(**of_options)

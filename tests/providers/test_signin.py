@@ -21,11 +21,11 @@ from app.providers.signin.definitions import (
     MetaSignIn,
     OpenRouterSignIn,
     client_id_variable,
-    sign_ins,
+    known_sign_ins,
 )
 from app.providers.signin.device import DeviceCodeSignIn
 from app.providers.signin.key_check import KeyCheckResult
-from app.providers.signin.pkce import PkceSignIn, authorization_code, new_verifier_and_challenge
+from app.providers.signin.pkce import PkceSignIn, new_verifier_and_challenge, parse_authorization_code
 from tests.providers.loopback import Loopback, Received, Reply
 
 
@@ -108,13 +108,13 @@ async def test_a_browser_sign_in_with_pkce(how: str, server: Loopback, tmp_path:
 
     person = Person(in_the_browser)
     credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
-    await credentials.store_entry("test", await credentials.sign_ins["test"].login(person))
+    await credentials.store_auth_entry("test", await credentials.sign_ins["test"].login(person))
     sent = form(server.requests[0])
     assert (sent["grant_type"], sent["code"]) == ("authorization_code", "c0de")
     assert sent["redirect_uri"] == query(person.urls[0])["redirect_uri"]
-    found = await credentials.resolve("test")
+    found = await credentials.resolve_credential("test")
     assert found == Credential(key="access-1", is_bearer=True)
-    assert credentials.source_of("test") == "sign-in"
+    assert credentials.credential_source_of("test") == "sign-in"
 
 
 async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
@@ -145,7 +145,7 @@ async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
 )
 def test_redirects_that_bring_no_sign_in(answer: str, words: str):
     with pytest.raises(CredentialError, match=words):
-        authorization_code(answer, "s")
+        parse_authorization_code(answer, "s")
 
 
 async def test_a_refused_code_is_reported(server: Loopback):
@@ -159,13 +159,13 @@ async def test_a_refused_code_is_reported(server: Loopback):
 
 
 async def test_an_unregistered_application_says_what_to_do():
-    definitions = sign_ins({})
+    definitions = known_sign_ins({})
     assert {name for name, found in definitions.items() if not found.missing} == {"openrouter", "openai"}
     for provider in ("anthropic", "openai-codex", "github-copilot", "xai", "kimi-coding", "meta"):
         assert definitions[provider].missing == client_id_variable(provider)
         with pytest.raises(CredentialError, match=r"Use an API key, or set BAYOU_\w+_CLIENT_ID"):
             await definitions[provider].login(Person())
-    own = sign_ins({"BAYOU_ANTHROPIC_CLIENT_ID": "mine"})["anthropic"]
+    own = known_sign_ins({"BAYOU_ANTHROPIC_CLIENT_ID": "mine"})["anthropic"]
     assert isinstance(own, PkceSignIn) and own.client_id == "mine" and not own.missing
 
 
@@ -178,12 +178,12 @@ async def test_chatgpt_gives_each_sign_in_a_separate_client(server: Loopback, tm
         assert asked["ext_agent_host_id"].startswith("urn:uuid:")
         return f"{asked['redirect_uri']}?{urlencode({'code': 'c', 'state': asked['state'], 'client_id': 'mine'})}"
 
-    definition = sign_ins({})["openai"]
+    definition = known_sign_ins({})["openai"]
     assert isinstance(definition, PkceSignIn)
     own = msgspec.structs.replace(definition, token_url=f"{server.url}/token", redirect_port=0)
     credentials = Credentials(tmp_path, {}, sign_ins={"openai": own})
-    await credentials.store_entry("openai", await own.login(Person(in_the_browser)))
-    found = await credentials.resolve("openai")
+    await credentials.store_auth_entry("openai", await own.login(Person(in_the_browser)))
+    found = await credentials.resolve_credential("openai")
     assert found == Credential(key="access-2", is_bearer=True), "it was about to end"
     began, went_on = (form(request) for request in server.requests)
     assert began["client_id"] == went_on["client_id"] == "mine"
@@ -282,12 +282,12 @@ async def test_a_token_about_to_end_is_refreshed_and_the_rest_is_kept(server: Lo
     write_expired(tmp_path)
     server.reply(json_reply({"access_token": "new", "expires_in": 3600}))
     credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
-    found = await credentials.resolve("test")
+    found = await credentials.resolve_credential("test")
     assert found is not None and found.key == "new"
     assert form(server.requests[0])["refresh_token"] == "r-1"
     stored = json.loads((tmp_path / "auth.json").read_text())["test"]
     assert (stored["access"], stored["refresh"], stored["account"]) == ("new", "r-1", "kept")
-    await credentials.resolve("test")
+    await credentials.resolve_credential("test")
     assert len(server.requests) == 1
 
 
@@ -296,7 +296,7 @@ async def test_a_refresh_that_fails_says_how_to_sign_in_again(server: Loopback, 
     server.reply(json_reply({"error": "invalid_grant"}, 400))
     credentials = Credentials(tmp_path, {}, sign_ins={"test": pkce(server)})
     with pytest.raises(CredentialError, match="/login test"):
-        await credentials.resolve("test")
+        await credentials.resolve_credential("test")
     assert json.loads((tmp_path / "auth.json").read_text())["test"]["refresh"] == "r-1"
     assert (await check_credential("test", credentials)).state == "invalid"
 
@@ -322,7 +322,7 @@ from app.providers.credentials import Credentials
 from app.providers.signin.pkce import PkceSignIn
 folder, url = sys.argv[1:]
 sign_in = PkceSignIn(id="test", name="Test", authorize_url="", token_url=url, client_id="c")
-found = asyncio.run(Credentials(Path(folder), {}, sign_ins={"test": sign_in}).resolve("test"))
+found = asyncio.run(Credentials(Path(folder), {}, sign_ins={"test": sign_in}).resolve_credential("test"))
 print(found.key)
 """
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers.models.pricing import with_cost
+from app.providers.models.pricing import add_cost_to_usage
 from app.providers.models.thinking import (
-    budget_for,
-    clamp_level,
-    limited_budget,
-    provider_level_name,
-    supported_levels,
+    clamp_thinking_level,
+    limit_thinking_budget,
+    provider_thinking_name,
+    supported_thinking_levels,
+    thinking_budget_for,
 )
 from app.values.models import THINKING_LEVELS, Prices, PriceTier, ThinkingLevel
 from app.values.usage import Usage
@@ -32,8 +32,8 @@ def model(words: dict[str, str | None] | None, *, reasoning: bool = True):
     ],
 )
 def test_the_levels_of_a_model(words: dict[str, str | None] | None, levels: tuple[str, ...]):
-    assert supported_levels(model(words)) == levels
-    assert supported_levels(model(words, reasoning=False)) == ("off",)
+    assert supported_thinking_levels(model(words)) == levels
+    assert supported_thinking_levels(model(words, reasoning=False)) == ("off",)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_levels_of_a_model(words: dict[str, str | None] | None, levels: tupl
     ],
 )
 def test_the_next_higher_level_else_the_next_lower(words, asked: ThinkingLevel, given: ThinkingLevel):
-    assert clamp_level(model(words), asked) == given
+    assert clamp_thinking_level(model(words), asked) == given
 
 
 @given(
@@ -56,26 +56,26 @@ def test_the_next_higher_level_else_the_next_lower(words, asked: ThinkingLevel, 
 )
 def test_clamping_always_gives_a_level_that_the_model_has(words: dict[str, str | None], level: ThinkingLevel):
     some = model(words)
-    assert clamp_level(some, level) in supported_levels(some)
-    assert clamp_level(some, clamp_level(some, level)) == clamp_level(some, level)
+    assert clamp_thinking_level(some, level) in supported_thinking_levels(some)
+    assert clamp_thinking_level(some, clamp_thinking_level(some, level)) == clamp_thinking_level(some, level)
 
 
 def test_words_and_budgets():
     assert (
-        provider_level_name(model({"high": "deep"}), "high") == "deep"
-        and provider_level_name(model(None), "low") == "low"
+        provider_thinking_name(model({"high": "deep"}), "high") == "deep"
+        and provider_thinking_name(model(None), "low") == "low"
     )
-    assert [budget_for(level, {}) for level in ("minimal", "low", "medium", "high")] == [
+    assert [thinking_budget_for(level, {}) for level in ("minimal", "low", "medium", "high")] == [
         1024,
         2048,
         8192,
         16384,
     ]
-    assert budget_for("low", {"low": 5000}) == 5000
+    assert thinking_budget_for("low", {"low": 5000}) == 5000
     assert (
-        limited_budget(10_000, 4_000),
-        limited_budget(3_000, 4_000),
-        limited_budget(2_000, 4_000),
+        limit_thinking_budget(10_000, 4_000),
+        limit_thinking_budget(3_000, 4_000),
+        limit_thinking_budget(2_000, 4_000),
     ) == (
         4_000,
         1_976,
@@ -86,23 +86,23 @@ def test_words_and_budgets():
 def test_a_price_per_kind_of_token():
     priced = model_for("x", cost=Prices(input=2, output=10, cache_read=0.2, cache_write=2.5))
     usage = Usage(input=1000, output=100, cache_read=5000, cache_write=400, cache_write1h=100)
-    cost = with_cost(usage, priced).cost
+    cost = add_cost_to_usage(usage, priced).cost
     assert cost.input == pytest.approx(0.002) and cost.output == pytest.approx(0.001)
     assert cost.cache_read == pytest.approx(0.001)
     assert cost.cache_write == pytest.approx((300 * 2.5 + 100 * 2 * 2) / 1e6), "an hour costs twice the input"
     assert cost.total == pytest.approx(cost.input + cost.output + cost.cache_read + cost.cache_write)
-    assert with_cost(usage, priced).total_tokens == 6500
+    assert add_cost_to_usage(usage, priced).total_tokens == 6500
 
 
 @pytest.mark.parametrize(("read", "rate"), [(100, 1), (200, 1), (201, 2), (5000, 4)])
 def test_the_highest_tier_that_was_passed_holds_for_all(read: int, rate: int):
     tiers = (PriceTier(input_tokens_above=200, input=2), PriceTier(input_tokens_above=1000, input=4))
     usage = Usage(input=100, cache_read=read - 100)
-    assert with_cost(usage, model_for("x", cost=Prices(input=1, tiers=tiers))).cost.input == pytest.approx(
-        100 * rate / 1e6
-    )
+    assert add_cost_to_usage(
+        usage, model_for("x", cost=Prices(input=1, tiers=tiers))
+    ).cost.input == pytest.approx(100 * rate / 1e6)
 
 
 def test_what_the_provider_charged_counts_more():
-    billed = with_cost(Usage(input=10), model_for("x"), billed=0.25)
+    billed = add_cost_to_usage(Usage(input=10), model_for("x"), billed=0.25)
     assert (billed.cost.total, billed.cost.total_from_provider) == (0.25, True)

@@ -6,16 +6,16 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.provider_messages import to_provider_messages
 from app.providers.request_preparation import (
     MISSING_RESULT_TEXT,
     NO_IMAGE_TEXT,
     NO_OUTPUT_TEXT,
-    alphanumeric_call_id,
     prepare_request,
-    shortened_call_id,
-    without_surrogates,
+    replace_lone_surrogates,
+    shorten_call_id,
+    to_alphanumeric_call_id,
 )
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
@@ -54,7 +54,7 @@ def result(call_id: str, text: str = "done", **more) -> ToolResultMessage:
 
 
 def sent(*messages: Message, model: Model = HERE, ids: Callable[[str], str] = str) -> list:
-    return list(prepare_request(Context(messages=messages), model, ids).messages)
+    return list(prepare_request(RequestContext(messages=messages), model, ids).messages)
 
 
 def texts(message) -> list[str]:
@@ -183,11 +183,11 @@ def test_nothing_empty_is_sent():
 
 @pytest.mark.parametrize("raw", ["call_1|fc_" + "x" * 450, "ümläut id!", "a" * 65, "ok-id_9", ""])
 def test_ids_are_made_fit_and_stay_together(raw: str):
-    first, answer = sent(said(call(raw)), result(raw), ids=shortened_call_id)
+    first, answer = sent(said(call(raw)), result(raw), ids=shorten_call_id)
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", first.content[0].id)
     assert answer.tool_call_id == first.content[0].id
-    assert shortened_call_id("ok-id_9") == "ok-id_9"
-    assert re.fullmatch(r"[A-Za-z0-9]{9}", alphanumeric_call_id(raw, 9))
+    assert shorten_call_id("ok-id_9") == "ok-id_9"
+    assert re.fullmatch(r"[A-Za-z0-9]{9}", to_alphanumeric_call_id(raw, 9))
 
 
 def test_different_calls_never_get_one_id():
@@ -207,7 +207,7 @@ def test_different_calls_never_get_one_id():
 def test_unpaired_surrogates_are_cleaned_everywhere():
     bad, good = "a\ud800b", "a\ufffdb"
     prepared = prepare_request(
-        Context(
+        RequestContext(
             system_prompt=bad,
             messages=(
                 user_message(bad),
@@ -218,10 +218,10 @@ def test_unpaired_surrogates_are_cleaned_everywhere():
         ),
         HERE,
     )
-    assert prepared.system == good and prepared.tools[0].description == good
+    assert prepared.system_prompt == good and prepared.tools[0].description == good
     assert all(good in str(message.content) for message in prepared.messages)
     assert prepared.messages[1].content[1] == call("i", path=good, deep=[{good: good}])
-    assert without_surrogates("\ud83d\ude00") == "\U0001f600"
+    assert replace_lone_surrogates("\ud83d\ude00") == "\U0001f600"
 
 
 def test_tools_have_a_fixed_order_and_their_properties_keep_theirs():
@@ -231,7 +231,7 @@ def test_tools_have_a_fixed_order_and_their_properties_keep_theirs():
         "properties": {"z": {"type": "string"}, "a": {"type": "x"}},
     }
     tools = (ToolDeclaration(name="write", parameters=schema), ToolDeclaration(name="bash"))
-    prepared = prepare_request(Context(tools=tools), HERE)
+    prepared = prepare_request(RequestContext(tools=tools), HERE)
     assert [tool.name for tool in prepared.tools] == ["bash", "write"]
     parameters = prepared.tools[1].parameters
     assert list(parameters) == ["properties", "required", "type"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import AssistantStream, Context, Credential, StreamOptions
+from app.providers.model_stream import AssistantStream, Credential, RequestContext, StreamOptions
 from app.values.messages import AssistantMessage, ToolDeclaration, user_message
 from app.values.models import Model, Prices
 from app.values.stream import StreamEvent
@@ -294,25 +294,25 @@ def model_for(api: str, base_url: str = "", **changes: Any) -> Model:
 def options(key: str = KEY, **changes: Any) -> StreamOptions:
     fields: dict[str, Any] = {
         "credential": Credential(key=key),
-        "first_event_seconds": 20,
-        "idle_seconds": 20,
+        "first_event_timeout_seconds": 20,
+        "idle_timeout_seconds": 20,
     }
     return StreamOptions(**{**fields, **changes})
 
 
-def context(*messages: Any, **changes: Any) -> Context:
+def context(*messages: Any, **changes: Any) -> RequestContext:
     fields: dict[str, Any] = {
         "system_prompt": "You are helpful.",
         "messages": messages or (user_message("Hi"),),
         "tools": (READ_TOOL,),
     }
-    return Context(**{**fields, **changes})
+    return RequestContext(**{**fields, **changes})
 
 
 async def ask(
-    model: Model, asked: Context | None = None, how: StreamOptions | None = None
+    model: Model, asked: RequestContext | None = None, how: StreamOptions | None = None
 ) -> AssistantMessage:
-    return await AdapterRegistry().stream(model, asked or context(), how or options()).result()
+    return await AdapterRegistry().stream_answer(model, asked or context(), how or options()).final_message()
 
 
 async def listen(stream: AssistantStream) -> list[StreamEvent]:

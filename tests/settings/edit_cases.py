@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.content import text_of
 from app.values.messages import AssistantMessage
 from tests.compaction.project_session import ProjectSession
@@ -30,7 +30,7 @@ async def hopeless_edits(scene: ProjectSession) -> Any:
     scene.write("there.txt", "one\n")
     edits = [{"oldText": "two", "newText": "x"}, {"oldText": "one", "newText": "a line\n" * 100}]
     slow = [call("edit", path="there.txt", edits=edits), say("ok")]
-    Scripted(slow, tokens_per_second=1_000, piece=(12, 16)).register(scene.assembled.registry)
+    ScriptedModel(slow, tokens_per_second=1_000, piece=(12, 16)).register(scene.assembled.registry)
     await scene.prompt("go")
     scene.script.register(scene.assembled.registry)
     calls = [one for one in scene.session.messages if isinstance(one, AssistantMessage) and one.tool_calls]

@@ -11,7 +11,7 @@ from app.assembly.assembled_session import AssembledSession
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.cli.list_models import list_models
-from app.providers.scripted import Scripted
+from app.providers.scripted import ScriptedModel
 from app.resources.settings.settings import all_keys
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Case, in_file
@@ -123,7 +123,7 @@ def page_in(home: Path, values: dict[str, Any]) -> ScriptedApp:
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(in_file(values)))
     app = make_app(home, options=Options(no_session=True))
-    script = Scripted([])
+    script = ScriptedModel([])
     app.assembled.model_choice.set_model(script.register(app.assembled.registry))
     app.script_of_test = script  # pyright: ignore[reportAttributeAccessIssue]
     return app

@@ -1,7 +1,7 @@
 """bayou's screen, ready to be photographed: the same picture on every machine and in every run.
 
     def test_a_printed_answer(screen, snap_compare):
-        app = screen.app(script=Scripted([say("Hello.")]))
+        app = screen.app(script=ScriptedModel([say("Hello.")]))
         assert snap_compare(app, terminal_size=WIDE, run_before=screen.say("hi"))
 
 Fixed are: clock, ids, theme, size, the project's place (`~/project`) and what is in it; nothing blinks or spins.
@@ -23,8 +23,8 @@ from app.assembly.session_builder import assemble_session
 from app.cli.options import options_from
 from app.engine import context_breakdown
 from app.engine.session import Session
-from app.providers.model_stream import Context
-from app.providers.scripted import Scripted
+from app.providers.model_stream import RequestContext
+from app.providers.scripted import ScriptedModel
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.startup import StartOptions, make_extension_loader
@@ -82,7 +82,10 @@ class Screen:
             "app.engine.helpers.helper_table",
         ):
             monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
-        for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
+        for usage in (
+            "app.providers.offline.guide.estimate_prompt_usage",
+            "app.providers.scripted.ScriptedModel.usage",
+        ):
             monkeypatch.setattr(usage, _usage)
         # The same path on every machine, because its length counts among the tokens of the context.
         monkeypatch.setattr("app.assembly.prompt_and_themes.docs_dir", lambda: Path("/usr/share/bayou/docs"))
@@ -96,7 +99,7 @@ class Screen:
     def app(
         self,
         *words: str,
-        script: Scripted | None = None,
+        script: ScriptedModel | None = None,
         theme: str = "bayou-dark",
         is_kept: bool = False,
         has_extensions: bool = False,
@@ -172,11 +175,11 @@ def _usage(*arguments: object) -> Usage:
     """Returns fixed token counts, because the real prompt contains the project's path, whose length
     varies."""
     context = arguments[-1]
-    assert isinstance(context, Context)
+    assert isinstance(context, RequestContext)
     tokens = 1_000 * len(context.messages)
     return Usage(input=tokens, total_tokens=tokens)
 
 
-def _answer_with(script: Scripted, assembled: AssembledSession) -> None:
+def _answer_with(script: ScriptedModel, assembled: AssembledSession) -> None:
     model = script.register(assembled.registry)
     assembled.model_choice.set_model(model)

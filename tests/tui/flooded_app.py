@@ -14,7 +14,7 @@ from typing import Any
 
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.providers.scripted import Scripted, say
+from app.providers.scripted import ScriptedModel, say
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.startup import StartOptions
@@ -85,7 +85,7 @@ def main(home: str, count: str, long: str, file: str) -> None:
     assembled = assemble_session(
         Options(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True
     )
-    script = Scripted([say("ok")] * 20_000)
+    script = ScriptedModel([say("ok")] * 20_000)
     assembled.model_choice.set_model(script.register(assembled.registry))
     app = Flooded(
         assembled, opening=StartOptions(), home=Path(home), css_path=sorted(styles_dir().glob("*.tcss"))

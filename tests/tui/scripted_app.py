@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.providers.scripted import Response, Scripted
+from app.providers.scripted import QueuedResponse, ScriptedModel
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
@@ -62,7 +62,7 @@ class ScriptedApp(BayouApp):
 
 def make_app(
     home: Path,
-    *responses: Response,
+    *responses: QueuedResponse,
     tools: Iterable[Tool] = (),
     theme: str = "bayou-dark",
     options: Options | None = None,
@@ -82,7 +82,7 @@ def make_app(
     assembled = assemble_session(options, paths, {})
     session = assembled.session
     if responses:
-        script = Scripted(responses)
+        script = ScriptedModel(responses)
         assembled.model_choice.set_model(script.register(assembled.registry))
     for tool in tools:
         session.tools.register_tool(tool, owner="test")

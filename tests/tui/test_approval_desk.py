@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.providers.scripted import Response, call, say
+from app.providers.scripted import QueuedResponse, call, say
 from tests.tui.scripted_app import ScriptedApp, wait_for_runs
 from tests.tui.test_approvals import asked, asking_app, result, wait
 from tests.tui.test_staged import asked as asked_about_staged
@@ -19,7 +19,7 @@ EDITS = [
 ]
 
 
-def editing_app(home: Path, *calls: Response) -> ScriptedApp:
+def editing_app(home: Path, *calls: QueuedResponse) -> ScriptedApp:
     app = asking_app(home, *(calls or (call("edit", path="a.txt", edits=EDITS),)), say("ok"))
     (home / "project" / "a.txt").write_text(OLD)
     return app

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.providers.scripted import Response, Scripted, call, say
+from app.providers.scripted import QueuedResponse, ScriptedModel, call, say
 from app.resources.paths import Paths, styles_dir
 from app.tui.startup import StartOptions
 from app.values.content import text_of
@@ -22,7 +22,7 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
 
-def asking_app(home: Path, *responses: Response, mode: str = "ask") -> ScriptedApp:
+def asking_app(home: Path, *responses: QueuedResponse, mode: str = "ask") -> ScriptedApp:
     """As a person sees it: questions are asked."""
     folder = home / "project"
     folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def asking_app(home: Path, *responses: Response, mode: str = "ask") -> ScriptedA
     assembled = assemble_session(
         Options(no_session=True, permissions=mode, approve=True), paths, {}, can_ask=True
     )
-    script = Scripted(responses)
+    script = ScriptedModel(responses)
     assembled.model_choice.set_model(script.register(assembled.registry))
     clock = Clock()
     app = ScriptedApp(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.tui.features.mcp.form_screen import FormScreen
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage
@@ -23,7 +23,7 @@ async def test_a_form_is_shown_filled_in_and_sent(tmp_path: Path, monkeypatch: A
     agent.mkdir(parents=True, exist_ok=True)
     entry = {"command": sys.executable, "args": [FAULTY], "exposure": "direct"}
     (agent / "mcp.json").write_text(json.dumps({"mcpServers": {"docs": entry}}))
-    app = screen.app(script=Scripted([call("mcp__docs__ask"), say("thanks")]), is_kept=True)
+    app = screen.app(script=ScriptedModel([call("mcp__docs__ask"), say("thanks")]), is_kept=True)
     async with app.run_test(size=(80, 24)) as pilot:
         asking = asyncio.ensure_future(app.session.prompt("hello"))
         await _until(pilot, lambda: isinstance(app.screen, FormScreen) and app.screen.row is not None)

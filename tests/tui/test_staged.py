@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from app.assembly.options import Options
 from app.engine.files.pending_changes import RequestedChange
-from app.providers.scripted import Context, ScriptedAnswer, call, say
+from app.providers.scripted import RequestContext, ScriptedAnswer, call, say
 from app.values.messages import CustomMessage
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from tests.tui.test_approvals import wait
@@ -52,7 +52,7 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
 async def test_alt_x_discards_it_with_the_words_in_the_editor(tmp_path: Path) -> None:
     heard: list[str] = []
 
-    def listen(context: Context, count: int) -> ScriptedAnswer:
+    def listen(context: RequestContext, count: int) -> ScriptedAnswer:
         heard.extend(str(one.content) for one in context.messages if isinstance(one, CustomMessage))
         return say("I see.")
 
@@ -74,7 +74,7 @@ async def test_alt_x_discards_it_with_the_words_in_the_editor(tmp_path: Path) ->
 async def test_the_bar_goes_when_the_agent_works_and_comes_again(tmp_path: Path) -> None:
     seen: list[bool] = []
 
-    def look(context: Context, count: int) -> ScriptedAnswer:
+    def look(context: RequestContext, count: int) -> ScriptedAnswer:
         seen.append(app.approval_bar.asked is None)
         return say("Not yet.")
 
@@ -106,7 +106,7 @@ async def test_several_are_asked_about_one_after_the_other(tmp_path: Path) -> No
 async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works(tmp_path: Path) -> None:
     seen: list[bool] = []
 
-    def look(context: Context, count: int) -> ScriptedAnswer:
+    def look(context: RequestContext, count: int) -> ScriptedAnswer:
         seen.append(app.approval_bar.asked is None)
         return say("ok")
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.exit_codes import PERMISSION_REFUSED
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.web_search import can_search, cited_answer
+from app.providers.web_search import can_search_web, number_citations
 from app.values.messages import user_message
 from tests.hostile.setups import MODEL, run, use_model_at, write_user_settings
 from tests.providers.loopback import Loopback, Received, Reply, loopback, sse
@@ -34,8 +34,8 @@ async def found(server: Loopback, api: str, body: bytes) -> tuple[Any, Any, Any]
     """Returns what was sent, the message, and the findings."""
     server.reply(Reply(body=body))
     asked = context(user_message("What of tea?"), tools=())
-    stream = AdapterRegistry().stream(model_for(api, server.url), asked, options(searches_web=True))
-    message = await stream.result()
+    stream = AdapterRegistry().stream_answer(model_for(api, server.url), asked, options(searches_web=True))
+    message = await stream.final_message()
     assert message.stop_reason == "stop", message.error_message
     return server.requests[-1].json, message, stream.draft.web_findings
 
@@ -44,7 +44,7 @@ async def test_anthropic_searches_with_its_own_tool():
     async with loopback() as server:
         sent, message, web = await found(server, "anthropic-messages", anthropic_search())
     assert sent["tools"] == [{"type": "web_search_20250305", "name": "web_search", "max_uses": 3}]
-    told = cited_answer(message.text, web)
+    told = number_citations(message.text, web)
     assert (told.text, told.cited_count, web.queries) == (CITED, 2, [QUERY])
     assert [page.url for page in told.sources] == [FIRST, SECOND, THIRD]
     assert (told.sources[0].title, told.sources[0].age) == ("Pots", "April 30, 2025")
@@ -57,7 +57,7 @@ async def test_openai_searches_with_its_own_tool():
         sent, message, web = await found(server, "openai-responses", responses_search())
     assert sent["tools"] == [{"type": "web_search"}]
     assert "web_search_call.action.sources" in sent["include"]
-    told = cited_answer(message.text, web)
+    told = number_citations(message.text, web)
     assert (told.text, web.queries) == (ANSWER, [QUERY])
     assert [(page.url, page.title) for page in told.sources] == [
         (FIRST, "Pots"),
@@ -70,7 +70,7 @@ async def test_google_searches_with_its_own_tool():
     async with loopback() as server:
         sent, message, web = await found(server, "google-generative-ai", google_search())
     assert sent["tools"] == [{"googleSearch": {}}]
-    told = cited_answer(message.text, web)
+    told = number_citations(message.text, web)
     assert (told.text, told.cited_count, web.queries) == (CITED, 2, [QUERY])
     assert [page.url for page in told.sources] == [FIRST, SECOND, THIRD]
 
@@ -90,9 +90,9 @@ async def test_google_searches_with_its_own_tool():
 )
 def test_which_models_can_search(api: str, provider: str, model: str, can: bool):
     made = model_for(api, provider=provider, id=model)
-    assert can_search(made) is can
+    assert can_search_web(made) is can
     assert (
-        can_search(model_for(api, provider=provider, id=model, compat={"supportsWebSearch": not can}))
+        can_search_web(model_for(api, provider=provider, id=model, compat={"supportsWebSearch": not can}))
         is not can
     )
 

@@ -41,7 +41,7 @@ from app.batch.workspaces import Workspaces
 from app.copies.repository_copies import Git
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.shared_rate_limit import SharedRateLimit
 from app.resources.paths import Paths
@@ -89,15 +89,15 @@ def missing_keys(models: tuple[str, ...]) -> str:
     """Returns which keys this machine lacks for the models; empty if none. Reads only its own environment."""
     paths = Paths.from_env(os.environ, Path.cwd())
     credentials = Credentials(paths.agent_dir, os.environ)
-    catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
+    catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ)
     missing: dict[str, str] = {}
     for name in models:
         try:
             provider = select_model(name, catalogue, credentials).model.provider
         except ModelNotFound:
             continue  # an extension of the run may define it
-        if provider in PROVIDERS and not credentials.has_credential(provider):
-            variable = next(iter(PROVIDERS[provider].key_variables), "")
+        if provider in KNOWN_PROVIDERS and not credentials.has_credential(provider):
+            variable = next(iter(KNOWN_PROVIDERS[provider].key_variables), "")
             missing[provider] = f"{provider} ({variable})" if variable else provider
     return f"it has no key for {', '.join(missing.values())}" if missing else ""
 

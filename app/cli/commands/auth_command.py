@@ -23,7 +23,7 @@ from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS, SEARCH_SERVICES, unknown_provider_text
+from app.providers.models.known_providers import KNOWN_PROVIDERS, SEARCH_SERVICES, unknown_provider_text
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.signin.interface import SignIn
 from app.providers.signin.key_check import CheckKey, KeyChecker, KeyCheckResult
@@ -48,18 +48,18 @@ class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
 
 async def check_credential(provider: str, credentials: Credentials) -> CredentialState:
     """Checks whether there is a readable credential. Makes no request, except to refresh a sign-in."""
-    source = credentials.source_of(provider)
+    source = credentials.credential_source_of(provider)
     if source is None:
         return CredentialState(
             provider=provider, state="not_ready", detail=f"No key is configured for {provider}."
         )
-    known = PROVIDERS.get(provider)
-    if known is not None and known.missing_package_text:
+    known = KNOWN_PROVIDERS.get(provider)
+    if known is not None and known.missing_package_hint:
         return CredentialState(
-            provider=provider, state="not_ready", source=source, detail=known.missing_package_text
+            provider=provider, state="not_ready", source=source, detail=known.missing_package_hint
         )
     try:
-        await credentials.resolve(provider)
+        await credentials.resolve_credential(provider)
     except CredentialError as problem:
         return CredentialState(provider=provider, state="invalid", source=source, detail=str(problem))
     return CredentialState(provider=provider, state="ready", source=source)
@@ -82,7 +82,7 @@ async def sign_in(
         if checked.state == "unknown":
             return f"The key could not be checked: {checked.text}"
         return f"{provider} accepts the key. {checked.text}".strip()
-    await credentials.store_entry(provider, await sign_in.login(ui))
+    await credentials.store_auth_entry(provider, await sign_in.login(ui))
     return ""
 
 
@@ -199,7 +199,7 @@ def run_auth(
     except SystemExit as end:
         return int(end.code or 0)
     credentials = Credentials(agent_dir, env)
-    for problem in credentials.problems:
+    for problem in credentials.auth_file_problems:
         print_note(problem)
     try:
         return asyncio.run(
@@ -226,7 +226,7 @@ async def _run_action(
 ) -> int:
     match given.action:
         case "login":
-            catalogue, registry = ModelCatalogue.load(agent_dir, env=env), AdapterRegistry()
+            catalogue, registry = ModelCatalogue.load_catalogue(agent_dir, env=env), AdapterRegistry()
             if load_extension_models is not None:
                 await load_extension_models(catalogue, credentials)
             _refuse_unknown(given.provider, catalogue, credentials)
@@ -239,13 +239,13 @@ async def _run_action(
             try:
                 told = await sign_in(given.provider, credentials, ui, ask, with_key=with_key, page=page)
             finally:
-                await registry.close()
+                await registry.close_connections()
             if told:
                 print_line(told)
             print_line(f"Stored the key for {given.provider} in {agent_dir / 'auth.json'}.")
             return 0
         case "logout":
-            found = await credentials.remove_stored(given.provider)
+            found = await credentials.remove_stored_credential(given.provider)
             print_line(
                 f"Removed the key for {given.provider}."
                 if found
@@ -261,13 +261,13 @@ async def _check_provider(
 ) -> int:
     provider = given.provider or given.named_provider
     if given.model:
-        catalogue = ModelCatalogue.load(agent_dir, env=env)
+        catalogue = ModelCatalogue.load_catalogue(agent_dir, env=env)
         providers = [select_model(given.model, catalogue, credentials, provider).model.provider]
     elif provider:
-        _refuse_unknown(provider, ModelCatalogue.load(agent_dir, env=env), credentials)
+        _refuse_unknown(provider, ModelCatalogue.load_catalogue(agent_dir, env=env), credentials)
         providers = [provider]
     else:
-        names = (*ModelCatalogue.load(agent_dir, env=env).providers, *SEARCH_SERVICES)
+        names = (*ModelCatalogue.load_catalogue(agent_dir, env=env).provider_ids, *SEARCH_SERVICES)
         providers = [name for name in names if credentials.has_credential(name)]
         if not providers and not given.json:
             print_note("There is no key and no sign-in. Store one: bayou auth login PROVIDER.")
@@ -287,7 +287,7 @@ async def _check_provider(
 def _refuse_unknown(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> None:
     """Raises `CredentialError` with similar names. An extension's provider with a key is known, too."""
     is_signed_in_to = provider in credentials.sign_ins or credentials.has_credential(provider)
-    names = (*catalogue.providers, *SEARCH_SERVICES)
+    names = (*catalogue.provider_ids, *SEARCH_SERVICES)
     if provider not in names and not is_signed_in_to:
         raise CredentialError(unknown_provider_text(provider, names))
 

@@ -149,7 +149,7 @@ def _quote_for_fish(text: str) -> str:
 def _model_names() -> str:
     paths = Paths.from_env(os.environ, current_folder())
     credentials = Credentials(paths.agent_dir, os.environ)
-    models = ModelCatalogue.load(paths.agent_dir, env=os.environ).models()
+    models = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ).all_models()
     keyed = (
         model for model in models if model.api == "offline" or credentials.has_credential(model.provider)
     )

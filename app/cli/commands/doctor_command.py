@@ -68,10 +68,10 @@ async def _collect_findings() -> list[Finding]:
     paths = Paths.from_env(os.environ, current_folder())
     settings = folder_rules(paths).effective_settings
     credentials = Credentials(paths.agent_dir, os.environ)
-    catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
+    catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ)
     models = [
         model
-        for model in catalogue.models()
+        for model in catalogue.all_models()
         if model.api != "offline" and credentials.has_credential(model.provider)
     ]
     return [
@@ -203,11 +203,11 @@ async def _is_reachable(address: tuple[str, int]) -> bool:
 
 
 def _check_credentials(credentials: Credentials, models: list[Model]) -> Finding:
-    if credentials.problems:
+    if credentials.auth_file_problems:
         return Finding(
             subject="credentials",
             state="broken",
-            text="; ".join(credentials.problems),
+            text="; ".join(credentials.auth_file_problems),
             next_step="Sign in again: bayou auth login PROVIDER.",
         )
     providers = sorted({model.provider for model in models})
@@ -218,17 +218,17 @@ def _check_credentials(credentials: Credentials, models: list[Model]) -> Finding
             text="no provider has a key; only the offline guide answers.",
             next_step="Sign in: bayou auth login PROVIDER.",
         )
-    told = ", ".join(f"{provider} ({credentials.source_of(provider)})" for provider in providers)
+    told = ", ".join(f"{provider} ({credentials.credential_source_of(provider)})" for provider in providers)
     return Finding(subject="credentials", state="ok", text=told)
 
 
 def _check_models_file(catalogue: ModelCatalogue) -> Finding:
-    problems = [str(problem) for problem in catalogue.problems]
+    problems = [str(problem) for problem in catalogue.models_file_problems]
     if problems:
         return Finding(
             subject="models", state="broken", text="; ".join(problems), next_step="Correct models.json."
         )
-    return Finding(subject="models", state="ok", text=f"{len(catalogue.models()):,} known")
+    return Finding(subject="models", state="ok", text=f"{len(catalogue.all_models()):,} known")
 
 
 def _check_servers(paths: Paths, settings: EffectiveSettings) -> Finding:

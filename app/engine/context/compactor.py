@@ -24,7 +24,7 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.usage_totals import UsageTotals
 from app.engine.models.prompt_cache import PromptCache
-from app.providers.failure_kinds import Failure
+from app.providers.failure_kinds import AnswerFailure
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
 from app.values.events import (
@@ -64,7 +64,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     hooks: Hooks
     event_bus: EventBus
     prompt_cache: PromptCache
-    classify_failure: Callable[[AssistantMessage], Failure]
+    classify_failure: Callable[[AssistantMessage], AnswerFailure]
     files_of_call: FilesOfCall
     append_after_summary: Callable[[str], str] = str
     """Appends the text that has to follow a summary verbatim, such as the todo list."""
@@ -140,7 +140,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     async def compact_after_run(self, message: AssistantMessage) -> bool:
         """Compacts after an answer that failed because the context was full; returns True if there is room now."""
-        is_overflow = self.classify_failure(message).is_overflow
+        is_overflow = self.classify_failure(message).is_context_overflow
         if is_overflow and message.stop_reason in ("error", "length"):
             return await self._recover_from_overflow(message)
         if is_overflow and self._compaction_mode == "auto" and not self._has_failed_to_shrink:

@@ -14,10 +14,10 @@ from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.session_mask import SessionMask
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError
-from app.providers.failure_kinds import Failure
-from app.providers.model_stream import Context, Credential
+from app.providers.failure_kinds import AnswerFailure
+from app.providers.model_stream import Credential, RequestContext
 from app.providers.models.model_names import ModelNotFound, select_model
-from app.providers.models.thinking import DEFAULT_TOKEN_BUDGETS
+from app.providers.models.thinking import DEFAULT_THINKING_BUDGETS
 from app.values.events import (
     CompactionProgress,
     Event,
@@ -59,7 +59,7 @@ class Summariser(msgspec.Struct, frozen=True):
     model_choice: ModelChoice
     registry: AdapterRegistry
     masking: SessionMask
-    classify_failure: Callable[[AssistantMessage], Failure]
+    classify_failure: Callable[[AssistantMessage], AnswerFailure]
     publish_event: Callable[[Event], Awaitable[None]]
     options: SessionOptions
     request_budget: RequestBudget
@@ -96,7 +96,9 @@ class Summariser(msgspec.Struct, frozen=True):
     ) -> AssistantMessage:
         model = await self.choose_summary_model(request, budget)
         try:
-            credential = await self.model_choice.credentials.resolve(model.provider) or Credential()
+            credential = (
+                await self.model_choice.credentials.resolve_credential(model.provider) or Credential()
+            )
             self.request_budget.check_limits()
         except (CredentialError, LimitReached) as problem:
             raise SummaryFailed(str(problem)) from None
@@ -105,20 +107,20 @@ class Summariser(msgspec.Struct, frozen=True):
             self.options.stream_options, credential=credential, thinking=thinking, use_cache=False
         )
         if budget:
-            thoughts = {**DEFAULT_TOKEN_BUDGETS, **options.thinking_budgets}
+            thoughts = {**DEFAULT_THINKING_BUDGETS, **options.thinking_budgets}
             most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
             options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
-        context = Context(system_prompt=SUMMARY_SYSTEM_PROMPT, messages=(user_message(request),))
-        stream = self.request_budget.count_usage(self.registry.stream(model, context, options))
-        forget = abort.on_set(stream.cancel)
+        context = RequestContext(system_prompt=SUMMARY_SYSTEM_PROMPT, messages=(user_message(request),))
+        stream = self.request_budget.count_usage(self.registry.stream_answer(model, context, options))
+        forget = abort.on_set(stream.cancel_response)
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
                     await self.publish_event(CompactionProgress(delta=event.delta, source=source))
-            return await stream.result()
+            return await stream.final_message()
         finally:
             forget()
-            stream.cancel()
+            stream.cancel_response()
 
     async def choose_summary_model(self, request: str, budget: int = 0) -> Model:
         """Returns the model that writes a summary: the cheaper model of the settings, unless the request is too

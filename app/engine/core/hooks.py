@@ -19,7 +19,7 @@ from app.engine.core.hook_results import (
     ShellOverride,
 )
 from app.engine.core.prompt_intake import PromptInput
-from app.providers.model_stream import Context, EventCallback, PayloadCallback
+from app.providers.model_stream import EventCallback, PayloadCallback, RequestContext
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message
@@ -106,7 +106,7 @@ class Hooks(LoopHooks):
         """A hook that returns the messages to send in a request; the given ones if nothing changes."""
         return messages
 
-    async def change_request(self, context: Context) -> Context:
+    async def change_request(self, context: RequestContext) -> RequestContext:
         """A hook that returns the messages, prompt and tools to send in a request."""
         return context
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS
-from app.providers.models.thinking import clamp_level, supported_levels
+from app.providers.models.known_providers import KNOWN_PROVIDERS
+from app.providers.models.thinking import clamp_thinking_level, supported_thinking_levels
 from app.values.models import Model, ThinkingLevel
 from app.values.user_errors import UserError
 
@@ -57,12 +57,12 @@ class ModelChoice:
 
     def _clamp_thinking_level(self) -> None:
         self.thinking = (
-            clamp_level(self.model, self._requested_level) if self.model else self._requested_level
+            clamp_thinking_level(self.model, self._requested_level) if self.model else self._requested_level
         )
 
     @property
     def thinking_levels(self) -> tuple[ThinkingLevel, ...]:
-        return supported_levels(self.model) if self.model else ("off",)
+        return supported_thinking_levels(self.model) if self.model else ("off",)
 
     def require_model(self) -> Model:
         if self.model is None:
@@ -105,11 +105,11 @@ class ModelChoice:
             self.retry_missing_model()
         elif (now := self._current_model_definition(self.model)) is not None:
             self._set_model(now)
-        return self.catalogue.problems
+        return self.catalogue.models_file_problems
 
     def _current_model_definition(self, model: Model) -> Model | None:
         found = self.catalogue.find_model(model.provider, model.id)
-        if found is not None or model.provider in PROVIDERS:
+        if found is not None or model.provider in KNOWN_PROVIDERS:
             return found
         return self.catalogue.unlisted_model(model.provider, model.id)
 
@@ -117,9 +117,9 @@ class ModelChoice:
         """Returns the models whose provider has credentials, or needs none."""
         return tuple(
             model
-            for provider in self.catalogue.providers
+            for provider in self.catalogue.provider_ids
             # For other providers the list need not be read.
-            if provider not in PROVIDERS or self.credentials.has_credential(provider)
+            if provider not in KNOWN_PROVIDERS or self.credentials.has_credential(provider)
             for model in self.catalogue.models_of(provider)
             if self.is_model_available(model)
         )

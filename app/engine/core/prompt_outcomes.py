@@ -10,7 +10,7 @@ import msgspec
 from app.agent.queues import Queues
 from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import PromptInput
-from app.providers.failure_kinds import Failure
+from app.providers.failure_kinds import AnswerFailure
 from app.values.events import (
     AgentSettled,
     Event,
@@ -41,7 +41,7 @@ class PromptOutcomes:
     """The prompts of one session whose outcome clients wait for."""
 
     def __init__(
-        self, event_bus: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], Failure]
+        self, event_bus: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], AnswerFailure]
     ) -> None:
         self._event_bus = event_bus
         self._queues = queues

@@ -14,13 +14,13 @@ from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.core.usage_totals import UsageTotals
-from app.providers.failure_kinds import Failure
+from app.providers.failure_kinds import AnswerFailure
 from app.sessions.session_log import SessionLog
 from app.values.events import QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
-ClassifyFailure = Callable[[AssistantMessage, Model | None], Failure]
+ClassifyFailure = Callable[[AssistantMessage, Model | None], AnswerFailure]
 
 
 class SessionCore:
@@ -59,7 +59,7 @@ class SessionCore:
         options.effective_settings.subscribe(lambda before: toolbox.recompute_active_tools())
         choice.on_model_change(toolbox.recompute_active_tools)
 
-    def classify_failure(self, message: AssistantMessage) -> Failure:
+    def classify_failure(self, message: AssistantMessage) -> AnswerFailure:
         """Classifies why an answer failed, by the rules of the model's provider."""
         return self._classify(message, self.choice.model)
 

@@ -24,7 +24,7 @@ from app.engine.secrets.session_mask import SessionMask
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError
 from app.providers.image_limits import RequestImages
-from app.providers.model_stream import AssistantStream, Context, Credential, RequestHooks
+from app.providers.model_stream import AssistantStream, Credential, RequestContext, RequestHooks
 from app.providers.request_cache import RequestCache
 from app.values.codec import encode_json
 from app.values.events import (
@@ -165,7 +165,7 @@ class ModelRequests:
 
     def partial_answer(self) -> AssistantMessage | None:
         """Returns the model's unfinished answer, as far as it has arrived."""
-        return self.stream.partial if self.stream is not None else None
+        return self.stream.partial_message if self.stream is not None else None
 
     def _current_model(self) -> Model:
         """Returns the chosen model as models.json defines it now."""
@@ -179,7 +179,7 @@ class ModelRequests:
         try:
             if self.budget.rate_limit is not None:
                 with abort.cancel_when_set():
-                    await self.budget.rate_limit.wait(model.provider)
+                    await self.budget.rate_limit.wait_for_pause_end(model.provider)
             self.budget.check_limits(is_turn=True)
             with abort.cancel_when_set():
                 self.stream = self.budget.count_usage(await self._send_recorded(model))
@@ -211,8 +211,8 @@ class ModelRequests:
         self._request_of_message[reply_id] = request_id
         if failure is not None:
             return failed_stream(model, failure, message_id=reply_id)
-        if stretch is not self._request_cache.stretch:
-            self._request_cache = self._request_cache.for_stretch(stretch)
+        if stretch is not self._request_cache.conversation_token:
+            self._request_cache = self._request_cache.for_conversation(stretch)
         options = msgspec.structs.replace(
             self._options.stream_options,
             credential=credential,
@@ -223,9 +223,9 @@ class ModelRequests:
             ),
             request_cache=self._request_cache,
         )
-        return self._registry.stream(model, context, options, message_id=reply_id)
+        return self._registry.stream_answer(model, context, options, message_id=reply_id)
 
-    async def _build_context(self) -> tuple[Context, Sequence[str], object]:
+    async def _build_context(self) -> tuple[RequestContext, Sequence[str], object]:
         """Returns the context of the next request, the ids of its messages, and a key for its beginning: None
         where a hook changed the messages."""
         conversation = self._conversation
@@ -238,19 +238,19 @@ class ModelRequests:
             return context, message_ids, stretch
         return self._sendable_context(context), message_ids, stretch
 
-    async def _apply_hooks(self, messages: Sequence[Message]) -> Context:
+    async def _apply_hooks(self, messages: Sequence[Message]) -> RequestContext:
         """Returns the context of a request as changed by extensions."""
         declared = self._conversation.declared_prompt
         prompt, tools = declared.sent_prompt_and_tools()
         return await self._hooks.change_request(
-            Context(
+            RequestContext(
                 system_prompt=prompt if declared.sections else join_prompt_sections(self.sections()),
                 messages=await self._hooks.change_messages(messages),
                 tools=tools,
             )
         )
 
-    def _sendable_context(self, context: Context) -> Context:
+    def _sendable_context(self, context: RequestContext) -> RequestContext:
         """Returns the context of a request without the images that are not to be sent."""
         messages = self._images.sendable(context.messages, are_blocked=not self._options.should_send_images)
         return (
@@ -268,12 +268,12 @@ class ModelRequests:
     async def search_web(self, prompt: str, question: str) -> AssistantStream:
         """Requests an answer for which the provider searches the web. The request contains nothing of the
         conversation."""
-        context = Context(system_prompt=prompt, messages=(user_message(question),))
+        context = RequestContext(system_prompt=prompt, messages=(user_message(question),))
         return await self._request_unrecorded(context, "low", None, searches_web=True)
 
     async def _request_unrecorded(
         self,
-        context: Context,
+        context: RequestContext,
         thinking: ThinkingLevel,
         session_id: str | None,
         *,
@@ -292,15 +292,15 @@ class ModelRequests:
             credential=credential,
             thinking=thinking,
             session_id=session_id,
-            searches_web=searches_web,
+            can_search_web=searches_web,
         )
-        return self.budget.count_usage(self._registry.stream(model, context, options))
+        return self.budget.count_usage(self._registry.stream_answer(model, context, options))
 
     async def _find_credential(self, provider: str) -> tuple[Credential, str | None]:
         """Returns the provider's credential, or why there is none (a failing command, for example), which
         becomes the request's error."""
         try:
-            return await self._choice.credentials.resolve(provider) or Credential(), None
+            return await self._choice.credentials.resolve_credential(provider) or Credential(), None
         except CredentialError as problem:
             return Credential(), str(problem)
 
@@ -312,20 +312,20 @@ class ModelRequests:
 
         async def on_response(status: int, headers: Mapping[str, str]) -> None:
             if self.budget.rate_limit is not None:
-                self.budget.rate_limit.note_response(model.provider, status, headers)
+                self.budget.rate_limit.record_response(model.provider, status, headers)
             if status < 400:
                 await self._mark_delivered(ids.request_id, status, headers)
             if status == 401:
                 with suppress(CredentialError):  # the refusal is what gets reported
-                    await self._choice.credentials.mark_refused(model.provider, credential)
+                    await self._choice.credentials.mark_token_refused(model.provider, credential)
             await self._hooks.on_response_headers(status, headers, ids)
 
         return RequestHooks(
-            on_payload=on_payload if listener is not None else None,
-            on_headers=self._hooks.change_request_headers,
-            on_response=on_response,
-            on_event=self._hooks.stream_listener(model),
-            on_state=self._on_state,
+            on_request_payload=on_payload if listener is not None else None,
+            on_request_headers=self._hooks.change_request_headers,
+            on_response_headers=on_response,
+            on_raw_event=self._hooks.stream_listener(model),
+            on_flow_state_changed=self._on_state,
         )
 
     def _on_state(self, state: str, seconds: float) -> None:
@@ -368,7 +368,7 @@ class ModelRequests:
 
     async def close(self) -> None:
         """Closes network connections that are open for the next request."""
-        await self._registry.close()
+        await self._registry.close_connections()
 
 
 def failed_stream(
@@ -380,4 +380,6 @@ def failed_stream(
         stream.draft.stop_reason = reason
         stream.draft.error_message = text
 
-    return AssistantStream(model, message_id=message_id or new_id(), timestamp=now_ms()).run(produce)
+    return AssistantStream(model, message_id=message_id or new_id(), timestamp=now_ms()).start_producer(
+        produce
+    )

@@ -12,8 +12,8 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.model_choice import ModelChoice
 from app.engine.models.model_requests import ModelRequests
 from app.engine.models.side_question import record_cost
-from app.providers.models.known_providers import PROVIDERS
-from app.providers.web_search import can_search, cited_answer
+from app.providers.models.known_providers import KNOWN_PROVIDERS
+from app.providers.web_search import can_search_web, number_citations
 from app.web.search_results import FoundPage, SearchResults
 from tools.base import ToolError
 
@@ -37,12 +37,12 @@ class ProviderSearch(msgspec.Struct, frozen=True):
 
     @property
     def is_supported(self) -> bool:
-        return self.model_choice.model is not None and can_search(self.model_choice.model)
+        return self.model_choice.model is not None and can_search_web(self.model_choice.model)
 
     @property
     def title(self) -> str:
         provider = self.model_choice.require_model().provider
-        return PROVIDERS[provider].name if provider in PROVIDERS else provider
+        return KNOWN_PROVIDERS[provider].name if provider in KNOWN_PROVIDERS else provider
 
     @property
     def key(self) -> str:
@@ -60,14 +60,14 @@ class ProviderSearch(msgspec.Struct, frozen=True):
         title = self.title
         stream = await self.requests.search_web(_SEARCH_PROMPT, query)
         try:
-            answer = await stream.result()
+            answer = await stream.final_message()
         finally:
-            stream.cancel()
+            stream.cancel_response()
         await record_cost(answer, "search", self.conversation, self.event_bus)
         findings = stream.draft.web_findings
-        told = cited_answer(answer.text, findings)
+        told = number_citations(answer.text, findings)
         if answer.stop_reason in ("error", "aborted") or not (told.text or told.sources):
-            why = answer.error_message or findings.problem or "The answer is empty."
+            why = answer.error_message or findings.search_problem or "The answer is empty."
             raise ToolError(
                 f"{title} could not search: {why} The user can choose a service with the setting web.search."
             )

@@ -59,9 +59,9 @@ class SideQuestions(msgspec.Struct, frozen=True):
             async for event in stream:
                 if isinstance(event, TextDelta):
                     on_text(event.delta)
-            answer = await stream.result()
+            answer = await stream.final_message()
         finally:
-            stream.cancel()
+            stream.cancel_response()
         if self.conversation.log.is_on_disk:
             await record_cost(answer, "beside", self.conversation, self.event_bus)
         if answer.stop_reason == "error":

@@ -10,7 +10,7 @@ import msgspec
 from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.hook_results import CompactionOverride, ShellOverride
 from app.extensions.hooks import payloads as p
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.values.content import Image, Text, text_of
 from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration
@@ -59,7 +59,7 @@ def _supported_content(content: Sequence[Any]) -> tuple[Text | Image, ...]:
     return tuple(part for part in content if isinstance(part, Text | Image))
 
 
-def messages_as_context(messages: Sequence[Message]) -> Context:
+def messages_as_context(messages: Sequence[Message]) -> RequestContext:
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     texts: list[str | None] = []
     tools: dict[str, ToolDeclaration] = {}
@@ -68,7 +68,7 @@ def messages_as_context(messages: Sequence[Message]) -> Context:
         for removed in system.tools_removed or ():
             tools.pop(removed.name, None)
         tools |= {tool.name: tool for tool in system.tools_added or ()}
-    return Context(
+    return RequestContext(
         system_prompt="\n\n".join(text for text in texts if text),
         messages=tuple(message for message in messages if not isinstance(message, SystemMessage)),
         tools=tuple(sorted(tools.values(), key=lambda tool: tool.name)),

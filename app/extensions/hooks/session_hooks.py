@@ -39,7 +39,7 @@ from app.extensions.hooks.payload_conversion import (
 )
 from app.extensions.registrations import require_binding
 from app.extensions.views import view_text
-from app.providers.model_stream import Context, EventCallback, PayloadCallback
+from app.providers.model_stream import EventCallback, PayloadCallback, RequestContext
 from app.values.content import ToolCall, text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
@@ -142,7 +142,7 @@ class ExtensionHooks(Hooks):
         await self._hooks.emit("context", payload)
         return tuple(payload.messages)
 
-    async def change_request(self, context: Context) -> Context:
+    async def change_request(self, context: RequestContext) -> RequestContext:
         """Passes system prompt and tools as a system message in front; the system messages of the answer are
         sent."""
         if "context_with_system" not in self._handlers:

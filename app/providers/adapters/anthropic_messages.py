@@ -1,6 +1,6 @@
 """The adapter of `anthropic-messages`, for Anthropic and for every server that speaks its format."""
 
-from app.providers.adapters.anthropic_wire import MessagesReader, payload
+from app.providers.adapters.anthropic_wire import MessagesReader, build_payload
 from app.providers.adapters.common import (
     authorization_header,
     base_url_of,
@@ -8,15 +8,15 @@ from app.providers.adapters.common import (
     session_affinity_headers,
     uses_bearer_token,
 )
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
-from app.providers.request_preparation import prepare_request, shortened_call_id
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
+from app.providers.request_preparation import prepare_request, shorten_call_id
 from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
     encode_payload,
-    exchange_events,
-    final_payload,
-    request_headers,
+    finish_payload,
+    merge_request_headers,
+    stream_response_events,
 )
 from app.values.models import Model
 
@@ -24,14 +24,16 @@ DEFAULT_URL = "https://api.anthropic.com"
 
 
 @serves_apis("anthropic-messages")
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare_request(context, model, shortened_call_id, kept=options.request_cache)
-    body = await final_payload(payload(prepared, model, options), model, options)
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
+    prepared = prepare_request(context, model, shorten_call_id, kept=options.request_cache)
+    body = await finish_payload(build_payload(prepared, model, options), model, options)
     request = HttpRequest(
         base_url=base_url_of(model, options, DEFAULT_URL),
         path="/v1/messages",
         body=encode_payload(body),
-        headers=request_headers(
+        headers=merge_request_headers(
             model,
             options,
             **{"Anthropic-Version": "2023-06-01"},
@@ -40,7 +42,9 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await exchange_events(await sender_for(model), request, options, MessagesReader(model, stream), stream)
+    await stream_response_events(
+        await sender_for(model), request, options, MessagesReader(model, stream), stream
+    )
 
 
 def _key_header(model: Model, options: StreamOptions) -> dict[str, str]:

@@ -8,21 +8,26 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import (
-    answer_limit,
-    compat_switches,
+    compat_switches_of,
     encode_user_parts,
     incomplete_answer_error,
-    token_count,
+    max_answer_tokens,
+    read_token_count,
 )
-from app.providers.errors import error_in_stream
+from app.providers.errors import error_from_stream_event
 from app.providers.model_stream import AssistantStream, StreamOptions
-from app.providers.models.pricing import with_cost
-from app.providers.models.thinking import budget_for, clamp_level, limited_budget, provider_level_name
+from app.providers.models.pricing import add_cost_to_usage
+from app.providers.models.thinking import (
+    clamp_thinking_level,
+    limit_thinking_budget,
+    provider_thinking_name,
+    thinking_budget_for,
+)
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import PayloadParts
+from app.providers.request_cache import MessageListParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
-from app.providers.transport import decode_event
+from app.providers.transport import decode_event_json
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -42,34 +47,34 @@ _USAGE_FIELDS = {
     "cache_read": "cache_read_input_tokens",
     "cache_write": "cache_creation_input_tokens",
 }
-_SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
-_SEARCH_FEE = 0.01
+_WEB_SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+_DOLLARS_PER_SEARCH = 0.01
 """Dollars for each search, which the price of the tokens does not contain."""
-_EFFORT_NAMES = {"minimal": "low"}
-_CLAUDE_VERSION = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+_EFFORT_BY_LEVEL = {"minimal": "low"}
+_CLAUDE_VERSION_PATTERN = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
 
-def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
-    switches = compat_switches(model)
-    cache = _cache_control(model, options)
-    limit = answer_limit(model, options, prepared)
+def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+    switches = compat_switches_of(model)
+    cache = _cache_control_field(model, options)
+    limit = max_answer_tokens(model, options, prepared)
     body: dict[str, Any] = {
         "model": model.id,
         "max_tokens": limit,
         "stream": True,
-        "messages": messages(prepared, model, cache),
+        "messages": build_messages(prepared, model, cache),
     }
-    if prepared.system:
-        body["system"] = [_with_cache_mark(_encode_text(prepared.system), cache)]
+    if prepared.system_prompt:
+        body["system"] = [_add_cache_control(_encode_text(prepared.system_prompt), cache)]
     if prepared.tools:
         tools = [_encode_tool(tool, switches) for tool in prepared.tools]
         if switches.get("supportsCacheControlOnTools", True):
-            tools[-1] = _with_cache_mark(tools[-1], cache)
+            tools[-1] = _add_cache_control(tools[-1], cache)
         body["tools"] = tools
         if options.tool_choice is not None:
             body["tool_choice"] = {"type": options.tool_choice}
-    if options.searches_web:
-        body["tools"] = [*body.get("tools", ()), _SEARCH_TOOL]
+    if options.can_search_web:
+        body["tools"] = [*body.get("tools", ()), _WEB_SEARCH_TOOL]
     thinking = _thinking_fields(model, options, limit)
     body.update(thinking)
     is_thinking = thinking.get("thinking", {}).get("type") in ("enabled", "adaptive")
@@ -78,13 +83,13 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
     return body
 
 
-def messages(
+def build_messages(
     prepared: PreparedRequest, model: Model, cache: dict[str, Any] | None
-) -> list[dict[str, Any]] | PayloadParts:
+) -> list[dict[str, Any]] | MessageListParts:
     out = encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
-    tail = out.tail if isinstance(out, PayloadParts) else out
+    tail = out.new_messages if isinstance(out, MessageListParts) else out
     if cache and tail and tail[-1]["role"] == "user":
-        tail[-1]["content"][-1] = _with_cache_mark(tail[-1]["content"][-1], cache)
+        tail[-1]["content"][-1] = _add_cache_control(tail[-1]["content"][-1], cache)
     return out
 
 
@@ -122,39 +127,39 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
 def has_adaptive_thinking(model: Model) -> bool:
     """Says whether the model decides itself how long it thinks (from version 4.6 on): it takes an effort
     instead of a budget."""
-    forced = compat_switches(model).get("forceAdaptiveThinking")
+    forced = compat_switches_of(model).get("forceAdaptiveThinking")
     if forced is not None:
         return bool(forced)
-    match = _CLAUDE_VERSION.search(model.id)
+    match = _CLAUDE_VERSION_PATTERN.search(model.id)
     return bool(match) and (int(match[1]), int(match[2] or 0)) >= (4, 6) if match else False
 
 
 def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
     if not model.reasoning:
         return {}
-    level = clamp_level(model, options.thinking)
+    level = clamp_thinking_level(model, options.thinking)
     if level == "off":
         return {"thinking": {"type": "disabled"}}
     if has_adaptive_thinking(model):
-        effort = _EFFORT_NAMES.get(level, provider_level_name(model, level))
+        effort = _EFFORT_BY_LEVEL.get(level, provider_thinking_name(model, level))
         return {
             "thinking": {"type": "adaptive", "display": "summarized"},
-            "output_config": {"effort": _EFFORT_NAMES.get(effort, effort)},
+            "output_config": {"effort": _EFFORT_BY_LEVEL.get(effort, effort)},
         }
-    budget = limited_budget(limit, budget_for(level, options.thinking_budgets))
+    budget = limit_thinking_budget(limit, thinking_budget_for(level, options.thinking_budgets))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
 
 
-def _cache_control(model: Model, options: StreamOptions) -> dict[str, Any] | None:
+def _cache_control_field(model: Model, options: StreamOptions) -> dict[str, Any] | None:
     if not options.use_cache:
         return None
-    is_long = options.is_long_cache and compat_switches(model).get(
+    is_long = options.wants_long_cache and compat_switches_of(model).get(
         "supportsLongCacheRetention", model.provider == "anthropic"
     )
     return {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}
 
 
-def _with_cache_mark(block: dict[str, Any], cache: dict[str, Any] | None) -> dict[str, Any]:
+def _add_cache_control(block: dict[str, Any], cache: dict[str, Any] | None) -> dict[str, Any]:
     return {**block, "cache_control": cache} if cache else block
 
 
@@ -188,7 +193,9 @@ def _encode_assistant(message: AssistantMessage, model: Model) -> list[dict[str,
                 out.append(_encode_text(block.text))
             case Thinking() if block.redacted and block.thinking_signature:
                 out.append({"type": "redacted_thinking", "data": block.thinking_signature})
-            case Thinking() if block.thinking_signature or compat_switches(model).get("allowEmptySignature"):
+            case Thinking() if block.thinking_signature or compat_switches_of(model).get(
+                "allowEmptySignature"
+            ):
                 out.append(
                     {
                         "type": "thinking",
@@ -212,13 +219,13 @@ class MessagesReader:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = BlockBuilder(stream)
+        self._block_builder = BlockBuilder(stream)
         self._usage = Usage()
         self._search_fees = 0.0
-        self._search = SearchReader(stream)
+        self._search_reader = WebSearchReader(stream)
 
     def read_event(self, event: str, data: bytes) -> None:
-        message = decode_event(data)
+        message = decode_event_json(data)
         if not isinstance(message, dict):
             return
         kind = message.get("type") or event
@@ -237,13 +244,13 @@ class MessagesReader:
         elif kind == "message_stop":
             self.has_ended = True
         elif kind == "error":
-            raise error_in_stream(message)
+            raise error_from_stream_event(message)
         else:
             return
         self._stream.report_alive()
 
-    def finish(self) -> None:
-        self._blocks.end_all()
+    def finish_response(self) -> None:
+        self._block_builder.end_all_blocks()
         if not self.has_ended and self._stream.draft.stop_reason == "pending":
             raise incomplete_answer_error("no message_stop")
 
@@ -277,7 +284,7 @@ class MessagesReader:
     def _update_usage(self, usage: dict[str, Any]) -> None:
         """Updates the usage. Counts are cumulative, so a count that an event leaves out keeps its value."""
         named = {
-            field: token_count(usage, name)
+            field: read_token_count(usage, name)
             for field, name in _USAGE_FIELDS.items()
             if usage.get(name) is not None
         }
@@ -285,65 +292,67 @@ class MessagesReader:
         self._usage = msgspec.structs.replace(
             old,
             **named,
-            cache_write1h=token_count(usage, "cache_creation", "ephemeral_1h_input_tokens")
+            cache_write1h=read_token_count(usage, "cache_creation", "ephemeral_1h_input_tokens")
             or old.cache_write1h,
-            reasoning=token_count(usage, "output_tokens_details", "thinking_tokens") or old.reasoning,
+            reasoning=read_token_count(usage, "output_tokens_details", "thinking_tokens") or old.reasoning,
         )
         if usage:
             self._search_fees = (
-                _SEARCH_FEE * token_count(usage, "server_tool_use", "web_search_requests")
+                _DOLLARS_PER_SEARCH * read_token_count(usage, "server_tool_use", "web_search_requests")
                 or self._search_fees
             )
-            self._stream.draft.usage = with_cost(self._usage, self._model, fees=self._search_fees)
+            self._stream.draft.usage = add_cost_to_usage(self._usage, self._model, fees=self._search_fees)
 
     def _begin_block(self, index: int, block: dict[str, Any]) -> None:
         kind = block.get("type")
         if kind == "text":
-            opened = self._blocks.open_text(index)
+            opened = self._block_builder.open_text(index)
             if block.get("text"):
-                opened.append(block["text"])
+                opened.append_text(block["text"])
         elif kind == "thinking":
-            opened = self._blocks.open_thinking(index)
+            opened = self._block_builder.open_thinking(index)
             if block.get("thinking"):
-                opened.append(block["thinking"])
+                opened.append_text(block["thinking"])
             opened.signature = block.get("signature") or None
         elif kind == "redacted_thinking":
-            self._blocks.add_thinking(
+            self._block_builder.add_thinking_block(
                 Thinking(thinking="", thinking_signature=block.get("data"), redacted=True)
             )
         elif kind == "tool_use":
-            call = self._blocks.open_call(index, call_id=block.get("id") or "", name=block.get("name") or "")
+            call = self._block_builder.open_call(
+                index, call_id=block.get("id") or "", name=block.get("name") or ""
+            )
             if block.get("input"):
-                call.append(msgspec.json.encode(block["input"]).decode())
+                call.append_arguments(msgspec.json.encode(block["input"]).decode())
         elif kind == "server_tool_use":
-            self._search.begin_query(index, block)
+            self._search_reader.begin_query(index, block)
         elif kind == "web_search_tool_result":
-            self._search.add_results(block.get("content"))
+            self._search_reader.add_results(block.get("content"))
 
     def _end_block(self, index: int) -> None:
-        self._blocks.end_block(index)
-        self._search.end_query(index)
+        self._block_builder.end_block(index)
+        self._search_reader.end_query(index)
 
     def _read_block_delta(self, index: int, delta: dict[str, Any]) -> None:
         kind = delta.get("type")
         if kind == "text_delta":
-            self._blocks.open_text(index).append(delta.get("text") or "")
+            self._block_builder.open_text(index).append_text(delta.get("text") or "")
         elif kind == "citations_delta":
-            self._search.add_citation(delta.get("citation") or {})
+            self._search_reader.add_citation(delta.get("citation") or {})
         elif kind == "input_json_delta":
-            self._search.add_query_text(index, delta.get("partial_json") or "")
-            opened = self._blocks.find_open_block(index)
+            self._search_reader.add_query_text(index, delta.get("partial_json") or "")
+            opened = self._block_builder.find_open_block(index)
             if isinstance(opened, OpenToolCall):
-                opened.append(delta.get("partial_json") or "")
+                opened.append_arguments(delta.get("partial_json") or "")
         elif kind == "thinking_delta":
-            self._blocks.open_thinking(index).append(delta.get("thinking") or "")
+            self._block_builder.open_thinking(index).append_text(delta.get("thinking") or "")
         elif kind == "signature_delta":
-            opened = self._blocks.find_open_block(index)
+            opened = self._block_builder.find_open_block(index)
             if isinstance(opened, OpenTextBlock):
                 opened.signature = (opened.signature or "") + (delta.get("signature") or "")
 
 
-class SearchReader:
+class WebSearchReader:
     """Reads the web searches and citations of a response."""
 
     def __init__(self, stream: AssistantStream) -> None:
@@ -356,7 +365,7 @@ class SearchReader:
     def begin_query(self, index: int, block: dict[str, Any]) -> None:
         self._queries[index] = []
         self._findings.add_query((block.get("input") or {}).get("query"))
-        self._findings.mark_search_start(self._stream.partial.text)
+        self._findings.mark_answer_start(self._stream.partial_message.text)
 
     def add_query_text(self, index: int, text: str) -> None:
         if index in self._queries:
@@ -364,7 +373,7 @@ class SearchReader:
 
     def add_results(self, content: Any) -> None:
         if isinstance(content, dict):
-            self._findings.problem = content.get("error_code") or "unknown error"
+            self._findings.search_problem = content.get("error_code") or "unknown error"
             return
         for result in content or ():
             self._findings.add_source(result.get("url"), result.get("title"), result.get("page_age"))
@@ -377,12 +386,12 @@ class SearchReader:
         pieces = self._queries.pop(index, None)
         if pieces is not None:
             with suppress(msgspec.MsgspecError):
-                self._findings.add_query(msgspec.json.decode("".join(pieces), type=_SearchInput).query)
+                self._findings.add_query(msgspec.json.decode("".join(pieces), type=_WebSearchInput).query)
         elif self._cited_urls:
-            at = len(self._stream.partial.text)
+            at = len(self._stream.partial_message.text)
             self._findings.citations += [(at, url) for url in dict.fromkeys(self._cited_urls)]
             self._cited_urls.clear()
 
 
-class _SearchInput(msgspec.Struct, frozen=True):
+class _WebSearchInput(msgspec.Struct, frozen=True):
     query: str

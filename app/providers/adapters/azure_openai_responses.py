@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.providers.adapters.responses_reader import ResponsesReader
-from app.providers.adapters.responses_request import joined_call_id, payload
+from app.providers.adapters.responses_request import build_payload, join_call_and_item_id
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
 from app.providers.request_preparation import prepare_request
 from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
     encode_payload,
-    exchange_events,
-    final_payload,
-    request_headers,
+    finish_payload,
+    merge_request_headers,
+    stream_response_events,
 )
 from app.values.models import Model
 
@@ -33,11 +33,13 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @serves_apis("azure-openai-responses")
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
     place = deployment_for(model, options.credential.env)
-    prepared = prepare_request(context, model, joined_call_id, kept=options.request_cache)
-    body = await final_payload(
-        {**payload(prepared, model, options), "model": place.deployment}, model, options
+    prepared = prepare_request(context, model, join_call_and_item_id, kept=options.request_cache)
+    body = await finish_payload(
+        {**build_payload(prepared, model, options), "model": place.deployment}, model, options
     )
     key = options.credential.key
     own = (
@@ -52,9 +54,11 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         path="/responses",
         body=encode_payload(body, last="input"),
         query={"api-version": place.api_version},
-        headers=request_headers(model, options, **own),
+        headers=merge_request_headers(model, options, **own),
     )
-    await exchange_events(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
+    await stream_response_events(
+        await sender_for(model), request, options, ResponsesReader(model, stream), stream
+    )
 
 
 def deployment_for(model: Model, env: Mapping[str, str]) -> Deployment:

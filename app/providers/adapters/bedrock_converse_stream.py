@@ -9,26 +9,26 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
-from app.providers.adapters.bedrock_wire import EXCEPTION_PREFIX, ConverseReader, payload
+from app.providers.adapters.bedrock_wire import EXCEPTION_EVENT_PREFIX, ConverseReader, build_payload
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
-from app.providers.models.known_providers import PROVIDERS
-from app.providers.request_preparation import prepare_request, shortened_call_id
-from app.providers.senders.sender_choice import preload as warm_sender
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
+from app.providers.models.known_providers import KNOWN_PROVIDERS
+from app.providers.request_preparation import prepare_request, shorten_call_id
+from app.providers.senders.sender_choice import preload_sender_modules as warm_sender
 from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
     encode_payload,
-    exchange_events,
-    final_payload,
-    request_headers,
+    finish_payload,
+    merge_request_headers,
+    stream_response_events,
 )
 from app.values.models import Model
 
 DEFAULT_REGION = "us-east-1"
 
 
-def warm(model: Model) -> None:
+def preload_modules(model: Model) -> None:
     warm_sender(model)
     try:
         _import_botocore()
@@ -37,10 +37,12 @@ def warm(model: Model) -> None:
 
 
 @serves_apis("bedrock-converse-stream")
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
     await asyncio.to_thread(_import_botocore)
-    prepared = prepare_request(context, model, shortened_call_id, kept=options.request_cache)
-    body = await final_payload(payload(prepared, model, options), model, options)
+    prepared = prepare_request(context, model, shorten_call_id, kept=options.request_cache)
+    body = await finish_payload(build_payload(prepared, model, options), model, options)
     env = options.credential.env
     session = await asyncio.to_thread(_botocore_session, env)
     region = aws_region(session, env)
@@ -51,11 +53,11 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         base_url=base,
         path=f"/model/{quote(model.id, safe='')}/converse-stream",
         body=encode_payload(body),
-        headers=request_headers(model, options, Accept="application/vnd.amazon.eventstream"),
+        headers=merge_request_headers(model, options, Accept="application/vnd.amazon.eventstream"),
     )
     headers = await asyncio.to_thread(_authorized_headers, request, session, region, options)
     signed = HttpRequest(base_url=base, path=request.path, body=request.body, headers=headers)
-    await exchange_events(
+    await stream_response_events(
         await sender_for(model), signed, options, ConverseReader(model, stream), stream, EventStreamDecoder()
     )
 
@@ -77,7 +79,7 @@ def _import_botocore() -> Any:
             import_module(f"botocore.{part}")
         return import_module("botocore")
     except ImportError as problem:
-        missing = PROVIDERS["amazon-bedrock"].missing_package_text
+        missing = KNOWN_PROVIDERS["amazon-bedrock"].missing_package_hint
         raise ProviderError(
             missing or f"botocore cannot be loaded: {problem}. Install bayou again."
         ) from None
@@ -133,7 +135,7 @@ class EventStreamDecoder:
                     out.append((str(headers.get(":event-type", "")), message.payload))
                 else:
                     kind = headers.get(":exception-type") or headers.get(":error-code") or "error"
-                    out.append((f"{EXCEPTION_PREFIX}{kind}", message.payload))
+                    out.append((f"{EXCEPTION_EVENT_PREFIX}{kind}", message.payload))
         except Exception as problem:
             raise ProviderError(
                 f"Bedrock's event stream is damaged: {problem}", kind="malformed"

@@ -6,30 +6,35 @@ from typing import Any, assert_never
 
 from app.providers.adapters.anthropic_wire import has_adaptive_thinking
 from app.providers.adapters.common import (
-    answer_limit,
-    compat_switches,
+    compat_switches_of,
     encode_user_parts,
     incomplete_answer_error,
     join_neighbouring_messages,
-    token_count,
+    max_answer_tokens,
+    read_token_count,
 )
 from app.providers.errors import ProviderError
 from app.providers.model_stream import AssistantStream, StreamOptions
-from app.providers.models.pricing import with_cost
-from app.providers.models.thinking import budget_for, clamp_level, limited_budget, provider_level_name
+from app.providers.models.pricing import add_cost_to_usage
+from app.providers.models.thinking import (
+    clamp_thinking_level,
+    limit_thinking_budget,
+    provider_thinking_name,
+    thinking_budget_for,
+)
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import PayloadParts
+from app.providers.request_cache import MessageListParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
-from app.providers.transport import decode_event
+from app.providers.transport import decode_event_json
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 
-EXCEPTION_PREFIX = "exception:"
+EXCEPTION_EVENT_PREFIX = "exception:"
 """Prefix of the names of events that report an error."""
-_CACHE_POINT = {"cachePoint": {"type": "default"}}
+_CACHE_POINT_BLOCK = {"cachePoint": {"type": "default"}}
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -50,19 +55,19 @@ def is_claude(model: Model) -> bool:
     return "anthropic." in model.id or "claude" in model.id
 
 
-def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     is_cached = options.use_cache and (
-        is_claude(model) or bool(compat_switches(model).get("supportsCachePoints"))
+        is_claude(model) or bool(compat_switches_of(model).get("supportsCachePoints"))
     )
-    limit = answer_limit(model, options, prepared)
+    limit = max_answer_tokens(model, options, prepared)
     settings: dict[str, Any] = {"maxTokens": limit}
     more = _thinking_fields(model, options, limit)
     if options.temperature is not None and not more:
         settings["temperature"] = options.temperature
-    body: dict[str, Any] = {"messages": messages(prepared, is_cached), "inferenceConfig": settings}
-    if prepared.system:
-        body["system"] = [{"text": prepared.system}, *([_CACHE_POINT] if is_cached else [])]
-    has_history = prepared.has_results
+    body: dict[str, Any] = {"messages": build_messages(prepared, is_cached), "inferenceConfig": settings}
+    if prepared.system_prompt:
+        body["system"] = [{"text": prepared.system_prompt}, *([_CACHE_POINT_BLOCK] if is_cached else [])]
+    has_history = prepared.has_tool_results
     if prepared.tools and not (options.tool_choice == "none" and not has_history):
         body["toolConfig"] = _tool_config(prepared, options, is_cached)
     if more:
@@ -70,15 +75,15 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
     return body
 
 
-def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | PayloadParts:
+def build_messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | MessageListParts:
     out = encode_messages(
         prepared,
         [],
         lambda messages, _: join_neighbouring_messages(map(_role_and_blocks, messages), "content"),
     )
-    tail = out.tail if isinstance(out, PayloadParts) else out
+    tail = out.new_messages if isinstance(out, MessageListParts) else out
     if is_cached and tail and tail[-1]["role"] == "user":
-        tail[-1]["content"].append(_CACHE_POINT)
+        tail[-1]["content"].append(_CACHE_POINT_BLOCK)
     return out
 
 
@@ -105,7 +110,7 @@ def _tool_config(prepared: PreparedRequest, options: StreamOptions, is_cached: b
         }
         for tool in prepared.tools
     ]
-    out: dict[str, Any] = {"tools": [*tools, *([_CACHE_POINT] if is_cached else [])]}
+    out: dict[str, Any] = {"tools": [*tools, *([_CACHE_POINT_BLOCK] if is_cached else [])]}
     if options.tool_choice in ("auto", "any"):
         out["toolChoice"] = {options.tool_choice: {}}
     return out
@@ -114,15 +119,15 @@ def _tool_config(prepared: PreparedRequest, options: StreamOptions, is_cached: b
 def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[str, Any]:
     if not model.reasoning or not is_claude(model):
         return {}
-    level = clamp_level(model, options.thinking)
+    level = clamp_thinking_level(model, options.thinking)
     if level == "off":
         return {}
     if has_adaptive_thinking(model):
         return {
             "thinking": {"type": "adaptive"},
-            "output_config": {"effort": provider_level_name(model, level)},
+            "output_config": {"effort": provider_thinking_name(model, level)},
         }
-    budget = limited_budget(limit, budget_for(level, options.thinking_budgets))
+    budget = limit_thinking_budget(limit, thinking_budget_for(level, options.thinking_budgets))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
 
 
@@ -174,15 +179,15 @@ class ConverseReader:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = BlockBuilder(stream)
-        self._has_stopped = False
+        self._block_builder = BlockBuilder(stream)
+        self._has_stop_reason = False
 
     def read_event(self, event: str, data: bytes) -> None:
-        message = decode_event(data) if data else {}
+        message = decode_event_json(data) if data else {}
         if not isinstance(message, dict):
             return
-        if event.startswith(EXCEPTION_PREFIX):
-            kind = event.removeprefix(EXCEPTION_PREFIX)
+        if event.startswith(EXCEPTION_EVENT_PREFIX):
+            kind = event.removeprefix(EXCEPTION_EVENT_PREFIX)
             text = message.get("message") or message.get("Message") or "no explanation"
             raise ProviderError(f"{kind}: {text}", kind=kind, status=_STATUS_BY_EXCEPTION.get(kind))
         index = message.get("contentBlockIndex", 0)
@@ -190,43 +195,43 @@ class ConverseReader:
             case "contentBlockStart":
                 use = (message.get("start") or {}).get("toolUse")
                 if use:
-                    self._blocks.open_call(
+                    self._block_builder.open_call(
                         index, call_id=use.get("toolUseId") or "", name=use.get("name") or ""
                     )
             case "contentBlockDelta":
                 self._read_block_delta(index, message.get("delta") or {})
             case "contentBlockStop":
-                self._blocks.end_block(index)
+                self._block_builder.end_block(index)
             case "messageStop":
                 self._record_stop_reason(message.get("stopReason") or "")
             case "metadata":
                 self._update_usage(message.get("usage") or {})
-                self.has_ended = self._has_stopped
+                self.has_ended = self._has_stop_reason
             case "messageStart":
                 pass
             case _:
                 return
         self._stream.report_alive()
 
-    def finish(self) -> None:
-        self._blocks.end_all()
-        if not self._has_stopped:
+    def finish_response(self) -> None:
+        self._block_builder.end_all_blocks()
+        if not self._has_stop_reason:
             raise incomplete_answer_error("no messageStop")
 
     def _read_block_delta(self, index: int, delta: dict[str, Any]) -> None:
         if delta.get("text") is not None:
-            self._blocks.open_text(index).append(delta["text"])
+            self._block_builder.open_text(index).append_text(delta["text"])
         elif delta.get("toolUse") is not None:
-            opened = self._blocks.find_open_block(index)
+            opened = self._block_builder.find_open_block(index)
             if isinstance(opened, OpenToolCall):
-                opened.append(delta["toolUse"].get("input") or "")
+                opened.append_arguments(delta["toolUse"].get("input") or "")
         elif delta.get("reasoningContent") is not None:
             self._read_reasoning(index, delta["reasoningContent"])
 
     def _read_reasoning(self, index: int, reasoning: dict[str, Any]) -> None:
-        opened: OpenTextBlock = self._blocks.open_thinking(index)
+        opened: OpenTextBlock = self._block_builder.open_thinking(index)
         if reasoning.get("text"):
-            opened.append(reasoning["text"])
+            opened.append_text(reasoning["text"])
         if reasoning.get("signature"):
             opened.signature = (opened.signature or "") + reasoning["signature"]
         if reasoning.get("redactedContent"):
@@ -235,7 +240,7 @@ class ConverseReader:
             opened.signature = redacted if isinstance(redacted, str) else base64.b64encode(redacted).decode()
 
     def _record_stop_reason(self, reason: str) -> None:
-        self._has_stopped = True
+        self._has_stop_reason = True
         draft = self._stream.draft
         draft.raw_stop_reason = reason
         if reason in _STOP_REASONS:
@@ -245,13 +250,13 @@ class ConverseReader:
         draft.error_message = f"{reason}: Bedrock stopped the answer."
 
     def _update_usage(self, usage: dict[str, Any]) -> None:
-        self._stream.draft.usage = with_cost(
+        self._stream.draft.usage = add_cost_to_usage(
             Usage(
-                input=token_count(usage, "inputTokens"),
-                output=token_count(usage, "outputTokens"),
-                cache_read=token_count(usage, "cacheReadInputTokens"),
-                cache_write=token_count(usage, "cacheWriteInputTokens"),
-                total_tokens=token_count(usage, "totalTokens"),
+                input=read_token_count(usage, "inputTokens"),
+                output=read_token_count(usage, "outputTokens"),
+                cache_read=read_token_count(usage, "cacheReadInputTokens"),
+                cache_write=read_token_count(usage, "cacheWriteInputTokens"),
+                total_tokens=read_token_count(usage, "totalTokens"),
             ),
             self._model,
         )

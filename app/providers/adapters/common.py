@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from app.providers.errors import ProviderError
 from app.providers.model_stream import StreamOptions
-from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.request_preparation import PreparedRequest
 from app.values.codec import encode_json
 from app.values.content import Image, Text, UnknownContent, UserContent
@@ -14,27 +14,27 @@ from app.values.models import Model
 from app.version import VERSION
 from tools.patterns import late
 
-_ADDRESS_VARIABLE = late(r"\{([A-Z_]+)\}")
+_URL_VARIABLE_PATTERN = late(r"\{([A-Z_]+)\}")
 _CHARS_PER_TOKEN = 4
-_SAFETY_MARGIN_TOKENS = 1_024
+_CONTEXT_MARGIN_TOKENS = 1_024
 _MIN_ANSWER_TOKENS = 1_024
-INCOMPLETE_ANSWER = "The connection closed before the answer was complete"
+INCOMPLETE_ANSWER_TEXT = "The connection closed before the answer was complete"
 
 
-def compat_switches(model: Model) -> Mapping[str, Any]:
+def compat_switches_of(model: Model) -> Mapping[str, Any]:
     return model.compat or {}
 
 
-def answer_limit(model: Model, options: StreamOptions, prepared: PreparedRequest) -> int:
+def max_answer_tokens(model: Model, options: StreamOptions, prepared: PreparedRequest) -> int:
     """Returns the `max_tokens` of a request: the smallest of the requested limit, the model's limit and the
     room that is left in the context window."""
     wanted = min(options.max_tokens or model.max_tokens, model.max_tokens)
-    room = model.context_window - _estimated_tokens(prepared) - _SAFETY_MARGIN_TOKENS
+    room = model.context_window - _estimated_tokens(prepared) - _CONTEXT_MARGIN_TOKENS
     return max(min(wanted, room), min(wanted, _MIN_ANSWER_TOKENS))
 
 
 def _estimated_tokens(prepared: PreparedRequest) -> int:
-    characters = len(prepared.system) + prepared.stats.characters
+    characters = len(prepared.system_prompt) + prepared.stats.characters
     for tool in prepared.tools:
         characters += len(tool.description) + len(encode_json(tool.parameters))
     return characters // _CHARS_PER_TOKEN
@@ -46,7 +46,7 @@ def session_affinity_headers(
     """Returns the headers with which a router sends a session's requests to the server that has its cache."""
     if not options.session_id or not options.use_cache:
         return {}
-    switches = compat_switches(model)
+    switches = compat_switches_of(model)
     if not switches.get("sendSessionAffinityHeaders", is_default):
         return {}
     match switches.get("sessionAffinityFormat") or (
@@ -66,7 +66,7 @@ def copilot_headers(model: Model, prepared: PreparedRequest) -> dict[str, str]:
     if model.provider != "github-copilot":
         return {}
     headers = {
-        "X-Initiator": "user" if prepared.ends_with_user else "agent",
+        "X-Initiator": "user" if prepared.ends_with_user_message else "agent",
         "Openai-Intent": "conversation-edits",
         "Editor-Version": f"bayou/{VERSION}",
     }
@@ -98,12 +98,12 @@ def base_url_of(model: Model, options: StreamOptions, default: str) -> str:
 
     `default` is the vendor's URL. It serves only the providers that bayou knows: another provider's key
     must not go there."""
-    if not model.base_url and model.provider not in PROVIDERS:
+    if not model.base_url and model.provider not in KNOWN_PROVIDERS:
         raise ProviderError(
             f"The address of {model.key} is unknown: set `baseUrl` of its provider in models.json."
         )
     base = model.base_url or default
-    for name in _ADDRESS_VARIABLE.findall(base):
+    for name in _URL_VARIABLE_PATTERN.findall(base):
         value = options.credential.env.get(name)
         if not value:
             raise ProviderError(f"{model.provider} needs the setting {name}: set it in the environment.")
@@ -148,10 +148,10 @@ def join_neighbouring_messages(
 
 
 def incomplete_answer_error(detail: str) -> ProviderError:
-    return ProviderError(f"{INCOMPLETE_ANSWER} ({detail}).", kind="connection")
+    return ProviderError(f"{INCOMPLETE_ANSWER_TEXT} ({detail}).", kind="connection")
 
 
-def token_count(data: Mapping[str, Any] | None, *path: str) -> int:
+def read_token_count(data: Mapping[str, Any] | None, *path: str) -> int:
     """Reads a token count from nested usage data; 0 if it is missing or not a number."""
     value: Any = data
     for name in path:
@@ -159,6 +159,6 @@ def token_count(data: Mapping[str, Any] | None, *path: str) -> int:
     return int(value) if isinstance(value, int | float) and value > 0 else 0
 
 
-def clamped_cache_key(session_id: str | None) -> str | None:
+def prompt_cache_key(session_id: str | None) -> str | None:
     """Cuts a session id to the 64 code points that OpenAI accepts as a cache key."""
     return session_id[:64] if session_id else None

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import compat_switches
+from app.providers.adapters.common import compat_switches_of
 from app.values.models import Model
 
 
@@ -65,16 +65,18 @@ _SERVER_BY_PROVIDER = {
     "opencode-go": "opencode",
 }
 
-_SERVERS_WITH_MAX_TOKENS = frozenset(
+_SERVERS_WITH_MAX_TOKENS_FIELD = frozenset(
     ("chutes", "deepseek", "moonshot", "cloudflare-ai-gateway", "together", "nvidia", "ant-ling", "zai")
 )
 _SERVERS_WITHOUT_EFFORT = frozenset(
     ("xai", "zai", "moonshot", "together", "cloudflare-ai-gateway", "nvidia", "ant-ling")
 )
-_THINKING_FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")}
+_THINKING_FORMAT_BY_SERVER = {
+    name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")
+}
 
 
-def known_server(model: Model) -> str:
+def server_name_of(model: Model) -> str:
     """Returns the name of the known server behind a model, or the provider's id if the server is not known."""
     for name, hosts in _SERVER_HOSTS:
         if any(host in model.base_url for host in hosts):
@@ -86,17 +88,17 @@ def quirks_for(model: Model) -> ServerQuirks:
     """Detects a model's switches, then applies its overrides one by one. An override of a wrong type is
     ignored."""
     detected = _detect_quirks(model)
-    own = compat_switches(model)
+    own = compat_switches_of(model)
     if not own:
         return detected
-    known = {name: own[name] for name in _SWITCH_NAMES if name in own}
-    return _apply_overrides(detected, known)
+    known = {name: own[name] for name in _COMPAT_SWITCH_NAMES if name in own}
+    return _override_quirks(detected, known)
 
 
-_SWITCH_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(ServerQuirks))
+_COMPAT_SWITCH_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(ServerQuirks))
 
 
-def _apply_overrides(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
+def _override_quirks(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
     data = msgspec.to_builtins(base)
     for name, value in changes.items():
         try:
@@ -108,16 +110,18 @@ def _apply_overrides(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQu
 
 
 def _detect_quirks(model: Model) -> ServerQuirks:
-    server = known_server(model)
+    server = server_name_of(model)
     vendor = model.id.split("/", 1)[0]
     is_openai = "api.openai.com" in model.base_url  # other servers may not know what only OpenAI documents
     return ServerQuirks(
         supports_store=is_openai,
         supports_developer_role=is_openai,
         supports_reasoning_effort=server not in _SERVERS_WITHOUT_EFFORT,
-        max_tokens_field="max_tokens" if server in _SERVERS_WITH_MAX_TOKENS else "max_completion_tokens",
+        max_tokens_field="max_tokens"
+        if server in _SERVERS_WITH_MAX_TOKENS_FIELD
+        else "max_completion_tokens",
         requires_reasoning_content_on_assistant_messages=server == "deepseek",
-        thinking_format=_THINKING_FORMATS.get(server, "openai"),
+        thinking_format=_THINKING_FORMAT_BY_SERVER.get(server, "openai"),
         cache_control_format="anthropic" if server == "openrouter" and vendor == "anthropic" else None,
         send_session_affinity_headers=server == "openrouter",
     )

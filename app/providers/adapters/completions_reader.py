@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import incomplete_answer_error, token_count
+from app.providers.adapters.common import incomplete_answer_error, read_token_count
 from app.providers.adapters.completions_compat import ServerQuirks
 from app.providers.adapters.completions_request import REASONING_FIELDS
-from app.providers.errors import error_in_stream
+from app.providers.errors import error_from_stream_event
 from app.providers.model_stream import AssistantStream
-from app.providers.models.pricing import with_cost
+from app.providers.models.pricing import add_cost_to_usage
 from app.providers.stream.blocks import BlockBuilder, OpenToolCall
-from app.providers.transport import decode_event
+from app.providers.transport import decode_event_json
 from app.values.messages import StopReason
 from app.values.models import Model
 from app.values.usage import Usage
@@ -30,7 +30,7 @@ _STOP_REASONS: dict[str, StopReason] = {
     "function_call": "toolUse",
     "tool_use": "toolUse",
 }
-_ERROR_TEXTS = {
+_TEXT_BY_ERROR_REASON = {
     "content_filter": "content_filter: the provider's filter stopped the answer.",
     "network_error": "network_error: the provider lost its connection to the model.",
     "model_context_window_exceeded": "model_context_window_exceeded: the conversation does not fit the model.",
@@ -45,24 +45,24 @@ class CompletionsReader:
         self._model = model
         self._quirks = switches
         self._stream = stream
-        self._blocks = BlockBuilder(stream)
+        self._block_builder = BlockBuilder(stream)
         self._has_finished = False
-        self._calls: list[int] = []
+        self._open_call_numbers: list[int] = []
         """Keys of the calls so far; the last call takes deltas without an id and index."""
-        self._number_by_id: dict[str, int] = {}
-        self._number_by_id_and_index: dict[tuple[str, int], int] = {}
+        self._call_number_by_id: dict[str, int] = {}
+        self._call_number_by_id_and_index: dict[tuple[str, int], int] = {}
         """Keys by id and index: some servers repeat an id, and some give every call the index 0."""
-        self._last_number_by_index: dict[int, int] = {}
+        self._last_call_number_by_index: dict[int, int] = {}
 
     def read_event(self, event: str, data: bytes) -> None:
         if data == b"[DONE]":
             self.has_ended = True
             return
-        chunk = decode_event(data)
+        chunk = decode_event_json(data)
         if not isinstance(chunk, dict):
             return
         if chunk.get("error"):
-            raise error_in_stream(chunk)
+            raise error_from_stream_event(chunk)
         choices = chunk.get("choices")
         if chunk.get("usage"):
             self._update_usage(chunk["usage"])
@@ -74,11 +74,11 @@ class CompletionsReader:
             self._read_choice(choices[0])
         self._stream.report_alive()
 
-    def finish(self) -> None:
-        self._blocks.end_all()
+    def finish_response(self) -> None:
+        self._block_builder.end_all_blocks()
         if self._has_finished:
             return
-        if not len(self._blocks):
+        if not len(self._block_builder):
             raise incomplete_answer_error(
                 "no answer and no finish reason" if self.has_ended else "no finish reason"
             )
@@ -92,18 +92,18 @@ class CompletionsReader:
             self._read_content_parts(content)
         elif content:
             self._end_thinking()
-            self._blocks.open_text("text").append(content)
+            self._block_builder.open_text("text").append_text(content)
         refusal = delta.get("refusal")
         if refusal:
             self._end_thinking()
-            self._blocks.open_text("text").append(refusal)
+            self._block_builder.open_text("text").append_text(refusal)
         for field in REASONING_FIELDS:
             thought = delta.get(field)
             if thought and isinstance(thought, str):
                 self._read_thinking(field, thought)
                 break
         for call in delta.get("tool_calls") or ():
-            self._read_call(call)
+            self._read_call_delta(call)
         for detail in delta.get("reasoning_details") or ():
             self._attach_signature(detail)
         if choice.get("usage") is not None and not self._stream.draft.usage.total_tokens:
@@ -122,28 +122,28 @@ class CompletionsReader:
                 self._read_thinking("thinking", "".join(item.get("text") or "" for item in texts))
             elif part.get("text"):
                 self._end_thinking()
-                self._blocks.open_text("text").append(part["text"])
+                self._block_builder.open_text("text").append_text(part["text"])
 
     def _read_thinking(self, field: str, thought: str) -> None:
-        self._blocks.end_block("text")
-        opened = self._blocks.open_thinking("thinking")
+        self._block_builder.end_block("text")
+        opened = self._block_builder.open_thinking("thinking")
         opened.signature = field
-        opened.append(thought)
+        opened.append_text(thought)
 
     def _end_thinking(self) -> None:
-        if self._blocks.find_open_block("thinking") is not None:
-            self._blocks.end_block("thinking")
+        if self._block_builder.find_open_block("thinking") is not None:
+            self._block_builder.end_block("thinking")
 
-    def _read_call(self, delta: dict[str, Any]) -> None:
+    def _read_call_delta(self, delta: dict[str, Any]) -> None:
         function = delta.get("function") or {}
         key = self._call_number(delta, function)
-        own_id = delta["id"] if self._number_by_id.get(delta.get("id") or "") == key else ""
-        opened = self._blocks.find_open_block(key)
+        own_id = delta["id"] if self._call_number_by_id.get(delta.get("id") or "") == key else ""
+        opened = self._block_builder.find_open_block(key)
         if opened is None:
             self._end_thinking()
-            self._blocks.end_block("text")
+            self._block_builder.end_block("text")
             name = function.get("name") or ""
-            opened = self._blocks.open_call(key, call_id=own_id or f"call_{key}", name=name)
+            opened = self._block_builder.open_call(key, call_id=own_id or f"call_{key}", name=name)
         assert isinstance(opened, OpenToolCall)
         if own_id:
             opened.id = own_id
@@ -153,7 +153,7 @@ class CompletionsReader:
         if isinstance(arguments, dict):  # Ollama sends an object
             arguments = msgspec.json.encode(arguments).decode()
         if arguments:
-            opened.append(arguments)
+            opened.append_arguments(arguments)
 
     def _call_number(self, delta: dict[str, Any], function: dict[str, Any]) -> int:
         """Returns the number of the call that a delta belongs to: by id and index, else by id, else by index,
@@ -162,28 +162,28 @@ class CompletionsReader:
         A name begins a new call if the index is new, or if a known index comes with another id."""
         call_id, index, begins = delta.get("id"), delta.get("index"), bool(function.get("name"))
         is_numbered = isinstance(index, int)
-        if call_id and is_numbered and (call_id, index) in self._number_by_id_and_index:
-            return self._number_by_id_and_index[call_id, index]
-        is_new_index = is_numbered and index not in self._last_number_by_index
-        if call_id in self._number_by_id and not (begins and is_new_index):
-            return self._number_by_id[call_id]
-        if is_numbered and not is_new_index and not (begins and self._has_other_id(index, call_id)):
-            key = self._last_number_by_index[index]
-        elif not is_numbered and not call_id and not begins and self._calls:
-            return self._calls[-1]
+        if call_id and is_numbered and (call_id, index) in self._call_number_by_id_and_index:
+            return self._call_number_by_id_and_index[call_id, index]
+        is_new_index = is_numbered and index not in self._last_call_number_by_index
+        if call_id in self._call_number_by_id and not (begins and is_new_index):
+            return self._call_number_by_id[call_id]
+        if is_numbered and not is_new_index and not (begins and self._has_other_call_id(index, call_id)):
+            key = self._last_call_number_by_index[index]
+        elif not is_numbered and not call_id and not begins and self._open_call_numbers:
+            return self._open_call_numbers[-1]
         else:
-            key = len(self._calls)
-            self._calls.append(key)
+            key = len(self._open_call_numbers)
+            self._open_call_numbers.append(key)
         if call_id:
-            self._number_by_id.setdefault(call_id, key)
+            self._call_number_by_id.setdefault(call_id, key)
         if is_numbered:
-            self._last_number_by_index[index] = key
+            self._last_call_number_by_index[index] = key
             if call_id:
-                self._number_by_id_and_index[call_id, index] = key
+                self._call_number_by_id_and_index[call_id, index] = key
         return key
 
-    def _has_other_id(self, index: int, call_id: str | None) -> bool:
-        known = {given for given, number in self._number_by_id_and_index if number == index}
+    def _has_other_call_id(self, index: int, call_id: str | None) -> bool:
+        known = {given for given, number in self._call_number_by_id_and_index if number == index}
         return bool(call_id and known) and call_id not in known
 
     def _attach_signature(self, detail: Any) -> None:
@@ -194,8 +194,8 @@ class CompletionsReader:
             or not detail.get("data")
         ):
             return
-        key = self._number_by_id.get(detail.get("id") or "")
-        opened = self._blocks.find_open_block(key) if key is not None else None
+        key = self._call_number_by_id.get(detail.get("id") or "")
+        opened = self._block_builder.find_open_block(key) if key is not None else None
         if isinstance(opened, OpenToolCall):
             opened.signature = msgspec.json.encode(detail).decode()
 
@@ -203,15 +203,15 @@ class CompletionsReader:
         draft = self._stream.draft
         draft.raw_stop_reason = reason
         self._has_finished = True
-        if reason in _ERROR_TEXTS:
+        if reason in _TEXT_BY_ERROR_REASON:
             draft.stop_reason = "error"
-            draft.error_message = _ERROR_TEXTS[reason]
+            draft.error_message = _TEXT_BY_ERROR_REASON[reason]
         elif reason == "error":
             draft.stop_reason = "error"
             draft.error_message = (
                 "Provider returned error: the answer ended with an error and no explanation."
             )
-        elif self._calls and reason not in ("length", "max_tokens"):
+        elif self._open_call_numbers and reason not in ("length", "max_tokens"):
             draft.stop_reason = "toolUse"  # several servers say `stop` behind calls
         else:
             draft.stop_reason = _STOP_REASONS.get(reason, "stop")
@@ -220,16 +220,16 @@ class CompletionsReader:
 
     def _update_usage(self, usage: dict[str, Any]) -> None:
         cached = (
-            token_count(usage, "prompt_tokens_details", "cached_tokens")
-            or token_count(usage, "prompt_cache_hit_tokens")
-            or token_count(usage, "cached_tokens")
+            read_token_count(usage, "prompt_tokens_details", "cached_tokens")
+            or read_token_count(usage, "prompt_cache_hit_tokens")
+            or read_token_count(usage, "cached_tokens")
         )
-        written = token_count(usage, "prompt_tokens_details", "cache_write_tokens")
-        prompt = token_count(usage, "prompt_tokens")
-        output = token_count(usage, "completion_tokens")
-        reasoning = token_count(usage, "completion_tokens_details", "reasoning_tokens")
+        written = read_token_count(usage, "prompt_tokens_details", "cache_write_tokens")
+        prompt = read_token_count(usage, "prompt_tokens")
+        output = read_token_count(usage, "completion_tokens")
+        reasoning = read_token_count(usage, "completion_tokens_details", "reasoning_tokens")
         billed = usage.get("cost")
-        self._stream.draft.usage = with_cost(
+        self._stream.draft.usage = add_cost_to_usage(
             Usage(
                 input=max(prompt - cached - written, 0),
                 output=output,

@@ -5,31 +5,31 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, clamped_cache_key, encode_user_parts
-from app.providers.adapters.completions_compat import ServerQuirks, known_server
+from app.providers.adapters.common import encode_user_parts, max_answer_tokens, prompt_cache_key
+from app.providers.adapters.completions_compat import ServerQuirks, server_name_of
 from app.providers.model_stream import StreamOptions
-from app.providers.models.thinking import budget_for, clamp_level, provider_level_name
+from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name, thinking_budget_for
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import PayloadParts
+from app.providers.request_cache import MessageListParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-_IMAGE_BELOW_TEXT = "(see the image below)"
-_TOOL_IMAGE_TEXT = "The image from the tool result:"
-_RESULTS_READ_TEXT = "I have read the tool results."
+_IMAGE_FOLLOWS_TEXT = "(see the image below)"
+_TOOL_IMAGE_INTRODUCTION = "The image from the tool result:"
+_FILLER_ANSWER_TEXT = "I have read the tool results."
 
 
-def payload(
+def build_payload(
     prepared: PreparedRequest, model: Model, options: StreamOptions, switches: ServerQuirks
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
-        "messages": messages(prepared, model, switches, options),
+        "messages": build_messages(prepared, model, switches, options),
         "stream": True,
-        switches.max_tokens_field: answer_limit(model, options, prepared),
+        switches.max_tokens_field: max_answer_tokens(model, options, prepared),
     }
     if switches.supports_usage_in_streaming:
         body["stream_options"] = {"include_usage": True}
@@ -50,13 +50,13 @@ def payload(
     return body
 
 
-def messages(
+def build_messages(
     prepared: PreparedRequest, model: Model, switches: ServerQuirks, options: StreamOptions
-) -> list[dict[str, Any]] | PayloadParts:
+) -> list[dict[str, Any]] | MessageListParts:
     head = system_prompt_messages(prepared, model, switches)
     out = encode_messages(prepared, head, lambda messages, _: to_wire_messages(messages, model, switches))
     if switches.cache_control_format == "anthropic" and options.use_cache:
-        tail = out.tail if isinstance(out, PayloadParts) else out
+        tail = out.new_messages if isinstance(out, MessageListParts) else out
         _add_cache_marks([*head, *tail[-1:]])
     return out
 
@@ -64,10 +64,10 @@ def messages(
 def system_prompt_messages(
     prepared: PreparedRequest, model: Model, switches: ServerQuirks
 ) -> list[dict[str, Any]]:
-    if not prepared.system:
+    if not prepared.system_prompt:
         return []
     role = "developer" if model.reasoning and switches.supports_developer_role else "system"
-    return [{"role": role, "content": prepared.system}]
+    return [{"role": role, "content": prepared.system_prompt}]
 
 
 def to_wire_messages(
@@ -77,11 +77,13 @@ def to_wire_messages(
     images: list[dict[str, Any]] = []
     for message in messages:
         if images and not isinstance(message, ToolResultMessage):
-            _append_user(out, _tool_image_message(images), switches)
+            _append_user_message(out, _tool_image_message(images), switches)
             images = []
         match message:
             case UserMessage():
-                _append_user(out, {"role": "user", "content": _encode_content(message.content)}, switches)
+                _append_user_message(
+                    out, {"role": "user", "content": _encode_user_content(message.content)}, switches
+                )
             case AssistantMessage():
                 out.append(_encode_assistant(message, model, switches))
             case ToolResultMessage():
@@ -90,19 +92,19 @@ def to_wire_messages(
             case _:
                 assert_never(message)
     if images:
-        _append_user(out, _tool_image_message(images), switches)
+        _append_user_message(out, _tool_image_message(images), switches)
     return out
 
 
-def _append_user(out: list[dict[str, Any]], message: dict[str, Any], switches: ServerQuirks) -> None:
+def _append_user_message(out: list[dict[str, Any]], message: dict[str, Any], switches: ServerQuirks) -> None:
     """Appends a user message, with a filler before it for servers that refuse a user message right after a
     tool message."""
     if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
-        out.append({"role": "assistant", "content": _RESULTS_READ_TEXT})
+        out.append({"role": "assistant", "content": _FILLER_ANSWER_TEXT})
     out.append(message)
 
 
-def _encode_content(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
+def _encode_user_content(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
     """Encodes content as a plain string if it is a single text, which every server reads, else as a list of
     parts."""
     if isinstance(content, str):
@@ -119,12 +121,12 @@ def _encode_image(block: Image) -> dict[str, Any]:
 
 def _tool_image_message(images: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns a user message with the images of tool results, because tool messages hold only text."""
-    return {"role": "user", "content": [{"type": "text", "text": _TOOL_IMAGE_TEXT}, *images]}
+    return {"role": "user", "content": [{"type": "text", "text": _TOOL_IMAGE_INTRODUCTION}, *images]}
 
 
 def _encode_tool_result(message: ToolResultMessage, switches: ServerQuirks) -> dict[str, Any]:
     text = "\n".join(block.text for block in message.content if isinstance(block, Text))
-    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGE_BELOW_TEXT}
+    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGE_FOLLOWS_TEXT}
     if switches.requires_tool_result_name:
         out["name"] = message.tool_name
     return out
@@ -187,16 +189,16 @@ def _tool_fields(prepared: PreparedRequest, options: StreamOptions, switches: Se
             out["tool_stream"] = True
         return out
     # LiteLLM in front of Anthropic refuses a history with calls when no tools are declared.
-    return {"tools": []} if prepared.has_results and switches.requires_tools_with_tool_history else {}
+    return {"tools": []} if prepared.has_tool_results and switches.requires_tools_with_tool_history else {}
 
 
 def _cache_fields(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     mode = switches.prompt_cache_key_mode
-    is_openai = known_server(model) == "openai"
+    is_openai = server_name_of(model) == "openai"
     if not options.use_cache or mode == "disabled" or not (is_openai or mode == "enabled"):
         return {}
     out: dict[str, Any] = {}
-    key = clamped_cache_key(options.session_id)
+    key = prompt_cache_key(options.session_id)
     if key:
         out["prompt_cache_key"] = key
     has_long = (
@@ -204,7 +206,7 @@ def _cache_fields(model: Model, options: StreamOptions, switches: ServerQuirks) 
         if switches.supports_long_cache_retention is None
         else switches.supports_long_cache_retention
     )
-    if options.is_long_cache and has_long:
+    if options.wants_long_cache and has_long:
         out["prompt_cache_retention"] = "24h"
     return out
 
@@ -223,9 +225,9 @@ def _add_cache_marks(out: list[dict[str, Any]]) -> None:
 
 
 def _thinking_fields(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
-    level = clamp_level(model, options.thinking)
+    level = clamp_thinking_level(model, options.thinking)
     is_on = level != "off"
-    word = provider_level_name(model, level)
+    word = provider_thinking_name(model, level)
     out: dict[str, Any] = {}
     match switches.thinking_format:
         case "openrouter":
@@ -244,11 +246,13 @@ def _thinking_fields(model: Model, options: StreamOptions, switches: ServerQuirk
             out["chat_template_kwargs"] = {"enable_thinking": is_on, "preserve_thinking": True}
         case "chat-template":
             values = {"thinking.enabled": is_on, "thinking.effort": word if is_on else None}
-            values["thinking.budget"] = budget_for(level, options.thinking_budgets) if is_on else None
-            out["chat_template_kwargs"] = _fill_template(switches.chat_template_kwargs, values)
+            values["thinking.budget"] = (
+                thinking_budget_for(level, options.thinking_budgets) if is_on else None
+            )
+            out["chat_template_kwargs"] = _fill_template_variables(switches.chat_template_kwargs, values)
         case "baseten":
             values = {"thinking.enabled": is_on, "thinking.effort": word if is_on else None}
-            out["chat_template_args"] = _fill_template(switches.chat_template_args, values) or {
+            out["chat_template_args"] = _fill_template_variables(switches.chat_template_args, values) or {
                 "enable_thinking": is_on
             }
         case "string-thinking":
@@ -270,10 +274,10 @@ def _thinking_budget_fields(
     field = switches.thinking_token_budget_field
     if field is None and switches.supports_thinking_token_budget:
         field = "thinking_token_budget"
-    return {field: budget_for(level, options.thinking_budgets)} if field and level != "off" else {}
+    return {field: thinking_budget_for(level, options.thinking_budgets)} if field and level != "off" else {}
 
 
-def _fill_template(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+def _fill_template_variables(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """Replaces `{"$var": "thinking.enabled"}` and the like in a template by values; a variable without a
     value is dropped."""
     out: dict[str, Any] = {}

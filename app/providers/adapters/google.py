@@ -4,18 +4,18 @@ credentials."""
 from urllib.parse import quote
 
 from app.providers.adapters.common import base_url_of
-from app.providers.adapters.google_identity import access_token
-from app.providers.adapters.google_wire import GoogleReader, payload
+from app.providers.adapters.google_identity import google_access_token
+from app.providers.adapters.google_wire import GoogleReader, build_payload
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
 from app.providers.request_preparation import prepare_request
 from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
     encode_payload,
-    exchange_events,
-    final_payload,
-    request_headers,
+    finish_payload,
+    merge_request_headers,
+    stream_response_events,
 )
 from app.values.models import Model
 
@@ -23,18 +23,22 @@ DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 
 
 @serves_apis("google-generative-ai", "google-vertex")
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
     prepared = prepare_request(context, model, kept=options.request_cache)
-    body = await final_payload(payload(prepared, model, options), model, options)
+    body = await finish_payload(build_payload(prepared, model, options), model, options)
     base, path, own = await _request_url(model, options)
     request = HttpRequest(
         base_url=base,
         path=path,
         query={"alt": "sse"},
         body=encode_payload(body, last="contents"),
-        headers=request_headers(model, options, **own),
+        headers=merge_request_headers(model, options, **own),
     )
-    await exchange_events(await sender_for(model), request, options, GoogleReader(model, stream), stream)
+    await stream_response_events(
+        await sender_for(model), request, options, GoogleReader(model, stream), stream
+    )
 
 
 async def _request_url(model: Model, options: StreamOptions) -> tuple[str, str, dict[str, str]]:
@@ -52,7 +56,7 @@ async def _request_url(model: Model, options: StreamOptions) -> tuple[str, str, 
     location = env.get("GOOGLE_CLOUD_LOCATION")
     if not project or not location:
         raise ProviderError("Vertex AI needs GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION.")
-    token = await access_token(env)
+    token = await google_access_token(env)
     host = "aiplatform.googleapis.com" if location == "global" else f"{location}-aiplatform.googleapis.com"
     path = f"/v1/projects/{project}/locations/{location}/publishers/google/models/{method}"
     return model.base_url or f"https://{host}", path, {"Authorization": f"Bearer {token}"}

@@ -14,9 +14,9 @@ from app.providers.errors import ProviderError
 from app.providers.secret_references import CredentialError
 from app.providers.signin.interface import oauth_error_text, post_form
 
-SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+CLOUD_PLATFORM_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TOKEN_URL = "https://oauth2.googleapis.com/token"
-_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_JWT_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 _REFRESH_MARGIN_SECONDS = 60
 _token_cache: dict[str, tuple[str, float, float]] = {}
@@ -24,7 +24,7 @@ _token_cache: dict[str, tuple[str, float, float]] = {}
 clock, which can be set, and by the monotonic clock, which stops during sleep; the earlier end counts."""
 
 
-async def access_token(env: Mapping[str, str]) -> str:
+async def google_access_token(env: Mapping[str, str]) -> str:
     """Returns an access token for Vertex AI. Raises `ProviderError`."""
     path = google_credentials_file(env)
     if path is None:
@@ -40,14 +40,14 @@ async def access_token(env: Mapping[str, str]) -> str:
     ):
         return known[0]
     try:
-        token, seconds = await asyncio.to_thread(_fetch_token, path)
+        token, seconds = await asyncio.to_thread(_fetch_access_token, path)
     except CredentialError as problem:
         raise ProviderError(f"401 {problem}", status=401) from None
     _token_cache[str(path)] = token, time.time() + seconds, time.monotonic() + seconds
     return token
 
 
-def _fetch_token(path: Path) -> tuple[str, float]:
+def _fetch_access_token(path: Path) -> tuple[str, float]:
     try:
         data = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, ValueError, RecursionError) as problem:
@@ -61,7 +61,7 @@ def _fetch_token(path: Path) -> tuple[str, float]:
                 "client_secret": data.get("client_secret", ""),
             }
         case "service_account":
-            fields = {"grant_type": _GRANT_TYPE, "assertion": signed_assertion(data, time.time())}
+            fields = {"grant_type": _JWT_GRANT_TYPE, "assertion": signed_assertion(data, time.time())}
         case other:
             raise CredentialError(
                 f"Google's credentials in {path} are of the kind {other!r}, which bayou does not support."
@@ -79,7 +79,7 @@ def signed_assertion(account: Mapping[str, Any], now: float) -> str:
 
     claims = {
         "iss": account.get("client_email", ""),
-        "scope": SCOPE,
+        "scope": CLOUD_PLATFORM_SCOPE,
         "aud": account.get("token_uri") or _TOKEN_URL,
         "iat": int(now),
         "exp": int(now) + 3600,

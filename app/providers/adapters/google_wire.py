@@ -8,42 +8,42 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import (
-    answer_limit,
     encode_user_parts,
     incomplete_answer_error,
     join_neighbouring_messages,
-    token_count,
+    max_answer_tokens,
+    read_token_count,
 )
-from app.providers.errors import error_in_stream
+from app.providers.errors import error_from_stream_event
 from app.providers.model_stream import AssistantStream, StreamOptions
-from app.providers.models.pricing import with_cost
-from app.providers.models.thinking import budget_for, clamp_level, provider_level_name
+from app.providers.models.pricing import add_cost_to_usage
+from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name, thinking_budget_for
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import PayloadParts
+from app.providers.request_cache import MessageListParts
 from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.providers.stream.blocks import BlockBuilder, OpenTextBlock
-from app.providers.transport import decode_event
+from app.providers.transport import decode_event_json
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 
-_GENERATION_PATTERN = re.compile(r"gemini-(\d+)")
+_GEMINI_GENERATION_PATTERN = re.compile(r"gemini-(\d+)")
 _PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
 """The signature that Google accepts for calls that a model of another vendor made."""
 _TOOL_CHOICES = {"auto": "AUTO", "any": "ANY", "none": "NONE"}
 
 
-def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
-    settings: dict[str, Any] = {"maxOutputTokens": answer_limit(model, options, prepared)}
+def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+    settings: dict[str, Any] = {"maxOutputTokens": max_answer_tokens(model, options, prepared)}
     if options.temperature is not None:
         settings["temperature"] = options.temperature
     thinking = _thinking_config(model, options)
     if thinking:
         settings["thinkingConfig"] = thinking
-    body: dict[str, Any] = {"contents": contents(prepared, model), "generationConfig": settings}
-    if prepared.system:
-        body["systemInstruction"] = {"parts": [{"text": prepared.system}]}
+    body: dict[str, Any] = {"contents": build_contents(prepared, model), "generationConfig": settings}
+    if prepared.system_prompt:
+        body["systemInstruction"] = {"parts": [{"text": prepared.system_prompt}]}
     if prepared.tools:
         declarations = [
             {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
@@ -52,12 +52,12 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
         body["tools"] = [{"functionDeclarations": declarations}]
         if options.tool_choice is not None:
             body["toolConfig"] = {"functionCallingConfig": {"mode": _TOOL_CHOICES[options.tool_choice]}}
-    if options.searches_web:
+    if options.can_search_web:
         body["tools"] = [*body.get("tools", ()), {"googleSearch": {}}]
     return body
 
 
-def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
+def build_contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | MessageListParts:
     return encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
 
 
@@ -78,23 +78,23 @@ def _role_and_parts(message: ProviderMessage, model: Model) -> tuple[str, list[d
 
 
 def gemini_generation(model: Model) -> int:
-    match = _GENERATION_PATTERN.search(model.id)
+    match = _GEMINI_GENERATION_PATTERN.search(model.id)
     return int(match[1]) if match else 0
 
 
 def _thinking_config(model: Model, options: StreamOptions) -> dict[str, Any] | None:
     if not model.reasoning:
         return None
-    level = clamp_level(model, options.thinking)
+    level = clamp_thinking_level(model, options.thinking)
     if gemini_generation(model) >= 3:
         if level == "off":
             return {"thinkingLevel": "minimal"}  # the lowest level of this generation
-        return {"includeThoughts": True, "thinkingLevel": provider_level_name(model, level)}
+        return {"includeThoughts": True, "thinkingLevel": provider_thinking_name(model, level)}
     if level == "off":
         return {"thinkingBudget": 0}
     return {
         "includeThoughts": True,
-        "thinkingBudget": min(budget_for(level, options.thinking_budgets), 24_576),
+        "thinkingBudget": min(thinking_budget_for(level, options.thinking_budgets), 24_576),
     }
 
 
@@ -154,18 +154,18 @@ class GoogleReader:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = BlockBuilder(stream)
-        self._calls = 0
+        self._block_builder = BlockBuilder(stream)
+        self._call_count = 0
         self._has_finished = False
 
     def read_event(self, event: str, data: bytes) -> None:
-        chunk = decode_event(data)
+        chunk = decode_event_json(data)
         if isinstance(chunk, list):
             chunk = chunk[0] if chunk else {}
         if not isinstance(chunk, dict):
             return
         if chunk.get("error"):
-            raise error_in_stream(chunk)
+            raise error_from_stream_event(chunk)
         draft = self._stream.draft
         draft.response_id = draft.response_id or chunk.get("responseId")
         draft.response_model = draft.response_model or chunk.get("modelVersion")
@@ -180,13 +180,13 @@ class GoogleReader:
             if candidate.get("groundingMetadata"):
                 self._read_grounding(candidate["groundingMetadata"])
             if candidate.get("finishReason"):
-                self._note_finish_reason(candidate["finishReason"], candidate.get("finishMessage"))
+                self._record_finish_reason(candidate["finishReason"], candidate.get("finishMessage"))
         if chunk.get("usageMetadata"):
             self._update_usage(chunk["usageMetadata"])
         self._stream.report_alive()
 
-    def finish(self) -> None:
-        self._blocks.end_all()
+    def finish_response(self) -> None:
+        self._block_builder.end_all_blocks()
         if not self._has_finished:
             raise incomplete_answer_error("no finish reason")
 
@@ -202,9 +202,13 @@ class GoogleReader:
         if not part["text"]:
             self._sign_last_block(signature)
             return
-        self._blocks.end_block("text" if kind == "thinking" else "thinking")
-        opened = self._blocks.open_thinking(kind) if kind == "thinking" else self._blocks.open_text(kind)
-        opened.append(part["text"])
+        self._block_builder.end_block("text" if kind == "thinking" else "thinking")
+        opened = (
+            self._block_builder.open_thinking(kind)
+            if kind == "thinking"
+            else self._block_builder.open_text(kind)
+        )
+        opened.append_text(part["text"])
         if signature:
             opened.signature = signature
 
@@ -213,28 +217,28 @@ class GoogleReader:
         if not signature:
             return
         for key in ("text", "thinking"):
-            opened = self._blocks.find_open_block(key)
+            opened = self._block_builder.find_open_block(key)
             if isinstance(opened, OpenTextBlock):
                 opened.signature = signature
                 return
-        if len(self._blocks):
-            self._blocks.add_signature(len(self._blocks) - 1, signature)
+        if len(self._block_builder):
+            self._block_builder.add_signature(len(self._block_builder) - 1, signature)
 
     def _read_call(self, call: dict[str, Any], signature: str | None) -> None:
         """Adds a tool call, which arrives whole: one start, one delta, one end."""
-        self._blocks.end_all()
-        self._calls += 1
+        self._block_builder.end_all_blocks()
+        self._call_count += 1
         name = call.get("name") or ""
-        call_id = call.get("id") or f"{name}_{self._stream.draft.response_id or 'call'}_{self._calls}"
-        opened = self._blocks.open_call(("call", self._calls), call_id=call_id, name=name)
+        call_id = call.get("id") or f"{name}_{self._stream.draft.response_id or 'call'}_{self._call_count}"
+        opened = self._block_builder.open_call(("call", self._call_count), call_id=call_id, name=name)
         opened.signature = signature
-        opened.append(msgspec.json.encode(call.get("args") or {}).decode())
-        self._blocks.end_block(("call", self._calls))
+        opened.append_arguments(msgspec.json.encode(call.get("args") or {}).decode())
+        self._block_builder.end_block(("call", self._call_count))
 
     def _read_grounding(self, grounding: dict[str, Any]) -> None:
         """Records the pages and citations of a web search. Finds the place of each citation by its words, because
         Google's offsets count bytes, from the beginning of a chunk or of the answer."""
-        findings, text = self._stream.draft.web_findings, self._stream.partial.text
+        findings, text = self._stream.draft.web_findings, self._stream.partial_message.text
         for query in grounding.get("webSearchQueries") or ():
             findings.add_query(query)
         pages = [chunk.get("web") or {} for chunk in grounding.get("groundingChunks") or ()]
@@ -246,12 +250,12 @@ class GoogleReader:
             named = [pages[i] for i in support.get("groundingChunkIndices") or () if 0 <= i < len(pages)]
             findings.citations += [(at + len(words), page.get("uri") or "") for page in named if at >= 0]
 
-    def _note_finish_reason(self, reason: str, message: str | None) -> None:
+    def _record_finish_reason(self, reason: str, message: str | None) -> None:
         self._has_finished = True
         draft = self._stream.draft
         draft.raw_stop_reason = reason
         if reason == "STOP":
-            draft.stop_reason = "toolUse" if self._calls else "stop"
+            draft.stop_reason = "toolUse" if self._call_count else "stop"
         elif reason == "MAX_TOKENS":
             draft.stop_reason = "length"
         else:
@@ -267,16 +271,18 @@ class GoogleReader:
         self._has_finished = True
 
     def _update_usage(self, usage: dict[str, Any]) -> None:
-        cached = token_count(usage, "cachedContentTokenCount")
-        thoughts = token_count(usage, "thoughtsTokenCount")
-        prompt = token_count(usage, "promptTokenCount") + token_count(usage, "toolUsePromptTokenCount")
-        self._stream.draft.usage = with_cost(
+        cached = read_token_count(usage, "cachedContentTokenCount")
+        thoughts = read_token_count(usage, "thoughtsTokenCount")
+        prompt = read_token_count(usage, "promptTokenCount") + read_token_count(
+            usage, "toolUsePromptTokenCount"
+        )
+        self._stream.draft.usage = add_cost_to_usage(
             Usage(
                 input=max(prompt - cached, 0),
-                output=token_count(usage, "candidatesTokenCount") + thoughts,
+                output=read_token_count(usage, "candidatesTokenCount") + thoughts,
                 cache_read=cached,
                 reasoning=thoughts or None,
-                total_tokens=token_count(usage, "totalTokenCount"),
+                total_tokens=read_token_count(usage, "totalTokenCount"),
             ),
             self._model,
         )

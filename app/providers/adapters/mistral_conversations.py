@@ -3,27 +3,27 @@
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from app.providers.adapters.common import answer_limit, authorization_header, base_url_of
+from app.providers.adapters.common import authorization_header, base_url_of, max_answer_tokens
 from app.providers.adapters.completions_compat import ServerQuirks
 from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.adapters.completions_request import system_prompt_messages, to_wire_messages
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
-from app.providers.models.thinking import clamp_level, provider_level_name
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
+from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import PayloadParts
+from app.providers.request_cache import MessageListParts
 from app.providers.request_preparation import (
     PreparedRequest,
-    alphanumeric_call_id,
     encode_messages,
     prepare_request,
+    to_alphanumeric_call_id,
 )
 from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
     encode_payload,
-    exchange_events,
-    final_payload,
-    request_headers,
+    finish_payload,
+    merge_request_headers,
+    stream_response_events,
 )
 from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import AssistantMessage
@@ -41,31 +41,33 @@ _MISTRAL_QUIRKS = ServerQuirks(
 
 
 @serves_apis("mistral-conversations")
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
     prepared = prepare_request(
         context,
         model,
-        lambda call_id: alphanumeric_call_id(call_id, _CALL_ID_LENGTH),
+        lambda call_id: to_alphanumeric_call_id(call_id, _CALL_ID_LENGTH),
         kept=options.request_cache,
     )
-    body = await final_payload(payload(prepared, model, options), model, options)
+    body = await finish_payload(build_payload(prepared, model, options), model, options)
     request = HttpRequest(
         base_url=base_url_of(model, options, DEFAULT_URL),
         path="/v1/chat/completions",
         body=encode_payload(body),
-        headers=request_headers(model, options, **authorization_header(model, options)),
+        headers=merge_request_headers(model, options, **authorization_header(model, options)),
     )
-    await exchange_events(
+    await stream_response_events(
         await sender_for(model), request, options, CompletionsReader(model, _MISTRAL_QUIRKS, stream), stream
     )
 
 
-def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
         "messages": _request_messages(prepared, model),
         "stream": True,
-        "max_tokens": answer_limit(model, options, prepared),
+        "max_tokens": max_answer_tokens(model, options, prepared),
     }
     if options.temperature is not None:
         body["temperature"] = options.temperature
@@ -91,16 +93,18 @@ def _thinking_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
     """Returns the thinking fields: older reasoning models have a prompt mode, newer ones an effort."""
     if not model.reasoning:
         return {}
-    level = clamp_level(model, options.thinking)
+    level = clamp_thinking_level(model, options.thinking)
     if "magistral" in model.id:
         return {} if level == "off" else {"prompt_mode": "reasoning"}
     word = (
-        (model.thinking_level_map or {}).get("off") if level == "off" else provider_level_name(model, level)
+        (model.thinking_level_map or {}).get("off")
+        if level == "off"
+        else provider_thinking_name(model, level)
     )
     return {"reasoning_effort": word} if word else {}
 
 
-def _request_messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
+def _request_messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | MessageListParts:
     head = system_prompt_messages(prepared, model, _MISTRAL_QUIRKS)
     return encode_messages(prepared, head, lambda messages, _: _encode_messages(messages, model))
 
@@ -109,13 +113,13 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
     out = to_wire_messages(messages, model, _MISTRAL_QUIRKS)
     assistants = [message for message in messages if isinstance(message, AssistantMessage)]
     spelled = (item for item in out if item["role"] == "assistant")
-    for message, item in zip(assistants, _without_fillers(spelled, assistants), strict=False):
+    for message, item in zip(assistants, _remove_filler_messages(spelled, assistants), strict=False):
         if any(isinstance(block, Thinking) for block in message.content):
-            item["content"] = _encode_content(message)
+            item["content"] = _encode_assistant_content(message)
     return out
 
 
-def _without_fillers(spelled: Any, assistants: list[AssistantMessage]) -> list[dict[str, Any]]:
+def _remove_filler_messages(spelled: Any, assistants: list[AssistantMessage]) -> list[dict[str, Any]]:
     """Removes the filler messages that only keep the sides alternating, so that the rest matches the
     conversation's messages."""
     items = list(spelled)
@@ -125,7 +129,7 @@ def _without_fillers(spelled: Any, assistants: list[AssistantMessage]) -> list[d
     return [item for item in items if item.get("tool_calls") or (item.get("content") or "") in texts]
 
 
-def _encode_content(message: AssistantMessage) -> list[dict[str, Any]]:
+def _encode_assistant_content(message: AssistantMessage) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     for block in message.content:
         match block:

@@ -7,16 +7,16 @@ from app.providers.adapters.common import (
     session_affinity_headers,
 )
 from app.providers.adapters.responses_reader import ResponsesReader
-from app.providers.adapters.responses_request import joined_call_id, payload
-from app.providers.model_stream import AssistantStream, Context, StreamOptions, serves_apis
+from app.providers.adapters.responses_request import build_payload, join_call_and_item_id
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
 from app.providers.request_preparation import prepare_request
 from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
     encode_payload,
-    exchange_events,
-    final_payload,
-    request_headers,
+    finish_payload,
+    merge_request_headers,
+    stream_response_events,
 )
 from app.values.models import Model
 
@@ -24,14 +24,16 @@ DEFAULT_URL = "https://api.openai.com/v1"
 
 
 @serves_apis("openai-responses")
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare_request(context, model, joined_call_id, kept=options.request_cache)
-    body = await final_payload(payload(prepared, model, options), model, options)
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
+    prepared = prepare_request(context, model, join_call_and_item_id, kept=options.request_cache)
+    body = await finish_payload(build_payload(prepared, model, options), model, options)
     request = HttpRequest(
         base_url=base_url_of(model, options, DEFAULT_URL),
         path="/responses",
         body=encode_payload(body, last="input"),
-        headers=request_headers(
+        headers=merge_request_headers(
             model,
             options,
             **authorization_header(model, options),
@@ -39,4 +41,6 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
             **copilot_headers(model, prepared),
         ),
     )
-    await exchange_events(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
+    await stream_response_events(
+        await sender_for(model), request, options, ResponsesReader(model, stream), stream
+    )

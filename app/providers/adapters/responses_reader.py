@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import incomplete_answer_error, token_count
-from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_error_type
+from app.providers.adapters.common import incomplete_answer_error, read_token_count
+from app.providers.errors import ProviderError, error_from_json, error_from_stream_event, prefix_error_type
 from app.providers.model_stream import AssistantStream
-from app.providers.models.pricing import with_cost
+from app.providers.models.pricing import add_cost_to_usage
 from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
-from app.providers.transport import decode_event
+from app.providers.transport import decode_event_json
 from app.values.models import Model
 from app.values.usage import Usage
 
@@ -25,49 +25,49 @@ class ResponsesReader:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._blocks = BlockBuilder(stream)
-        self._finished_items: set[Hashable] = set()
+        self._block_builder = BlockBuilder(stream)
+        self._finished_item_keys: set[Hashable] = set()
 
     def read_event(self, event: str, data: bytes) -> None:
         if data == b"[DONE]":
             return
-        message = decode_event(data)
+        message = decode_event_json(data)
         if not isinstance(message, dict):
             return
         kind = message.get("type") or event
         if kind in ("keepalive", "ping"):
             return
-        handle = _EVENT_READERS.get(kind)
+        handle = _READER_BY_EVENT.get(kind)
         if handle is not None:
             handle(self, message)
         self._stream.report_alive()
 
     def _read_text_delta(self, message: dict[str, Any]) -> None:
-        self._blocks.open_text(self._item_key(message)).append(message.get("delta") or "")
+        self._block_builder.open_text(self._item_key(message)).append_text(message.get("delta") or "")
 
     def _read_thinking_delta(self, message: dict[str, Any]) -> None:
-        self._thinking_block(message).append(message.get("delta") or "")
+        self._thinking_block(message).append_text(message.get("delta") or "")
 
     def _read_thinking_part(self, message: dict[str, Any]) -> None:
         opened = self._thinking_block(message)
         if opened.text:
-            opened.append("\n\n")
+            opened.append_text("\n\n")
 
     def _read_arguments_delta(self, message: dict[str, Any]) -> None:
-        opened = self._blocks.find_open_block(self._item_key(message))
+        opened = self._block_builder.find_open_block(self._item_key(message))
         if isinstance(opened, OpenToolCall):
-            opened.append(message.get("delta") or "")
+            opened.append_arguments(message.get("delta") or "")
 
     def _read_arguments_done(self, message: dict[str, Any]) -> None:
-        opened = self._blocks.find_open_block(self._item_key(message))
+        opened = self._block_builder.find_open_block(self._item_key(message))
         if isinstance(opened, OpenToolCall):
             _add_missing_arguments(opened, message.get("arguments") or "")
 
     def _read_error(self, message: dict[str, Any]) -> None:
-        raise error_in_stream(message)
+        raise error_from_stream_event(message)
 
-    def finish(self) -> None:
-        self._blocks.end_all()
+    def finish_response(self) -> None:
+        self._block_builder.end_all_blocks()
         if not self.has_ended:
             raise incomplete_answer_error("no terminal response event")
 
@@ -76,7 +76,7 @@ class ResponsesReader:
         return index if index is not None else message.get("item_id") or "only"
 
     def _thinking_block(self, message: dict[str, Any]) -> OpenTextBlock:
-        return self._blocks.open_thinking(self._item_key(message))
+        return self._block_builder.open_thinking(self._item_key(message))
 
     def _read_response_start(self, message: dict[str, Any]) -> None:
         response = message.get("response") or {}
@@ -89,38 +89,40 @@ class ResponsesReader:
         key = self._item_key(message)
         match item.get("type"):
             case "reasoning":
-                self._blocks.open_thinking(key)
+                self._block_builder.open_thinking(key)
             case "message":
-                self._blocks.open_text(key)
+                self._block_builder.open_text(key)
             case "function_call":
-                call = self._blocks.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
-                call.append(item.get("arguments") or "")
+                call = self._block_builder.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
+                call.append_arguments(item.get("arguments") or "")
 
     def _read_item_done(self, message: dict[str, Any]) -> None:
         key = self._item_key(message)
-        if key in self._finished_items:
+        if key in self._finished_item_keys:
             return
-        self._finished_items.add(key)
+        self._finished_item_keys.add(key)
         self._finish_item(key, message.get("item") or {})
 
     def _finish_item(self, key: Hashable, item: dict[str, Any]) -> None:
         match item.get("type"):
             case "reasoning":
-                thought = self._blocks.open_thinking(key)
+                thought = self._block_builder.open_thinking(key)
                 if not thought.text:
-                    thought.append(_join_parts(item.get("summary")) or _join_parts(item.get("content")))
+                    thought.append_text(
+                        _join_part_texts(item.get("summary")) or _join_part_texts(item.get("content"))
+                    )
                 thought.signature = msgspec.json.encode(item).decode()
             case "message":
-                text = self._blocks.open_text(key)
+                text = self._block_builder.open_text(key)
                 if not text.text:
-                    text.append(_join_parts(item.get("content"), separator=""))
+                    text.append_text(_join_part_texts(item.get("content"), separator=""))
                 text.signature = item.get("id")
                 for part in item.get("content") or ():
                     for note in part.get("annotations") or ():
                         if note.get("type") == "url_citation":
                             self._stream.draft.web_findings.add_source(note.get("url"), note.get("title"))
             case "function_call":
-                call = self._blocks.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
+                call = self._block_builder.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
                 call.id = _call_id(item) or call.id
                 call.name = item.get("name") or call.name
                 _add_missing_arguments(call, item.get("arguments") or "")
@@ -128,25 +130,25 @@ class ResponsesReader:
                 self._read_search_item(item)
             case _:
                 return
-        self._blocks.end_block(key)
+        self._block_builder.end_block(key)
 
     def _read_search_item(self, item: dict[str, Any]) -> None:
         action, findings = item.get("action") or {}, self._stream.draft.web_findings
-        findings.mark_search_start(self._stream.partial.text)
+        findings.mark_answer_start(self._stream.partial_message.text)
         for query in action.get("queries") or (action.get("query"),):
             findings.add_query(query)
         for source in action.get("sources") or ():
             findings.add_source(source.get("url"))
         if item.get("status") == "failed":
-            findings.problem = "the search failed"
+            findings.search_problem = "the search failed"
 
     def _read_response_end(self, message: dict[str, Any]) -> None:
         self._read_response_start(message)
         response = message.get("response") or {}
-        if not len(self._blocks):
+        if not len(self._block_builder):
             for index, item in enumerate(response.get("output") or ()):
                 self._finish_item(index, item)
-        self._blocks.end_all()
+        self._block_builder.end_all_blocks()
         self._update_usage(response.get("usage") or {})
         self.has_ended = True
         draft = self._stream.draft
@@ -169,28 +171,28 @@ class ResponsesReader:
         if not text and response.get("incomplete_details"):
             text = f"incomplete: {response['incomplete_details'].get('reason')}"
         raise ProviderError(
-            with_error_type(text or "The provider reported a failed response.", word), kind=word
+            prefix_error_type(text or "The provider reported a failed response.", word), kind=word
         )
 
     def _update_usage(self, usage: dict[str, Any]) -> None:
         if not usage:
             return
-        cached = token_count(usage, "input_tokens_details", "cached_tokens")
-        written = token_count(usage, "input_tokens_details", "cache_write_tokens")
-        self._stream.draft.usage = with_cost(
+        cached = read_token_count(usage, "input_tokens_details", "cached_tokens")
+        written = read_token_count(usage, "input_tokens_details", "cache_write_tokens")
+        self._stream.draft.usage = add_cost_to_usage(
             Usage(
-                input=max(token_count(usage, "input_tokens") - cached - written, 0),
-                output=token_count(usage, "output_tokens"),
+                input=max(read_token_count(usage, "input_tokens") - cached - written, 0),
+                output=read_token_count(usage, "output_tokens"),
                 cache_read=cached,
                 cache_write=written,
-                reasoning=token_count(usage, "output_tokens_details", "reasoning_tokens") or None,
-                total_tokens=token_count(usage, "total_tokens"),
+                reasoning=read_token_count(usage, "output_tokens_details", "reasoning_tokens") or None,
+                total_tokens=read_token_count(usage, "total_tokens"),
             ),
             self._model,
         )
 
 
-_EVENT_READERS: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
+_READER_BY_EVENT: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
     "response.output_text.delta": ResponsesReader._read_text_delta,
     "response.refusal.delta": ResponsesReader._read_text_delta,
     "response.reasoning_summary_text.delta": ResponsesReader._read_thinking_delta,
@@ -219,11 +221,11 @@ def _add_missing_arguments(call: OpenToolCall, arguments: str) -> None:
     """Adds the arguments that the deltas left out; some servers send them only at the end."""
     if not arguments:
         return
-    so_far = call.text
+    so_far = call.arguments_text
     if arguments != so_far and arguments.startswith(so_far):
-        call.append(arguments[len(so_far) :])
+        call.append_arguments(arguments[len(so_far) :])
 
 
-def _join_parts(parts: Any, separator: str = "\n\n") -> str:
+def _join_part_texts(parts: Any, separator: str = "\n\n") -> str:
     texts = [part.get("text") or part.get("refusal") or "" for part in parts or () if isinstance(part, dict)]
     return separator.join(text for text in texts if text)

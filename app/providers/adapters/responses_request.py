@@ -5,12 +5,17 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, clamped_cache_key, compat_switches, encode_user_parts
+from app.providers.adapters.common import (
+    compat_switches_of,
+    encode_user_parts,
+    max_answer_tokens,
+    prompt_cache_key,
+)
 from app.providers.model_stream import StreamOptions
-from app.providers.models.thinking import clamp_level, provider_level_name
+from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import PayloadParts
-from app.providers.request_preparation import PreparedRequest, encode_messages, shortened_call_id
+from app.providers.request_cache import MessageListParts
+from app.providers.request_preparation import PreparedRequest, encode_messages, shorten_call_id
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -18,27 +23,27 @@ from app.values.models import Model
 OPENAI_HOST = "api.openai.com"
 
 
-def joined_call_id(call_id: str) -> str:
+def join_call_and_item_id(call_id: str) -> str:
     """Returns `call|item` with both ids made valid for the format."""
     call, _, item = call_id.partition("|")
-    return f"{shortened_call_id(call)}|{shortened_call_id(item)}" if item else shortened_call_id(call)
+    return f"{shorten_call_id(call)}|{shorten_call_id(item)}" if item else shorten_call_id(call)
 
 
-def payload(
+def build_payload(
     prepared: PreparedRequest, model: Model, options: StreamOptions, *, is_prompt_separate: bool = False
 ) -> dict[str, Any]:
-    switches = compat_switches(model)
+    switches = compat_switches_of(model)
     body: dict[str, Any] = {
         "model": model.id,
-        "input": input_items(prepared, model, with_prompt=not is_prompt_separate),
+        "input": build_input_items(prepared, model, with_prompt=not is_prompt_separate),
         "stream": True,
         "store": False,
     }
     if is_prompt_separate:
-        body["instructions"] = prepared.system
+        body["instructions"] = prepared.system_prompt
     is_account = _uses_chatgpt_account(model, options)
     if switches.get("supportsMaxOutputTokens", True) and not is_account:
-        body["max_output_tokens"] = answer_limit(model, options, prepared)
+        body["max_output_tokens"] = max_answer_tokens(model, options, prepared)
     if options.temperature is not None and not model.reasoning and not is_account:
         body["temperature"] = options.temperature
     if prepared.tools:
@@ -56,7 +61,7 @@ def payload(
             body["tool_choice"] = "required" if options.tool_choice == "any" else options.tool_choice
     body.update(_cache_fields(model, options))
     body.update(_reasoning_fields(model, options))
-    if options.searches_web:
+    if options.can_search_web:
         body["tools"] = [*body.get("tools", ()), {"type": "web_search"}]
         body["include"] = [*body.get("include", ()), "web_search_call.action.sources"]
     return body
@@ -67,13 +72,13 @@ def _uses_chatgpt_account(model: Model, options: StreamOptions) -> bool:
     return model.provider == "openai" and options.credential.is_bearer
 
 
-def input_items(
+def build_input_items(
     prepared: PreparedRequest, model: Model, *, with_prompt: bool
-) -> list[dict[str, Any]] | PayloadParts:
+) -> list[dict[str, Any]] | MessageListParts:
     head: list[dict[str, Any]] = []
-    if prepared.system and with_prompt:
-        is_developer = model.reasoning and compat_switches(model).get("supportsDeveloperRole", True)
-        head.append({"role": "developer" if is_developer else "system", "content": prepared.system})
+    if prepared.system_prompt and with_prompt:
+        is_developer = model.reasoning and compat_switches_of(model).get("supportsDeveloperRole", True)
+        head.append({"role": "developer" if is_developer else "system", "content": prepared.system_prompt})
     return encode_messages(prepared, head, lambda messages, start: _encode_messages(messages, start, model))
 
 
@@ -166,15 +171,15 @@ def _reasoning_item(block: Thinking) -> dict[str, Any] | None:
 
 
 def _cache_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
-    if not options.use_cache or compat_switches(model).get("promptCacheKeyMode") == "disabled":
+    if not options.use_cache or compat_switches_of(model).get("promptCacheKeyMode") == "disabled":
         return {}
     out: dict[str, Any] = {}
-    key = clamped_cache_key(options.session_id)
+    key = prompt_cache_key(options.session_id)
     if key:
         out["prompt_cache_key"] = key
-    has_long = compat_switches(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
-    if options.is_long_cache and has_long and not _uses_chatgpt_account(model, options):
-        if compat_switches(model).get("supportsExplicitPromptCacheMode"):
+    has_long = compat_switches_of(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
+    if options.wants_long_cache and has_long and not _uses_chatgpt_account(model, options):
+        if compat_switches_of(model).get("supportsExplicitPromptCacheMode"):
             out["prompt_cache_options"] = {"ttl": "30m"}
         else:
             out["prompt_cache_retention"] = "24h"
@@ -184,11 +189,11 @@ def _cache_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
 def _reasoning_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
     if not model.reasoning:
         return {}
-    level = clamp_level(model, options.thinking)
+    level = clamp_thinking_level(model, options.thinking)
     if level == "off":
         word = (model.thinking_level_map or {}).get("off")
         return {"reasoning": {"effort": word}} if word else {}
     return {
-        "reasoning": {"effort": provider_level_name(model, level), "summary": "auto"},
+        "reasoning": {"effort": provider_thinking_name(model, level), "summary": "auto"},
         "include": ["reasoning.encrypted_content"],
     }

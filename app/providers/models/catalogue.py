@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from app.providers.models.discovery_store import DiscoveredModels, load_discovered
-from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.discovery_store import DiscoveredModels, load_discovered_models
+from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.models.models_file import WatchedModelsFile
 from app.values.models import Model
 from app.values.wire import from_wire
 
-_DATA_FOLDER = Path(__file__).parents[1] / "data"
-_INHERITED_KEYS = ("api", "baseUrl", "compat", "headers", "transport")
+_BUNDLED_MODELS_FOLDER = Path(__file__).parents[1] / "data"
+_INHERITED_MODEL_KEYS = ("api", "baseUrl", "compat", "headers", "transport")
 
 
 class ModelCatalogue:
@@ -28,15 +28,15 @@ class ModelCatalogue:
         self.file = file
         self.user_entries = file.current_file()
         """The entries of models.json that the models were made from."""
-        self._discovered = dict(discovered)
+        self._discovered_by_provider = dict(discovered)
         self._env = env
         self._extension_entries: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-        self._by_provider: dict[str, dict[str, Model]] = {}
+        self._models_by_provider: dict[str, dict[str, Model]] = {}
         self._problems: list[str] = list(self.user_entries.problems)
 
     @classmethod
-    def load(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "ModelCatalogue":
-        return cls(WatchedModelsFile(agent_dir), load_discovered(agent_dir), env)
+    def load_catalogue(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "ModelCatalogue":
+        return cls(WatchedModelsFile(agent_dir), load_discovered_models(agent_dir), env)
 
     @property
     def models_file_path(self) -> Path:
@@ -46,34 +46,40 @@ class ModelCatalogue:
     def reread_models_file(self) -> None:
         """Reads models.json again and updates the models."""
         self.user_entries = self.file.current_file()
-        self._by_provider.clear()
+        self._models_by_provider.clear()
         self._problems = list(self.user_entries.problems)
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def models_file_problems(self) -> tuple[str, ...]:
         """Returns the faults of models.json with line and column."""
         return tuple(self._problems)
 
     @property
-    def providers(self) -> tuple[str, ...]:
+    def provider_ids(self) -> tuple[str, ...]:
         """Returns the provider ids in the order of the search for a default model: the user's providers come
         first."""
-        own = [*self.user_entries.providers, *self._extension_entries, *self._discovered]
-        return tuple(dict.fromkeys([*(name for name in own if name not in PROVIDERS), *PROVIDERS, "offline"]))
+        own = [*self.user_entries.providers, *self._extension_entries, *self._discovered_by_provider]
+        return tuple(
+            dict.fromkeys(
+                [*(name for name in own if name not in KNOWN_PROVIDERS), *KNOWN_PROVIDERS, "offline"]
+            )
+        )
 
-    def models(self) -> tuple[Model, ...]:
-        return tuple(model for provider in self.providers for model in self._models_of(provider).values())
+    def all_models(self) -> tuple[Model, ...]:
+        return tuple(
+            model for provider in self.provider_ids for model in self._models_by_id(provider).values()
+        )
 
     def models_of(self, provider: str) -> tuple[Model, ...]:
-        return tuple(self._models_of(provider).values())
+        return tuple(self._models_by_id(provider).values())
 
     def find_model(self, provider: str, model_id: str) -> Model | None:
-        return self._models_of(provider).get(model_id)
+        return self._models_by_id(provider).get(model_id)
 
     def default_model(self, provider: str) -> Model | None:
         """Returns the provider's default model."""
-        models = self._models_of(provider)
-        known = PROVIDERS.get(provider)
+        models = self._models_by_id(provider)
+        known = KNOWN_PROVIDERS.get(provider)
         chosen = models.get(known.default_model) if known else None
         return chosen or next(iter(models.values()), None)
 
@@ -83,7 +89,7 @@ class ModelCatalogue:
         return tuple(
             provider
             for provider, entry in self.user_entries.providers.items()
-            if provider not in PROVIDERS and not entry.get("models")
+            if provider not in KNOWN_PROVIDERS and not entry.get("models")
         )
 
     def unlisted_model(self, provider: str, model_id: str) -> Model | None:
@@ -97,41 +103,41 @@ class ModelCatalogue:
     def api_and_address_of(self, provider: str) -> tuple[str, str]:
         """Returns the API and the address for models of a provider that have no settings."""
         base = self._listed_model_template(provider)
-        first = next(iter(self._models_of(provider).values()), None)
+        first = next(iter(self._models_by_id(provider).values()), None)
         api = base.get("api") or (first.api if first else "openai-completions")
         return api, base.get("baseUrl") or (first.base_url if first else "")
 
-    def display_name(self, provider: str) -> str:
+    def provider_display_name(self, provider: str) -> str:
         own = self.user_entries.providers.get(provider, {}).get("name")
-        known = PROVIDERS.get(provider)
+        known = KNOWN_PROVIDERS.get(provider)
         return own or (known.name if known else provider)
 
     def add_provider(self, provider: str, entry: Mapping[str, Any], *, owner: str) -> None:
         """Adds an extension's provider, or its changes to one, in the form of models.json."""
         self._extension_entries.setdefault(provider, []).append((owner, dict(entry)))
-        self._by_provider.pop(provider, None)
+        self._models_by_provider.pop(provider, None)
 
-    def remove_owner(self, owner: str) -> None:
+    def remove_extension_entries(self, owner: str) -> None:
         for provider, entries in list(self._extension_entries.items()):
             kept = [item for item in entries if item[0] != owner]
             if kept:
                 self._extension_entries[provider] = kept
             else:
                 del self._extension_entries[provider]
-            self._by_provider.pop(provider, None)
+            self._models_by_provider.pop(provider, None)
 
-    def add_discovered(self, provider: str, found: DiscoveredModels) -> None:
+    def add_discovered_models(self, provider: str, found: DiscoveredModels) -> None:
         """Adds the models that a provider's server listed."""
-        self._discovered[provider] = found
-        self._by_provider.pop(provider, None)
+        self._discovered_by_provider[provider] = found
+        self._models_by_provider.pop(provider, None)
 
     def discovered_models(self, provider: str) -> DiscoveredModels | None:
-        return self._discovered.get(provider)
+        return self._discovered_by_provider.get(provider)
 
-    def _models_of(self, provider: str) -> dict[str, Model]:
-        models = self._by_provider.get(provider)
+    def _models_by_id(self, provider: str) -> dict[str, Model]:
+        models = self._models_by_provider.get(provider)
         if models is None:
-            models = self._by_provider[provider] = self._read_models(provider)
+            models = self._models_by_provider[provider] = self._read_models(provider)
         return models
 
     def _read_models(self, provider: str) -> dict[str, Model]:
@@ -140,15 +146,15 @@ class ModelCatalogue:
 
             guide = offline_model()
             return {guide.id: guide}
-        shared, bundled = _bundled_models(provider)
+        shared, bundled = _read_bundled_models(provider)
         entries = {model["id"]: model for model in bundled}
-        found = self._discovered.get(provider)
+        found = self._discovered_by_provider.get(provider)
         template = self._listed_model_template(provider)
         for item in found.models if found else ():
             if item["id"] not in entries:
                 entries[item["id"]] = {**template, **item}
         for layer in self._provider_layers(provider):
-            entries = _apply_layer(entries, layer, shared)
+            entries = _apply_model_layer(entries, layer, shared)
         return self._make_models(provider, entries)
 
     def _provider_layers(self, provider: str) -> list[Mapping[str, Any]]:
@@ -163,9 +169,9 @@ class ModelCatalogue:
 
     def _listed_model_template(self, provider: str) -> dict[str, Any]:
         """Returns the settings of a model that only its server lists: what the provider's models share."""
-        base = dict(_bundled_models(provider)[0])
+        base = dict(_read_bundled_models(provider)[0])
         for layer in self._provider_layers(provider):
-            base.update({name: layer[name] for name in _INHERITED_KEYS if layer.get(name)})
+            base.update({name: layer[name] for name in _INHERITED_MODEL_KEYS if layer.get(name)})
         return base
 
     def _make_models(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:
@@ -194,26 +200,26 @@ class ModelCatalogue:
         return msgspec.structs.replace(model, headers=headers)
 
 
-def _apply_layer(
+def _apply_model_layer(
     entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Applies a layer to the bundled models: its changes, then its models, then its overrides."""
     changes = {name: layer[name] for name in ("api", "baseUrl", "transport") if layer.get(name)}
     out = {
-        model_id: _merge_objects({**entry, **changes}, _compat_field(layer))
+        model_id: _merge_objects({**entry, **changes}, _compat_switches_field(layer))
         for model_id, entry in entries.items()
     }
     base = {name: shared[name] for name in ("api", "baseUrl", "compat") if name in shared}
     for model in layer.get("models") or ():
         own = {name: value for name, value in model.items() if value or name != "baseUrl"}
-        out[model["id"]] = {**_merge_objects({**base, **changes}, _compat_field(layer)), **own}
+        out[model["id"]] = {**_merge_objects({**base, **changes}, _compat_switches_field(layer)), **own}
     for model_id, override in (layer.get("modelOverrides") or {}).items():
         if model_id in out:
             out[model_id] = _merge_objects(out[model_id], override)
     return out
 
 
-def _compat_field(layer: Mapping[str, Any]) -> dict[str, Any]:
+def _compat_switches_field(layer: Mapping[str, Any]) -> dict[str, Any]:
     return {"compat": layer["compat"]} if layer.get("compat") else {}
 
 
@@ -226,7 +232,7 @@ def _merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
     return out
 
 
-class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
+class _BundledModelsFile(msgspec.Struct, kw_only=True, rename="camel"):
     """A bundled data file. Its fields hold for all models of the provider, unless a model has another value."""
 
     models: list[dict[str, Any]]
@@ -236,18 +242,18 @@ class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
     headers: dict[str, str] | None = None
 
 
-_data_file_decoder = msgspec.json.Decoder(_DataFile)
+_bundled_models_decoder = msgspec.json.Decoder(_BundledModelsFile)
 
 
-def _bundled_models(provider: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _read_bundled_models(provider: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Returns the fields that the models of a data file share, and the models with these fields filled in."""
-    if provider not in PROVIDERS:
+    if provider not in KNOWN_PROVIDERS:
         return {}, []
     try:
-        raw = (_DATA_FOLDER / f"{provider}.json").read_bytes()
+        raw = (_BUNDLED_MODELS_FOLDER / f"{provider}.json").read_bytes()
     except FileNotFoundError:
         return {}, []
-    file = _data_file_decoder.decode(raw)
+    file = _bundled_models_decoder.decode(raw)
     shared: dict[str, Any] = {"api": file.api, "baseUrl": file.base_url}
     if file.compat:
         shared["compat"] = file.compat

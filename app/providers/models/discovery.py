@@ -13,13 +13,13 @@ from app.providers.credentials import CredentialError, Credentials
 from app.providers.errors import ProviderError
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.discovery_store import DiscoveredModels, save_discovered
+from app.providers.models.discovery_store import DiscoveredModels, save_discovered_models
 
 DiscoveryState = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
 REQUEST_TIMEOUT_SECONDS = 15.0
 
 
-class Discovery(msgspec.Struct, frozen=True, kw_only=True):
+class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a provider's own model list."""
 
     state: DiscoveryState
@@ -31,67 +31,71 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
 
 
-def stored_state(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> Discovery:
+def stored_discovery_state(
+    provider: str, catalogue: ModelCatalogue, credentials: Credentials
+) -> DiscoveryResult:
     """Returns the state of the stored list, without a request."""
     if not credentials.has_credential(provider):
-        return Discovery(state="unauthenticated")
+        return DiscoveryResult(state="unauthenticated")
     kept = catalogue.discovered_models(provider)
     if kept is None:
-        return Discovery(state="idle")
-    return Discovery(state="cached", age_seconds=kept.age_seconds(), count=len(kept.models))
+        return DiscoveryResult(state="idle")
+    return DiscoveryResult(state="cached", age_seconds=kept.age_seconds(), count=len(kept.models))
 
 
-async def discover(
+async def discover_models(
     provider: str,
     catalogue: ModelCatalogue,
     credentials: Credentials,
     agent_dir: Path,
     *,
     proxy: str | None = None,
-) -> Discovery:
+) -> DiscoveryResult:
     """Asks the provider's server for its models and stores the answer in the catalogue and on disk."""
     api, base_url = catalogue.api_and_address_of(provider)
     if not base_url:
-        return Discovery(state="unavailable", error="no base URL is known")
+        return DiscoveryResult(state="unavailable", error="no base URL is known")
     try:
-        credential = await credentials.resolve(provider)
+        credential = await credentials.resolve_credential(provider)
     except CredentialError as problem:
-        return Discovery(state="unavailable", error=str(problem))
+        return DiscoveryResult(state="unavailable", error=str(problem))
     if credential is None:
-        return Discovery(state="unauthenticated")
+        return DiscoveryResult(state="unauthenticated")
     kept = catalogue.discovered_models(provider)
     age = kept.age_seconds() if kept else None
-    url = models_url(api, base_url)
+    url = model_list_url(api, base_url)
     try:
-        found = await list_models(api, base_url, credential, proxy=proxy)
+        found = await request_model_list(api, base_url, credential, proxy=proxy)
     except ProviderError as problem:
-        return Discovery(
+        return DiscoveryResult(
             state="unavailable", url=url, status=problem.status, error=str(problem), age_seconds=age
         )
     models = found.models
-    catalogue.add_discovered(provider, found)
-    await asyncio.to_thread(save_discovered, agent_dir, provider, found)
-    return Discovery(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
+    catalogue.add_discovered_models(provider, found)
+    await asyncio.to_thread(save_discovered_models, agent_dir, provider, found)
+    return DiscoveryResult(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
 
 
-async def list_models(
+async def request_model_list(
     api: str, base_url: str, credential: Credential, *, proxy: str | None = None
 ) -> DiscoveredModels:
     """Requests the list of models from a provider's server. Raises `ProviderError`."""
     try:
         async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
-            data = await _fetch_json(models_url(api, base_url), api, credential, StreamOptions(proxy=proxy))
+            data = await _fetch_json(
+                model_list_url(api, base_url), api, credential, StreamOptions(proxy=proxy)
+            )
     except TimeoutError:
         raise ProviderError(f"no answer within {REQUEST_TIMEOUT_SECONDS:g} s", kind="timeout") from None
-    return DiscoveredModels(models=tuple(parse_models(data)), fetched_at=time.time(), base_url=base_url)
+    return DiscoveredModels(models=tuple(parse_model_list(data)), fetched_at=time.time(), base_url=base_url)
 
 
-def discovery_hint(discovery: Discovery) -> str | None:
+def discovery_hint(discovery: DiscoveryResult) -> str | None:
     """Returns a line for the model picker, or None if there is no problem."""
     kept = (
         ""
         if discovery.age_seconds is None
-        else f" Using the list of models from {age_text(discovery.age_seconds)}."
+        else f" Using the list of models from {list_age_text(discovery.age_seconds)}."
     )
     match discovery.state:
         case "unavailable" if discovery.status == 404:
@@ -115,7 +119,7 @@ def discovery_hint(discovery: Discovery) -> str | None:
             return None
 
 
-def age_text(seconds: float) -> str:
+def list_age_text(seconds: float) -> str:
     for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             number = int(seconds // size)
@@ -123,7 +127,7 @@ def age_text(seconds: float) -> str:
     return "a moment ago"
 
 
-def models_url(api: str, base_url: str) -> str:
+def model_list_url(api: str, base_url: str) -> str:
     base = base_url.rstrip("/")
     if api == "anthropic-messages" and not base.endswith("/v1"):
         return f"{base}/v1/models"
@@ -132,7 +136,7 @@ def models_url(api: str, base_url: str) -> str:
     return f"{base}/models"
 
 
-def parse_models(data: Any) -> list[dict[str, Any]]:
+def parse_model_list(data: Any) -> list[dict[str, Any]]:
     """Converts a server's answer to models in the form of models.json; the list formats of several servers
     are supported."""
     items: Any = data
@@ -141,13 +145,13 @@ def parse_models(data: Any) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for item in items if isinstance(items, list) else ():
         entry = {"id": item} if isinstance(item, str) else item
-        model = _parse_model(entry) if isinstance(entry, dict) else None
+        model = _parse_listed_model(entry) if isinstance(entry, dict) else None
         if model is not None:
             out.append(model)
     return out
 
 
-def _parse_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
+def _parse_listed_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
     name = item.get("id") or item.get("model") or item.get("name")
     if not isinstance(name, str) or not name:
         return None
@@ -186,7 +190,7 @@ def _parse_model(item: Mapping[str, Any]) -> dict[str, Any] | None:
     parameters = item.get("supported_parameters")
     if isinstance(parameters, Sequence) and "reasoning" in parameters:
         out["reasoning"] = True
-    cost = _parse_prices(item.get("pricing"))
+    cost = _parse_token_prices(item.get("pricing"))
     if cost:
         out["cost"] = cost
     return out
@@ -202,7 +206,7 @@ def _first_number(item: Mapping[str, Any], *paths: tuple[str, ...]) -> int | Non
     return None
 
 
-def _parse_prices(pricing: Any) -> dict[str, float]:
+def _parse_token_prices(pricing: Any) -> dict[str, float]:
     """Converts the prices of routers, which are in dollars per token."""
     if not isinstance(pricing, Mapping):
         return {}
@@ -224,8 +228,8 @@ def _parse_prices(pricing: Any) -> dict[str, float]:
 
 
 async def _fetch_json(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
-    from app.providers.senders.http_exchange import send  # noqa: PLC0415  (only asking needs it)
-    from app.providers.transport import USER_AGENT, HttpRequest, decode_event  # noqa: PLC0415
+    from app.providers.senders.http_exchange import send_request  # noqa: PLC0415  (only asking needs it)
+    from app.providers.transport import USER_AGENT, HttpRequest, decode_event_json  # noqa: PLC0415
 
     headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **credential.headers}
     if api == "anthropic-messages":
@@ -237,6 +241,6 @@ async def _fetch_json(url: str, api: str, credential: Credential, options: Strea
     elif credential.key:
         headers["Authorization"] = f"Bearer {credential.key}"
     request = HttpRequest(base_url=url, path="", body=b"", headers=headers, method="GET")
-    async with send(request, options) as answer:
-        body = b"".join([chunk async for chunk in answer.chunks()])
-    return decode_event(body)
+    async with send_request(request, options) as answer:
+        body = b"".join([chunk async for chunk in answer.body_chunks()])
+    return decode_event_json(body)

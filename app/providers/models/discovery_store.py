@@ -23,20 +23,22 @@ class DiscoveredModels(msgspec.Struct, frozen=True, kw_only=True):
         return max(0.0, time.time() - self.fetched_at)
 
 
-def load_discovered(agent_dir: Path) -> Mapping[str, DiscoveredModels]:
+def load_discovered_models(agent_dir: Path) -> Mapping[str, DiscoveredModels]:
     """Returns the stored lists; none if the store is missing or unreadable, because discovery can fill it
     again."""
     try:
-        return msgspec.json.decode(read_regular(store_path(agent_dir)), type=dict[str, DiscoveredModels])
+        return msgspec.json.decode(
+            read_regular(discovered_models_path(agent_dir)), type=dict[str, DiscoveredModels]
+        )
     except (OSError, ValueError, RecursionError):
         return {}
 
 
-def save_discovered(agent_dir: Path, provider: str, found: DiscoveredModels) -> None:
+def save_discovered_models(agent_dir: Path, provider: str, found: DiscoveredModels) -> None:
     """Stores a list by replacing the whole file; of two concurrent writers, one may lose its answer."""
-    store = {**load_discovered(agent_dir), provider: found}
-    replace_atomically(store_path(agent_dir), msgspec.json.encode(store), mode=0o600)
+    store = {**load_discovered_models(agent_dir), provider: found}
+    replace_atomically(discovered_models_path(agent_dir), msgspec.json.encode(store), mode=0o600)
 
 
-def store_path(agent_dir: Path) -> Path:
+def discovered_models_path(agent_dir: Path) -> Path:
     return agent_dir / "models-store.json"

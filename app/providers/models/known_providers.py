@@ -25,7 +25,7 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
     """A library that requests need and that an extra of bayou installs."""
 
     @property
-    def missing_package_text(self) -> str:
+    def missing_package_hint(self) -> str:
         """Says how to install the library; empty if nothing is missing."""
         if not self.required_package or find_spec(self.required_package) is not None:
             return ""
@@ -35,7 +35,7 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _key_only_provider(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
+def _provider_with_one_key(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
     """Describes a provider that needs only a key in one variable."""
     return KnownProvider(id=id, name=name, key_variables=(variable,), default_model=default_model)
 
@@ -48,24 +48,24 @@ _KNOWN_PROVIDERS = (
         token_variables=("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN"),
         default_model="claude-opus-5-5",
     ),
-    _key_only_provider("openai", "OpenAI", "OPENAI_API_KEY", "gpt-6.1-sol"),
-    _key_only_provider("google", "Google Gemini", "GEMINI_API_KEY", "gemini-4-argon"),
+    _provider_with_one_key("openai", "OpenAI", "OPENAI_API_KEY", "gpt-6.1-sol"),
+    _provider_with_one_key("google", "Google Gemini", "GEMINI_API_KEY", "gemini-4-argon"),
     KnownProvider(id="openai-codex", name="OpenAI Codex (ChatGPT)", default_model="gpt-6.1-sol"),
-    _key_only_provider("github-copilot", "GitHub Copilot", "COPILOT_GITHUB_TOKEN", "gpt-6.1-sol"),
-    _key_only_provider("xai", "xAI", "XAI_API_KEY", "grok-4.7"),
-    _key_only_provider("deepseek", "DeepSeek", "DEEPSEEK_API_KEY", "deepseek-v4-pro"),
-    _key_only_provider("mistral", "Mistral", "MISTRAL_API_KEY", "devstral-medium-latest"),
-    _key_only_provider("moonshotai", "Moonshot AI", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
-    _key_only_provider("moonshotai-cn", "Moonshot AI (China)", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
-    _key_only_provider("kimi-coding", "Kimi For Coding", "KIMI_API_KEY", "kimi-for-coding"),
-    _key_only_provider("zai", "Z.ai", "ZAI_API_KEY", "glm-5.3"),
-    _key_only_provider("zai-coding-cn", "Z.ai Coding (China)", "ZAI_CODING_CN_API_KEY", "glm-5.3"),
-    _key_only_provider("minimax", "MiniMax", "MINIMAX_API_KEY", "MiniMax-M3"),
-    _key_only_provider("minimax-cn", "MiniMax (China)", "MINIMAX_CN_API_KEY", "MiniMax-M3"),
-    _key_only_provider("meta", "Meta", "META_API_KEY", "muse-spark-1.3"),
-    _key_only_provider("xiaomi", "Xiaomi", "XIAOMI_API_KEY", "mimo-v2.6-pro"),
+    _provider_with_one_key("github-copilot", "GitHub Copilot", "COPILOT_GITHUB_TOKEN", "gpt-6.1-sol"),
+    _provider_with_one_key("xai", "xAI", "XAI_API_KEY", "grok-4.7"),
+    _provider_with_one_key("deepseek", "DeepSeek", "DEEPSEEK_API_KEY", "deepseek-v4-pro"),
+    _provider_with_one_key("mistral", "Mistral", "MISTRAL_API_KEY", "devstral-medium-latest"),
+    _provider_with_one_key("moonshotai", "Moonshot AI", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
+    _provider_with_one_key("moonshotai-cn", "Moonshot AI (China)", "MOONSHOT_API_KEY", "kimi-k2.7-code"),
+    _provider_with_one_key("kimi-coding", "Kimi For Coding", "KIMI_API_KEY", "kimi-for-coding"),
+    _provider_with_one_key("zai", "Z.ai", "ZAI_API_KEY", "glm-5.3"),
+    _provider_with_one_key("zai-coding-cn", "Z.ai Coding (China)", "ZAI_CODING_CN_API_KEY", "glm-5.3"),
+    _provider_with_one_key("minimax", "MiniMax", "MINIMAX_API_KEY", "MiniMax-M3"),
+    _provider_with_one_key("minimax-cn", "MiniMax (China)", "MINIMAX_CN_API_KEY", "MiniMax-M3"),
+    _provider_with_one_key("meta", "Meta", "META_API_KEY", "muse-spark-1.3"),
+    _provider_with_one_key("xiaomi", "Xiaomi", "XIAOMI_API_KEY", "mimo-v2.6-pro"),
     *(
-        _key_only_provider(
+        _provider_with_one_key(
             f"xiaomi-token-plan-{place}",
             f"Xiaomi Token Plan ({place.upper()})",
             f"XIAOMI_TOKEN_PLAN_{place.upper()}_API_KEY",
@@ -90,14 +90,18 @@ _KNOWN_PROVIDERS = (
             ("-individual-cn", " (individual, China)", "INDIVIDUAL_CN"),
         )
     ),
-    _key_only_provider("ant-ling", "Ant Ling", "ANT_LING_API_KEY", "Ring-2.6-1T"),
-    _key_only_provider("groq", "Groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
-    _key_only_provider("cerebras", "Cerebras", "CEREBRAS_API_KEY", "gpt-oss-120b"),
-    _key_only_provider("together", "Together AI", "TOGETHER_API_KEY", "moonshotai/Kimi-K3"),
-    _key_only_provider("fireworks", "Fireworks AI", "FIREWORKS_API_KEY", "accounts/fireworks/models/kimi-k3"),
-    _key_only_provider("baseten", "Baseten", "BASETEN_API_KEY", "zai-org/GLM-5.3"),
-    _key_only_provider("nvidia", "NVIDIA NIM", "NVIDIA_API_KEY", "nvidia/nemotron-3.5-super-vl-120b-a12b"),
-    _key_only_provider("huggingface", "Hugging Face", "HF_TOKEN", "moonshotai/Kimi-K2.7-Code"),
+    _provider_with_one_key("ant-ling", "Ant Ling", "ANT_LING_API_KEY", "Ring-2.6-1T"),
+    _provider_with_one_key("groq", "Groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+    _provider_with_one_key("cerebras", "Cerebras", "CEREBRAS_API_KEY", "gpt-oss-120b"),
+    _provider_with_one_key("together", "Together AI", "TOGETHER_API_KEY", "moonshotai/Kimi-K3"),
+    _provider_with_one_key(
+        "fireworks", "Fireworks AI", "FIREWORKS_API_KEY", "accounts/fireworks/models/kimi-k3"
+    ),
+    _provider_with_one_key("baseten", "Baseten", "BASETEN_API_KEY", "zai-org/GLM-5.3"),
+    _provider_with_one_key(
+        "nvidia", "NVIDIA NIM", "NVIDIA_API_KEY", "nvidia/nemotron-3.5-super-vl-120b-a12b"
+    ),
+    _provider_with_one_key("huggingface", "Hugging Face", "HF_TOKEN", "moonshotai/Kimi-K2.7-Code"),
     KnownProvider(
         id="amazon-bedrock",
         name="Amazon Bedrock",
@@ -130,8 +134,8 @@ _KNOWN_PROVIDERS = (
         ),
         default_model="gpt-6.1-sol",
     ),
-    _key_only_provider("openrouter", "OpenRouter", "OPENROUTER_API_KEY", "moonshotai/kimi-k2.7-code"),
-    _key_only_provider("vercel-ai-gateway", "Vercel AI Gateway", "AI_GATEWAY_API_KEY", "zai/glm-5.3"),
+    _provider_with_one_key("openrouter", "OpenRouter", "OPENROUTER_API_KEY", "moonshotai/kimi-k2.7-code"),
+    _provider_with_one_key("vercel-ai-gateway", "Vercel AI Gateway", "AI_GATEWAY_API_KEY", "zai/glm-5.3"),
     KnownProvider(
         id="cloudflare-workers-ai",
         name="Cloudflare Workers AI",
@@ -148,20 +152,20 @@ _KNOWN_PROVIDERS = (
         required_variables=("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"),
         default_model="workers-ai/@cf/moonshotai/kimi-k2.7-code",
     ),
-    _key_only_provider("opencode", "OpenCode Zen", "OPENCODE_API_KEY", "kimi-k2.7-code"),
-    _key_only_provider("opencode-go", "OpenCode Go", "OPENCODE_API_KEY", "kimi-k3.1-pro"),
-    _key_only_provider("radius", "Radius", "RADIUS_API_KEY", "balanced"),
+    _provider_with_one_key("opencode", "OpenCode Zen", "OPENCODE_API_KEY", "kimi-k2.7-code"),
+    _provider_with_one_key("opencode-go", "OpenCode Go", "OPENCODE_API_KEY", "kimi-k3.1-pro"),
+    _provider_with_one_key("radius", "Radius", "RADIUS_API_KEY", "balanced"),
 )
 
-PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _KNOWN_PROVIDERS}
+KNOWN_PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _KNOWN_PROVIDERS}
 """The providers in the order of the search for a default model: vendors before resellers."""
 
 SEARCH_SERVICES: Mapping[str, KnownProvider] = {
-    "brave": _key_only_provider("brave", "Brave Search", "BRAVE_API_KEY", ""),
-    "tavily": _key_only_provider("tavily", "Tavily", "TAVILY_API_KEY", ""),
+    "brave": _provider_with_one_key("brave", "Brave Search", "BRAVE_API_KEY", ""),
+    "tavily": _provider_with_one_key("tavily", "Tavily", "TAVILY_API_KEY", ""),
 }
 """Services with a key that offer no models."""
-KEY_OWNERS = {**PROVIDERS, **SEARCH_SERVICES}
+PROVIDERS_AND_SEARCH_SERVICES = {**KNOWN_PROVIDERS, **SEARCH_SERVICES}
 
 
 def unknown_provider_text(name: str, providers: Iterable[str]) -> str:
@@ -175,14 +179,14 @@ def unknown_provider_text(name: str, providers: Iterable[str]) -> str:
     )
 
 
-def key_variable(provider: str, env: Mapping[str, str]) -> str:
+def find_key_variable(provider: str, env: Mapping[str, str]) -> str:
     """Returns the environment variable that holds the provider's key or token; empty if none does."""
-    known = KEY_OWNERS.get(provider)
+    known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
     named = (*known.token_variables, *known.key_variables) if known is not None else ()
     return next((name for name in named if env.get(name)), "")
 
 
-RESELLERS = frozenset(
+RESELLER_IDS = frozenset(
     (
         *("github-copilot", "groq", "cerebras", "together", "fireworks", "baseten", "nvidia", "huggingface"),
         *("amazon-bedrock", "google-vertex", "azure", "openrouter", "vercel-ai-gateway", "radius"),

@@ -8,12 +8,12 @@ import msgspec
 
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS
-from app.providers.models.model_vendors import is_resold
+from app.providers.models.known_providers import KNOWN_PROVIDERS
+from app.providers.models.model_vendors import is_reseller_offer
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
 from app.values.user_errors import UserError
 
-_MAX_SHOWN_MODELS = 12
+_MAX_CANDIDATES_IN_ERROR = 12
 _KEYLESS_APIS = ("offline", "scripted")
 
 
@@ -30,9 +30,9 @@ class ModelNotFound(UserError):
     """No model, or more than one, matches the name. `candidates` are similar or matching models."""
 
     def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:
-        lines = [message, *(f"  {model.key}" for model in candidates[:_MAX_SHOWN_MODELS])]
-        if len(candidates) > _MAX_SHOWN_MODELS:
-            lines.append(f"  … and {len(candidates) - _MAX_SHOWN_MODELS} more")
+        lines = [message, *(f"  {model.key}" for model in candidates[:_MAX_CANDIDATES_IN_ERROR])]
+        if len(candidates) > _MAX_CANDIDATES_IN_ERROR:
+            lines.append(f"  … and {len(candidates) - _MAX_CANDIDATES_IN_ERROR} more")
         super().__init__("\n".join(lines))
         self.candidates = tuple(candidates)
 
@@ -41,20 +41,20 @@ def select_model(
     pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
 ) -> ModelSelection:
     """Returns the model that `pattern` names. Raises `ModelNotFound`."""
-    readings = _readings_with_level(pattern)
+    readings = _split_name_and_level(pattern)
     for name, level in readings if provider is None else ():
         # This comes first, because reading the lists of all providers takes time and memory.
-        model = _with_provider_prefix(name, catalogue)
+        model = _find_by_provider_prefix(name, catalogue)
         if model is not None:
             return ModelSelection(model=model, thinking=level)
     for name, level in readings:
         model = _pick_model(name, catalogue, credentials, provider)
         if model is not None:
             return ModelSelection(model=model, thinking=level)
-    custom = _unlisted_selection(pattern, catalogue, provider)
+    custom = _select_unlisted_model(pattern, catalogue, provider)
     if custom is not None:
         return custom
-    pool = catalogue.models_of(provider) if provider else catalogue.models()
+    pool = catalogue.models_of(provider) if provider else catalogue.all_models()
     where = f" of {provider}" if provider else ""
     near = _similar_models(pattern, pool)
     hint = f"`bayou --list-models` lists all; your own are in {catalogue.models_file_path}."
@@ -82,11 +82,11 @@ def _matching_models(pattern: str, catalogue: ModelCatalogue, credentials: Crede
             return [select_model(pattern, catalogue, credentials).model]
         except ModelNotFound:
             return []
-    for name, _ in _readings_with_level(pattern):
+    for name, _ in _split_name_and_level(pattern):
         wanted = name.lower()
         found = [
             model
-            for model in catalogue.models()
+            for model in catalogue.all_models()
             if fnmatch.fnmatchcase(model.key.lower(), wanted) or fnmatch.fnmatchcase(model.id.lower(), wanted)
         ]
         if found:
@@ -94,7 +94,7 @@ def _matching_models(pattern: str, catalogue: ModelCatalogue, credentials: Crede
     return []
 
 
-def _readings_with_level(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
+def _split_name_and_level(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
     """Returns the readings of a name: as a whole, and with the text after the last colon as a level, because
     model ids may contain colons."""
     pattern = pattern.strip()
@@ -106,7 +106,7 @@ def _readings_with_level(pattern: str) -> list[tuple[str, ThinkingLevel | None]]
     return readings
 
 
-def _with_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
+def _find_by_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
     """Returns the model if the name has the form `provider/model`."""
     prefix, slash, rest = name.partition("/")
     own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower()) if slash else ()
@@ -120,7 +120,7 @@ def _pick_model(
     """Returns the model that a name means, or None. Raises `ModelNotFound` if several match equally well."""
     if not name:
         return None
-    best = _best_matches(name, catalogue.models_of(provider) if provider else catalogue.models())
+    best = _best_matches(name, catalogue.models_of(provider) if provider else catalogue.all_models())
     if not best:
         return None
     makers = list(dict.fromkeys(model.provider for model in best))
@@ -128,7 +128,7 @@ def _pick_model(
         return best[0]
     paid = [model for model in best if _has_key(model, credentials)]
     if paid:
-        return min(paid, key=is_resold)  # the first of several equally good matches
+        return min(paid, key=is_reseller_offer)  # the first of several equally good matches
     raise ModelNotFound(
         f"Several providers have a model called '{name}', and none of them has a key. Name one as "
         "provider/model:",
@@ -146,16 +146,16 @@ def _best_matches(name: str, pool: Sequence[Model]) -> list[Model]:
     words = [word for word in wanted.replace("-", " ").replace("_", " ").split() if word]
     tiers: dict[int, list[Model]] = {}
     for model in pool:
-        tier = _match_tier(wanted, words, model)
+        tier = _match_rank(wanted, words, model)
         if tier is not None:
             tiers.setdefault(tier, []).append(model)
     if not tiers:
         return []
     found = tiers[min(tiers)]
-    return sorted(found, key=_is_dated) if min(tiers) > 1 else found
+    return sorted(found, key=_has_date_in_id) if min(tiers) > 1 else found
 
 
-def _match_tier(wanted: str, words: Sequence[str], model: Model) -> int | None:
+def _match_rank(wanted: str, words: Sequence[str], model: Model) -> int | None:
     model_id, name = model.id.lower(), model.name.lower()
     if wanted in (model_id, model.key.lower()):
         return 0
@@ -170,16 +170,16 @@ def _match_tier(wanted: str, words: Sequence[str], model: Model) -> int | None:
     return None
 
 
-def _is_dated(model: Model) -> bool:
+def _has_date_in_id(model: Model) -> bool:
     tail = model.id.replace("-", "")[-8:]
     return tail.isdigit() and tail.startswith("20")
 
 
-def _unlisted_selection(
+def _select_unlisted_model(
     pattern: str, catalogue: ModelCatalogue, provider: str | None
 ) -> ModelSelection | None:
     """Selects a model id that this version does not know, given with its provider, and uses it as typed."""
-    name, level = _readings_with_level(pattern)[-1]
+    name, level = _split_name_and_level(pattern)[-1]
     if any(mark.isspace() for mark in name):  # words of a prompt behind the name
         return None
     if provider is None:
@@ -188,7 +188,7 @@ def _unlisted_selection(
             return None
     elif name.lower().startswith(f"{provider.lower()}/"):
         name = name[len(provider) + 1 :]
-    like = catalogue.default_model(provider) if provider in PROVIDERS else None
+    like = catalogue.default_model(provider) if provider in KNOWN_PROVIDERS else None
     if like is not None:
         model = msgspec.structs.replace(like, id=name, name=name, cost=Prices())
     else:
@@ -202,7 +202,7 @@ def _unlisted_selection(
 def _similar_models(pattern: str, pool: Sequence[Model]) -> list[Model]:
     import difflib  # noqa: PLC0415  (only when a name was wrong)
 
-    name = _readings_with_level(pattern)[-1][0].lower()
+    name = _split_name_and_level(pattern)[-1][0].lower()
     by_id = {model.id.lower(): model for model in reversed(pool)}
     keys = difflib.get_close_matches(name.rpartition("/")[2], by_id, n=5, cutoff=0.5)
     return [by_id[key] for key in keys]

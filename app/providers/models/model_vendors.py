@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from app.providers.models.known_providers import PROVIDERS, RESELLERS
+from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_IDS
 from app.values.models import Model
 from tools.patterns import late
 
@@ -18,22 +18,22 @@ _VENDOR_PREFIXES: Final = (
     (late(r"glm"), ("zai", "zai-coding-cn")),
     (late(r"minimax"), ("minimax", "minimax-cn")),
     (late(r"llama|muse"), ("meta",)),
-    (late(r"mimo"), tuple(name for name in PROVIDERS if name.startswith("xiaomi"))),
-    (late(r"qw(en|q)"), tuple(name for name in PROVIDERS if name.startswith("qwen"))),
+    (late(r"mimo"), tuple(name for name in KNOWN_PROVIDERS if name.startswith("xiaomi"))),
+    (late(r"qw(en|q)"), tuple(name for name in KNOWN_PROVIDERS if name.startswith("qwen"))),
     (late(r"r?ling|ring"), ("ant-ling",)),
     (late(r"nemotron"), ("nvidia",)),
 )
 """Vendors by the beginning of a model's name, after removal of the folders that resellers put before it."""
 
 
-def is_resold(model: Model) -> bool:
+def is_reseller_offer(model: Model) -> bool:
     """Says whether a provider resells another vendor's model. Providers that the user configured never count
     as resellers."""
-    return model.provider in PROVIDERS and _is_resold(model.provider, model.id)
+    return model.provider in KNOWN_PROVIDERS and _is_reseller_offer(model.provider, model.id)
 
 
 @lru_cache(4096)
-def _is_resold(provider: str, model_id: str) -> bool:
+def _is_reseller_offer(provider: str, model_id: str) -> bool:
     name = model_id.rpartition("/")[2].lower()
     made_by = next((makers for names, makers in _VENDOR_PREFIXES if names.match(name)), None)
-    return provider in RESELLERS if made_by is None else provider not in made_by
+    return provider in RESELLER_IDS if made_by is None else provider not in made_by

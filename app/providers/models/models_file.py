@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from app.providers.json_files import line_and_column_of, read_json_object
-from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.values.user_errors import FileError
 from tools.files.watched_files import ReloadedFile
 
 _TEXT_KEYS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
 _OBJECT_KEYS = ("headers", "compat", "modelOverrides")
-_FLAG_KEYS = ("authHeader",)
+_BOOLEAN_KEYS = ("authHeader",)
 
 _MODEL_KEY_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("id", "name", "api", "baseUrl", "transport"), (str,)),
@@ -35,14 +35,14 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, dict[str, Any]] = {}
     problems: tuple[str, ...] = ()
 
-    def access_to(self, provider: str) -> "ProviderAccess":
+    def provider_access(self, provider: str) -> "ProviderAccess":
         said = self.providers.get(provider, {})
         return ProviderAccess(
             key=said.get("apiKey") or None,
             headers=said.get("headers") or {},
             is_bearer=bool(said.get("authHeader")),
-            is_listed=provider in self.providers,
-            is_for_address=bool(said.get("baseUrl")),
+            has_entry=provider in self.providers,
+            is_for_own_address=bool(said.get("baseUrl")),
         )
 
 
@@ -52,9 +52,9 @@ class ProviderAccess(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
-    is_listed: bool
+    has_entry: bool
     """The file has an entry for the provider, even if without a key."""
-    is_for_address: bool
+    is_for_own_address: bool
     """The key is given together with an address."""
 
 
@@ -107,7 +107,7 @@ class _ModelsFileValidator:
         out = self._valid_fields(
             entry, at, {**dict.fromkeys(_TEXT_KEYS, (str,)), **dict.fromkeys(_OBJECT_KEYS, (dict,))}
         )
-        for flag in _FLAG_KEYS:
+        for flag in _BOOLEAN_KEYS:
             if isinstance(entry.get(flag), bool):
                 out[flag] = entry[flag]
         models = entry.get("models")
@@ -125,7 +125,11 @@ class _ModelsFileValidator:
             for model_id, item in overrides.items()
             if isinstance(item, dict)
         }
-        if provider not in PROVIDERS and not out["models"] and not (out.get("baseUrl") and out.get("api")):
+        if (
+            provider not in KNOWN_PROVIDERS
+            and not out["models"]
+            and not (out.get("baseUrl") and out.get("api"))
+        ):
             if len(self._problems) == before:
                 self._report_problem("a provider of your own needs `baseUrl` and `api`", *at)
             return None
@@ -137,7 +141,7 @@ class _ModelsFileValidator:
         if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item["id"]:
             self._report_problem("a model needs a text `id`", *at)
             return None
-        is_new = at[1] not in PROVIDERS
+        is_new = at[1] not in KNOWN_PROVIDERS
         if is_new and not (
             (item.get("api") or provider.get("api")) and (item.get("baseUrl") or provider.get("baseUrl"))
         ):
@@ -155,7 +159,7 @@ class _ModelsFileValidator:
                 continue
             if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
                 self._report_problem(f"`{name}` must be {_TYPE_NAMES[wanted[0]]}", *at, name)
-            elif name == "headers" and not _is_text_object(value):
+            elif name == "headers" and not _maps_texts_to_texts(value):
                 self._report_problem("headers must be texts", *at, name)
             elif name == "transport" and value not in _TRANSPORTS:
                 self._report_problem('`transport` must be "http" or "sdk"', *at, name)
@@ -167,5 +171,5 @@ class _ModelsFileValidator:
         self._problems.append(str(FileError(self._path, message, *line_and_column_of(self._text, at))))
 
 
-def _is_text_object(value: Any) -> bool:
+def _maps_texts_to_texts(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())

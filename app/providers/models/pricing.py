@@ -6,10 +6,10 @@ from app.values.models import Model, Prices, PriceTier
 from app.values.usage import Cost, Usage
 
 
-def with_cost(usage: Usage, model: Model, *, billed: float | None = None, fees: float = 0.0) -> Usage:
+def add_cost_to_usage(usage: Usage, model: Model, *, billed: float | None = None, fees: float = 0.0) -> Usage:
     """Returns `usage` with its cost and total. `billed` is the amount that the provider itself reports; `fees` is what
     it charges besides tokens."""
-    prices = prices_for(usage, model)
+    prices = prices_of_request(usage, model)
     long_writes = usage.cache_write1h or 0
     short_writes = max(usage.cache_write - long_writes, 0)
     cost_input = usage.input * prices.input / 1e6
@@ -31,7 +31,7 @@ def with_cost(usage: Usage, model: Model, *, billed: float | None = None, fees: 
     )
 
 
-def prices_for(usage: Usage, model: Model) -> Prices | PriceTier:
+def prices_of_request(usage: Usage, model: Model) -> Prices | PriceTier:
     """Returns the prices of a request. The tier whose threshold the whole input exceeds applies to the whole
     request."""
     total_input = usage.input + usage.cache_read + usage.cache_write

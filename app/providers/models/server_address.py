@@ -8,23 +8,23 @@ from app.values.user_errors import UserError
 from tools.patterns import late
 
 _ENDPOINT_PATHS = ("/chat/completions", "/completions", "/models")
-_KNOWN_PORTS = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
+_SERVER_BY_PORT = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _LOCAL_HOST_SUFFIXES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
-_SCHEME_PATTERN = late(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
+_URL_SCHEME_PATTERN = late(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
 _INVALID_NAME_CHARACTERS = late(r"[^a-z0-9]+")
-EXAMPLE_ADDRESS = "http://localhost:11434"
+EXAMPLE_SERVER_ADDRESS = "http://localhost:11434"
 
 
-def server_address(typed: str) -> str:
+def complete_server_address(typed: str) -> str:
     """Returns the base URL of an OpenAI-compatible server: with scheme, and with `/v1` where no path is given.
     Raises `UserError`."""
     text = typed.strip()
     if not text:
-        raise UserError(f"Type the address of the server, for example {EXAMPLE_ADDRESS}")
-    parts = _split_address(text if _SCHEME_PATTERN.match(text) else f"//{text}")
+        raise UserError(f"Type the address of the server, for example {EXAMPLE_SERVER_ADDRESS}")
+    parts = _split_server_address(text if _URL_SCHEME_PATTERN.match(text) else f"//{text}")
     host = parts.hostname or ""
     if not host or any(mark.isspace() for mark in text) or parts.scheme not in ("", "http", "https"):
-        raise UserError(f"'{text}' is not an address. Type one such as {EXAMPLE_ADDRESS}")
+        raise UserError(f"'{text}' is not an address. Type one such as {EXAMPLE_SERVER_ADDRESS}")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UserError(
             "Remove user names, keys and everything after ? or #. You enter the key in the next step."
@@ -40,7 +40,7 @@ def server_address(typed: str) -> str:
     return f"{scheme}://{parts.netloc}{path or '/v1'}"
 
 
-def _split_address(text: str) -> SplitResult:
+def _split_server_address(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -59,10 +59,10 @@ def is_private_host(host: str) -> bool:
     return found.is_private and not found.is_unspecified
 
 
-def provider_name(base_url: str, taken: Collection[str]) -> str:
+def name_provider_of(base_url: str, taken: Collection[str]) -> str:
     """Returns a name for the provider that is not taken: the program that usually has the port, else the host."""
     parts = urlsplit(base_url)
-    usual = _KNOWN_PORTS.get(parts.port or 0, "") if is_private_host(parts.hostname or "") else ""
+    usual = _SERVER_BY_PORT.get(parts.port or 0, "") if is_private_host(parts.hostname or "") else ""
     name = usual or _INVALID_NAME_CHARACTERS.sub("-", (parts.hostname or "").casefold()).strip("-")
     number = 1
     while (numbered := name if number == 1 else f"{name}-{number}") in taken:

@@ -4,15 +4,15 @@ answer."""
 import re
 from collections.abc import Sequence
 
-from app.providers.model_stream import Context
-from app.providers.offline.guide_requests import HELP_ROWS, PlannedCall, parse_requests
+from app.providers.model_stream import RequestContext
+from app.providers.offline.guide_requests import GUIDE_HELP_ROWS, PlannedCall, parse_guide_requests
 from app.providers.offline.result_descriptions import CallWithResult, describe_results, first_line
-from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT, TOUR_NUMBER
+from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT, TOUR_CONTINUE_KEY
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 
-_HELP_TABLE = "\n".join(f"| `{form.syntax}` | {form.effect} |" for form in HELP_ROWS)
+_HELP_TABLE = "\n".join(f"| `{form.syntax}` | {form.effect} |" for form in GUIDE_HELP_ROWS)
 GUIDE_HELP = f"""I am bayou's offline guide: a small program, **not a language model**. I understand these requests, \
 one a line:
 
@@ -24,15 +24,15 @@ To say what you want in your own words, connect a language model: `/login`, or a
 the environment; then choose one with `/model`."""
 
 
-def answer_to(context: Context) -> ScriptedAnswer:
+def guide_answer_to(context: RequestContext) -> ScriptedAnswer:
     if is_summary_request(context):
-        return say(summary(context))
+        return say(summarize_conversation(context))
     begin = _index_after_last_answer(context.messages)
     new = context.messages[begin:]
     asked = [message for message in new if isinstance(message, UserMessage)]
     told = _describe_last_results(context.messages, begin)
     if asked:
-        return _first_answer(context, asked, told)
+        return _answer_new_request(context, asked, told)
     notes = [first_line(text_of(message.content)) for message in new if isinstance(message, CustomMessage)]
     if told:
         step = _tour_step(context.messages)
@@ -45,9 +45,9 @@ def answer_to(context: Context) -> ScriptedAnswer:
     return say(GUIDE_HELP)
 
 
-def _first_answer(context: Context, asked: list[UserMessage], told: str) -> ScriptedAnswer:
+def _answer_new_request(context: RequestContext, asked: list[UserMessage], told: str) -> ScriptedAnswer:
     """Returns the first answer to a request."""
-    wanted = parse_requests("\n".join(text_of(message.content) for message in asked))
+    wanted = parse_guide_requests("\n".join(text_of(message.content) for message in asked))
     if not wanted and _tour_step(context.messages):
         wanted = ("tour",)
     is_active = {tool.name for tool in context.tools}
@@ -68,7 +68,7 @@ def _first_answer(context: Context, asked: list[UserMessage], told: str) -> Scri
             texts.append(TOUR_CONTINUE_HINT if step < len(TOUR_ANSWERS) and not wishes else "")
         elif one.tool in is_active:
             purposes.append(one.purpose)
-            calls.append(one.tool_call)
+            calls.append(one.to_tool_call)
         else:
             texts.append(_inactive_tool_text(one, is_active))
     if not wanted:
@@ -88,7 +88,9 @@ def _tour_step(messages: Sequence[Message]) -> int:
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
     step, is_asked_for = 0, False
     for text in asked:
-        is_asked_for = "tour" in parse_requests(text) or (step > 0 and text.strip() == TOUR_NUMBER)
+        is_asked_for = "tour" in parse_guide_requests(text) or (
+            step > 0 and text.strip() == TOUR_CONTINUE_KEY
+        )
         step = step % len(TOUR_ANSWERS) + 1 if is_asked_for else step
     return step if is_asked_for else 0
 
@@ -114,24 +116,24 @@ def _join_paragraphs(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-_USER_LINE_PATTERN = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
-_PATH_PATTERN = re.compile(
+_SUMMARIZED_USER_PATTERN = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
+_MENTIONED_PATH_PATTERN = re.compile(
     r"[\w~.-]*(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|toml|json|js|ts|rs|go|c|h|txt|yaml|yml|sh|css|html)\b"
 )
 _MAX_SUMMARY_LINES = 30
 
 
-def is_summary_request(context: Context) -> bool:
+def is_summary_request(context: RequestContext) -> bool:
     """Recognises a compaction request: no tools, and a conversation to summarise."""
     if context.tools:
         return False
-    return "<conversation>" in _last_request(context) or "summar" in context.system_prompt.lower()
+    return "<conversation>" in _last_request_text(context) or "summar" in context.system_prompt.lower()
 
 
-def summary(context: Context) -> str:
-    text = _last_request(context)
-    asked = list(dict.fromkeys(line.strip()[:200] for line in _USER_LINE_PATTERN.findall(text)))
-    files = list(dict.fromkeys(_PATH_PATTERN.findall(text)))
+def summarize_conversation(context: RequestContext) -> str:
+    text = _last_request_text(context)
+    asked = list(dict.fromkeys(line.strip()[:200] for line in _SUMMARIZED_USER_PATTERN.findall(text)))
+    files = list(dict.fromkeys(_MENTIONED_PATH_PATTERN.findall(text)))
     return "\n".join(
         [
             "## Goal",
@@ -149,6 +151,6 @@ def summary(context: Context) -> str:
     )
 
 
-def _last_request(context: Context) -> str:
+def _last_request_text(context: RequestContext) -> str:
     users = [message for message in context.messages if isinstance(message, UserMessage)]
     return text_of(users[-1].content) if users else ""

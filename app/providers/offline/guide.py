@@ -1,6 +1,6 @@
 """`offline/guide`: a deterministic agent behind the same contract as all models. It is not a language model.
 
-bayou starts with it when there are no credentials. It understands eight requests (`verbs`), calls the real
+bayou starts with it when there are no credentials. It understands eight requests (`guide_requests`), calls the real
 tools, describes their results and plays a recorded tour. `answers` decides the answer; this module streams
 it."""
 
@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from app.providers.model_stream import AssistantStream, Context, StreamOptions
-from app.providers.offline.answers import answer_to
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
+from app.providers.offline.answers import guide_answer_to
 from app.providers.stream.paced_sender import (
     CHARACTERS_PER_TOKEN,
     PacedSender,
+    add_output_tokens,
     random_piece_lengths,
-    with_output_tokens,
 )
 from app.values.codec import encode
 from app.values.content import ESTIMATED_IMAGE_CHARACTERS, Image, ToolCall
@@ -24,18 +24,20 @@ from app.values.messages import ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 
-TOKENS_PER_SECOND: Final = 150.0
+READABLE_TOKENS_PER_SECOND: Final = 150.0
 """A readable pace, used when a person reads along (`StreamOptions.is_person_reading`); programs get the
 answer at once."""
 PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
 """The environment variable with tokens per second; 0 means no limit."""
 
 
-async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    if options.hooks.on_response is not None:
-        await options.hooks.on_response(200, {})
-    reply = answer_to(context)
-    stream.draft.usage = prompt_usage(context)
+async def stream_response(
+    model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
+) -> None:
+    if options.hooks.on_response_headers is not None:
+        await options.hooks.on_response_headers(200, {})
+    reply = guide_answer_to(context)
+    stream.draft.usage = estimate_prompt_usage(context)
     sender = PacedSender(
         stream,
         next_piece_length=random_piece_lengths(random.Random(0), 2, 14),
@@ -43,15 +45,15 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     )
     for number, block in enumerate(reply.blocks, 1):
         if isinstance(block, ToolCall):
-            block = msgspec.structs.replace(block, id=f"call_{stream.partial.id}_{number}")
-        await sender.send(block)
-    stream.draft.usage = with_output_tokens(stream.draft.usage, stream.draft.content)
+            block = msgspec.structs.replace(block, id=f"call_{stream.partial_message.id}_{number}")
+        await sender.send_block(block)
+    stream.draft.usage = add_output_tokens(stream.draft.usage, stream.draft.content)
 
 
 def tokens_per_second_of(model: Model, options: StreamOptions) -> float:
     """Returns tokens per second, 0 for no limit: from the model, else the environment, else a default for its
     reader."""
-    usual = TOKENS_PER_SECOND if options.is_person_reading else 0.0
+    usual = READABLE_TOKENS_PER_SECOND if options.is_person_reading else 0.0
     chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
     try:
         return usual if chosen is None else max(0.0, float(chosen))
@@ -59,7 +61,7 @@ def tokens_per_second_of(model: Model, options: StreamOptions) -> float:
         return usual
 
 
-def prompt_usage(context: Context) -> Usage:
+def estimate_prompt_usage(context: RequestContext) -> Usage:
     length = len(context.system_prompt) + sum(
         len(encode(value)) for value in (*context.tools, *context.messages)
     )

@@ -31,13 +31,13 @@ _LANGUAGE_BY_SUFFIX = {
     ".c": "c", ".h": "c", ".cpp": "cpp", ".java": "java", ".rb": "ruby", ".sh": "bash", ".md": "markdown",
     ".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".html": "html", ".css": "css",
 }  # fmt: skip
-_TRAILING_NOTICE = re.compile(r"\n\n\[(?P<notice>[^\n]*)\]\s*\Z")
-_JOB_PATTERN = re.compile(r"Background job (?P<job>\S+) started:")
-_EXIT_PATTERN = re.compile(r"\n\n(?P<end>Command (?:exited with code|timed out|aborted)[^\n]*)\s*\Z")
-_MATCH_PATTERN = re.compile(r"^(?P<path>.+?):\d+: ", re.MULTILINE)
-_MAX_LOG_LINES = 6
-_MAX_OUTPUT_LINES = 12
-_MAX_NAMES = 10
+_TRAILING_NOTICE_PATTERN = re.compile(r"\n\n\[(?P<notice>[^\n]*)\]\s*\Z")
+_STARTED_JOB_PATTERN = re.compile(r"Background job (?P<job>\S+) started:")
+_COMMAND_END_PATTERN = re.compile(r"\n\n(?P<end>Command (?:exited with code|timed out|aborted)[^\n]*)\s*\Z")
+_GREP_MATCH_PATTERN = re.compile(r"^(?P<path>.+?):\d+: ", re.MULTILINE)
+_MAX_COMMAND_TAIL_LINES = 6
+_MAX_QUOTED_LINES = 12
+_MAX_LISTED_NAMES = 10
 
 
 def describe_results(results: tuple[CallWithResult, ...]) -> str:
@@ -63,9 +63,11 @@ def _code_block(text: str, language: str = "text") -> str:
 
 def _short_description(exchange: CallWithResult) -> str:
     if _failed_before_running(exchange):
-        return f"{_call_label(exchange)} failed: {first_line(exchange.result_text)}"
+        return f"{_call_as_markdown(exchange)} failed: {first_line(exchange.result_text)}"
     tell_of = _SHORT_DESCRIPTIONS.get(exchange.call.name)
-    return tell_of(exchange) if tell_of else f"{_call_label(exchange)}: {first_line(exchange.result_text)}"
+    return (
+        tell_of(exchange) if tell_of else f"{_call_as_markdown(exchange)}: {first_line(exchange.result_text)}"
+    )
 
 
 def _detailed_description(exchange: CallWithResult) -> str:
@@ -79,66 +81,66 @@ def _failed_before_running(exchange: CallWithResult) -> bool:
     return exchange.result.is_error and exchange.call.name != "bash"
 
 
-def _call_label(exchange: CallWithResult) -> str:
+def _call_as_markdown(exchange: CallWithResult) -> str:
     subject = exchange.argument("path") or exchange.argument("command") or exchange.argument("pattern")
     return f"{exchange.call.name} `{first_line(subject, 80)}`" if subject else exchange.call.name
 
 
 def _output_without_notice(exchange: CallWithResult) -> str:
-    return _TRAILING_NOTICE.sub("", exchange.result_text)
+    return _TRAILING_NOTICE_PATTERN.sub("", exchange.result_text)
 
 
-def _read_summary(exchange: CallWithResult) -> str:
+def _summarize_read(exchange: CallWithResult) -> str:
     name = f"`{exchange.argument('path')}`"
     if any(isinstance(part, Image) for part in exchange.result.content):
         return f"{name} is an image. I cannot see it; you can, in its card above."
     details = exchange.result.details if isinstance(exchange.result.details, dict) else {}
     if details.get("directory"):
-        return f"{name} is a folder with {_counted_noun(details.get('entries', 0), 'entry', 'entries')}."
+        return f"{name} is a folder with {_format_count(details.get('entries', 0), 'entry', 'entries')}."
     first, last, total = (details.get(key) for key in ("firstLine", "lastLine", "totalLines"))
     if total == 0:
         return f"{name} is empty."
     if first is None or last is None or total is None:
-        return f"{name}: {_counted_noun(len(_output_without_notice(exchange).splitlines()), 'line')}."
+        return f"{name}: {_format_count(len(_output_without_notice(exchange).splitlines()), 'line')}."
     if last - first + 1 >= total:
-        return f"{name} has {_counted_noun(total, 'line')}."
+        return f"{name} has {_format_count(total, 'line')}."
     return f"{name}: lines {first:,} to {last:,} of {total:,}."
 
 
-def _read_detail(exchange: CallWithResult) -> str:
+def _detail_read(exchange: CallWithResult) -> str:
     if any(isinstance(part, Image) for part in exchange.result.content):
         return ""
     lines = _output_without_notice(exchange).splitlines()
     if not lines:
         return ""
     language = _LANGUAGE_BY_SUFFIX.get(PurePosixPath(exchange.argument("path")).suffix, "text")
-    sample = _code_block("\n".join(line[:120] for line in lines[:_MAX_LOG_LINES]), language)
-    return f"{'It reads' if len(lines) <= _MAX_LOG_LINES else 'It begins'}:\n\n{sample}"
+    sample = _code_block("\n".join(line[:120] for line in lines[:_MAX_COMMAND_TAIL_LINES]), language)
+    return f"{'It reads' if len(lines) <= _MAX_COMMAND_TAIL_LINES else 'It begins'}:\n\n{sample}"
 
 
 def _bash_output(exchange: CallWithResult) -> tuple[str, str]:
     """Returns a command's output and how it ended."""
-    ending = _EXIT_PATTERN.search(exchange.result_text)
+    ending = _COMMAND_END_PATTERN.search(exchange.result_text)
     output = exchange.result_text[: ending.start()] if ending else exchange.result_text
     return output.strip("\n"), ending["end"] if ending else ""
 
 
-def _bash_summary(exchange: CallWithResult) -> str:
+def _summarize_bash(exchange: CallWithResult) -> str:
     output, ending = _bash_output(exchange)
     command = f"`{first_line(exchange.argument('command'), 80)}`"
-    if (started := _JOB_PATTERN.match(output)) is not None:
+    if (started := _STARTED_JOB_PATTERN.match(output)) is not None:
         return f"{command} goes on in the background as {started['job']}; I tell you when it has ended."
     lines = 0 if output in ("", "(no output)") else len(output.splitlines())
-    wrote = f"wrote {_counted_noun(lines, 'line')}" if lines else "wrote nothing"
+    wrote = f"wrote {_format_count(lines, 'line')}" if lines else "wrote nothing"
     if not exchange.result.is_error:
         return f"{command} succeeded and {wrote}."
     how = ending.removeprefix("Command ") or first_line(output)
     return f"{command} failed ({how}) and {wrote}."
 
 
-def _bash_detail(exchange: CallWithResult) -> str:
+def _detail_bash(exchange: CallWithResult) -> str:
     output, _ = _bash_output(exchange)
-    if output in ("", "(no output)") or _JOB_PATTERN.match(output):
+    if output in ("", "(no output)") or _STARTED_JOB_PATTERN.match(output):
         return ""
     return _tail_code_block(output)
 
@@ -146,28 +148,28 @@ def _bash_detail(exchange: CallWithResult) -> str:
 def _tail_code_block(output: str) -> str:
     """Returns the last lines of a command's output as a code block."""
     lines = output.splitlines()
-    head = "Its last lines:\n\n" if len(lines) > _MAX_OUTPUT_LINES else ""
-    return head + _code_block("\n".join(line[:160] for line in lines[-_MAX_OUTPUT_LINES:]))
+    head = "Its last lines:\n\n" if len(lines) > _MAX_QUOTED_LINES else ""
+    return head + _code_block("\n".join(line[:160] for line in lines[-_MAX_QUOTED_LINES:]))
 
 
 def _files_with_matches(exchange: CallWithResult) -> Counter[str]:
-    return Counter(_MATCH_PATTERN.findall(exchange.result_text))
+    return Counter(_GREP_MATCH_PATTERN.findall(exchange.result_text))
 
 
-def _grep_summary(exchange: CallWithResult) -> str:
+def _summarize_grep(exchange: CallWithResult) -> str:
     files = _files_with_matches(exchange)
     pattern = f"`{first_line(exchange.argument('pattern'), 80)}`"
     if not files:
         return f"Nothing matches {pattern}."
-    return f"{pattern} is on {_counted_noun(files.total(), 'line')} in {_counted_noun(len(files), 'file')}."
+    return f"{pattern} is on {_format_count(files.total(), 'line')} in {_format_count(len(files), 'file')}."
 
 
-def _grep_detail(exchange: CallWithResult) -> str:
+def _detail_grep(exchange: CallWithResult) -> str:
     files = _files_with_matches(exchange)
     if not files:
         return ""
-    rows = "\n".join(f"| `{path}` | {count} |" for path, count in files.most_common(_MAX_NAMES))
-    rest = f"\n\nand {len(files) - _MAX_NAMES} more files." if len(files) > _MAX_NAMES else ""
+    rows = "\n".join(f"| `{path}` | {count} |" for path, count in files.most_common(_MAX_LISTED_NAMES))
+    rest = f"\n\nand {len(files) - _MAX_LISTED_NAMES} more files." if len(files) > _MAX_LISTED_NAMES else ""
     return f"| File | Lines |\n|---|---:|\n{rows}{rest}"
 
 
@@ -179,51 +181,51 @@ def _listed_names(exchange: CallWithResult) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
 
 
-def _find_summary(exchange: CallWithResult) -> str:
+def _summarize_find(exchange: CallWithResult) -> str:
     names = _listed_names(exchange)
     pattern = f"`{exchange.argument('pattern')}`"
-    return f"{_counted_noun(len(names), 'path')} for {pattern}." if names else f"No file is named {pattern}."
+    return f"{_format_count(len(names), 'path')} for {pattern}." if names else f"No file is named {pattern}."
 
 
-def _ls_summary(exchange: CallWithResult) -> str:
+def _summarize_ls(exchange: CallWithResult) -> str:
     names = _listed_names(exchange)
     folders = sum(name.endswith("/") for name in names)
     where = f"`{exchange.argument('path') or '.'}`"
-    files = _counted_noun(len(names) - folders, "file")
-    return f"{where} holds {_counted_noun(folders, 'folder')} and {files}." if names else f"{where} is empty."
+    files = _format_count(len(names) - folders, "file")
+    return f"{where} holds {_format_count(folders, 'folder')} and {files}." if names else f"{where} is empty."
 
 
-def _list_detail(exchange: CallWithResult) -> str:
+def _detail_list(exchange: CallWithResult) -> str:
     names = _listed_names(exchange)
     if not names:
         return ""
-    shown = "\n".join(f"- `{name}`" for name in names[:_MAX_NAMES])
-    rest = f"\n- and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    shown = "\n".join(f"- `{name}`" for name in names[:_MAX_LISTED_NAMES])
+    rest = f"\n- and {len(names) - _MAX_LISTED_NAMES} more" if len(names) > _MAX_LISTED_NAMES else ""
     return shown + rest
 
 
-def _edit_summary(exchange: CallWithResult) -> str:
+def _summarize_edit(exchange: CallWithResult) -> str:
     edits = exchange.call.arguments.get("edits")
-    places = _counted_noun(len(edits), "place") if isinstance(edits, list) else "1 place"
+    places = _format_count(len(edits), "place") if isinstance(edits, list) else "1 place"
     return f"`{exchange.argument('path')}` is changed in {places}."
 
 
-def _counted_noun(number: int, one: str, many: str = "") -> str:
+def _format_count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 _SHORT_DESCRIPTIONS: dict[str, Callable[[CallWithResult], str]] = {
-    "read": _read_summary,
-    "bash": _bash_summary,
-    "grep": _grep_summary,
-    "find": _find_summary,
-    "ls": _ls_summary,
-    "edit": _edit_summary,
+    "read": _summarize_read,
+    "bash": _summarize_bash,
+    "grep": _summarize_grep,
+    "find": _summarize_find,
+    "ls": _summarize_ls,
+    "edit": _summarize_edit,
 }
 _DETAILED_DESCRIPTIONS: dict[str, Callable[[CallWithResult], str]] = {
-    "read": _read_detail,
-    "bash": _bash_detail,
-    "grep": _grep_detail,
-    "find": _list_detail,
-    "ls": _list_detail,
+    "read": _detail_read,
+    "bash": _detail_bash,
+    "grep": _detail_grep,
+    "find": _detail_list,
+    "ls": _detail_list,
 }

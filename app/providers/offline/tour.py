@@ -33,6 +33,6 @@ What may run without being asked is chosen with `/permissions`. The tour changes
         "That was the tour. `/login` connects a language model."
     ),
 )
-TOUR_NUMBER: Final = "1"
+TOUR_CONTINUE_KEY: Final = "1"
 """Goes on with the tour, as numbers choose on the first page."""
-TOUR_CONTINUE_HINT: Final = f"Press `{TOUR_NUMBER}` and Enter to go on."
+TOUR_CONTINUE_HINT: Final = f"Press `{TOUR_CONTINUE_KEY}` and Enter to go on."

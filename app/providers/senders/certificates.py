@@ -9,13 +9,13 @@ from pathlib import Path
 
 from app.providers.errors import ProviderError
 
-_BUNDLE_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-_load_lock = threading.Lock()
+_CA_BUNDLE_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_tls_context_lock = threading.Lock()
 
 
-def certificate_bundle(given: str | None) -> str:
+def find_certificate_bundle(given: str | None) -> str:
     """Returns the file with additional certificates: from the options, else from the environment."""
-    return given or next((os.environ[name] for name in _BUNDLE_VARIABLES if os.environ.get(name)), "")
+    return given or next((os.environ[name] for name in _CA_BUNDLE_VARIABLES if os.environ.get(name)), "")
 
 
 def check_bundle_readable(bundle: str) -> None:
@@ -33,12 +33,12 @@ def tls_context(bundle: str) -> ssl.SSLContext:
     interpreter lock: call it on a thread.
 
     A lock makes concurrent callers wait for the first. Raises `ProviderError`."""
-    with _load_lock:
-        return _load_context(os.environ.get("SSL_CERT_FILE") or "", bundle)
+    with _tls_context_lock:
+        return _load_tls_context(os.environ.get("SSL_CERT_FILE") or "", bundle)
 
 
 @cache
-def _load_context(usual: str, bundle: str) -> ssl.SSLContext:
+def _load_tls_context(usual: str, bundle: str) -> ssl.SSLContext:
     import certifi  # noqa: PLC0415  (only encrypted connections need it)
 
     try:

@@ -13,8 +13,8 @@ from urllib.request import getproxies
 import httpx2
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import certificate_bundle, check_bundle_readable, tls_context
-from app.providers.senders.early_answers import EarlyResponseTransport
+from app.providers.senders.certificates import check_bundle_readable, find_certificate_bundle, tls_context
+from app.providers.senders.early_response_transport import EarlyResponseTransport
 
 CONNECT_TIMEOUT_SECONDS = 30.0
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.0/8", "::1")
@@ -26,18 +26,18 @@ _clients_by_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ClientsB
 )
 
 
-def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> httpx2.AsyncClient:
+def shared_http_client(proxy: str | None = None, ca_bundle: str | None = None) -> httpx2.AsyncClient:
     """Returns the client for these settings. `proxy` serves all servers instead of the environment's;
     `ca_bundle` is a file of additional certificates."""
-    bundle = certificate_bundle(ca_bundle)
+    bundle = find_certificate_bundle(ca_bundle)
     clients = _clients_by_loop.setdefault(asyncio.get_running_loop(), {})
     key = (proxy or "", bundle, os.environ.get("SSL_CERT_FILE", ""))
     if key not in clients:
         clients[key] = httpx2.AsyncClient(
-            transport=RoutedTransport(None, bundle),
+            transport=ProxyOrDirectTransport(None, bundle),
             mounts={
-                pattern: RoutedTransport(address, bundle) if address else None
-                for pattern, address in proxy_addresses(proxy).items()
+                pattern: ProxyOrDirectTransport(address, bundle) if address else None
+                for pattern, address in proxy_by_address_pattern(proxy).items()
             },
             timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -57,42 +57,42 @@ class SharedClientTransport(httpx2.AsyncBaseTransport):
     sign-in."""
 
     def __init__(self, proxy: str | None = None, ca_bundle: str | None = None) -> None:
-        self._settings = proxy, ca_bundle
+        self._client_settings = proxy, ca_bundle
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        client = shared_client(*self._settings)
+        client = shared_http_client(*self._client_settings)
         return await client.send(request, stream=True, auth=httpx2.Auth(), follow_redirects=False)
 
 
-class RoutedTransport(httpx2.AsyncBaseTransport):
+class ProxyOrDirectTransport(httpx2.AsyncBaseTransport):
     """Connects to servers directly or through a proxy. It loads certificates at the first encrypted
     connection."""
 
     def __init__(self, proxy: str | None, bundle: str) -> None:
         self._proxy = proxy
-        self._bundle = bundle
-        self._opened: dict[bool, EarlyResponseTransport] = {}
+        self._certificate_bundle = bundle
+        self._transport_by_encryption: dict[bool, EarlyResponseTransport] = {}
         """The transports with and without encryption."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        proxy = None if self._proxy is None else parse_proxy(self._proxy)
+        proxy = None if self._proxy is None else parse_proxy_address(self._proxy)
         to_proxy = None if proxy is None else proxy.url.scheme
         is_encrypted = "https" in (request.url.scheme, to_proxy)
-        if is_encrypted not in self._opened:
-            check_bundle_readable(self._bundle)
+        if is_encrypted not in self._transport_by_encryption:
+            check_bundle_readable(self._certificate_bundle)
             # Reading certificates takes time: not on the loop that draws the screen.
-            context = await asyncio.to_thread(tls_context, self._bundle) if is_encrypted else None
+            context = await asyncio.to_thread(tls_context, self._certificate_bundle) if is_encrypted else None
             if proxy is not None and to_proxy == "https":
                 proxy.ssl_context = context
-            self._opened.setdefault(is_encrypted, EarlyResponseTransport(context, proxy))
-        return await self._opened[is_encrypted].handle_async_request(request)
+            self._transport_by_encryption.setdefault(is_encrypted, EarlyResponseTransport(context, proxy))
+        return await self._transport_by_encryption[is_encrypted].handle_async_request(request)
 
     async def aclose(self) -> None:
-        for transport in self._opened.values():
+        for transport in self._transport_by_encryption.values():
             await transport.aclose()
 
 
-def proxy_addresses(
+def proxy_by_address_pattern(
     configured_proxy: str | None, environment: Mapping[str, str] | None = None
 ) -> dict[str, str | None]:
     """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `configured_proxy` takes
@@ -108,11 +108,11 @@ def proxy_addresses(
         out = {f"{scheme}://": found[scheme] for scheme in ("http", "https", "all") if found.get(scheme)}
     if not out or "*" in names:
         return {}
-    out.update(dict.fromkeys(filter(None, map(_host_pattern, (*_LOOPBACK_HOSTS, *names)))))
+    out.update(dict.fromkeys(filter(None, map(_httpx_host_pattern, (*_LOOPBACK_HOSTS, *names)))))
     return out
 
 
-def _host_pattern(name: str) -> str:
+def _httpx_host_pattern(name: str) -> str:
     """Returns httpx2's pattern of a host, a domain (with or without a dot or a star before it) or a network;
     "" if the name is not valid."""
     host = name.rpartition("://")[2].removeprefix("*").lstrip(".")
@@ -129,7 +129,7 @@ def _host_pattern(name: str) -> str:
         return ""
 
 
-def parse_proxy(address: str) -> httpx2.Proxy:
+def parse_proxy_address(address: str) -> httpx2.Proxy:
     """Parses a proxy's address. Raises `ProviderError`."""
     try:
         proxy = httpx2.Proxy(address if "://" in address else f"http://{address}")

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 from app.providers.errors import ProviderError
 from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS
-from app.providers.senders.early_answers import HTTP2_ONLY, TLS_ONLY
+from app.providers.senders.early_response_transport import HTTP2_ONLY_TEXT, TLS_ONLY_TEXT
 
 _CERTIFICATE_HINT = "If a proxy uses its own certificates, name their file in SSL_CERT_FILE."
-_TLS_REASONS = {
+_TEXT_BY_TLS_REASON = {
     "TLSV1_ALERT_NO_APPLICATION_PROTOCOL": "it speaks HTTP/2 only. Put a proxy before it that speaks both.",
     **dict.fromkeys(
         ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"),
@@ -25,25 +25,25 @@ _TLS_REASONS = {
 """Explanations by OpenSSL's name of the fault."""
 
 
-def connection_error(problem: BaseException, url: str) -> ProviderError:
+def explain_connection_error(problem: BaseException, url: str) -> ProviderError:
     """Converts exceptions of httpx2 and the vendors' SDKs, recognised by name so that no SDK is imported."""
     if isinstance(problem, ProviderError):
         return problem
     host = urlsplit(url).netloc.rpartition("@")[2]
     names = {kind.__name__ for kind in type(problem).__mro__}
-    cause = _innermost(problem)
+    cause = _innermost_cause(problem)
     told = str(cause)
-    if HTTP2_ONLY in told:
+    if HTTP2_ONLY_TEXT in told:
         return ProviderError(
             f"{host} did not answer in HTTP/1.1: {told}. Use a proxy that supports both versions."
         )
-    if told == TLS_ONLY:
+    if told == TLS_ONLY_TEXT:
         return ProviderError(
             f"{host} sent an unreadable answer: {told}. Its address may need to begin with https://.",
             kind="tls",
         )
     if isinstance(cause, ssl.SSLError):
-        return _tls_error(cause, host, is_open="ConnectError" not in names)
+        return _explain_tls_error(cause, host, is_open="ConnectError" not in names)
     if names & {"TimeoutException", "APITimeoutError"} or isinstance(cause, TimeoutError):
         return ProviderError(
             f"Request timed out: no connection to {host} within {CONNECT_TIMEOUT_SECONDS:g} s.",
@@ -67,7 +67,7 @@ def connection_error(problem: BaseException, url: str) -> ProviderError:
     return ProviderError(str(problem) or type(problem).__name__)
 
 
-def _tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> ProviderError:
+def _explain_tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> ProviderError:
     reason = problem.reason or ""
     if isinstance(problem, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         when = "in the middle of its answer" if is_open else "before it was encrypted"
@@ -79,12 +79,13 @@ def _tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> ProviderEr
         told = f"its certificate was refused: {what}. {hint}"
     else:
         told = (
-            _TLS_REASONS.get(reason) or f"{reason.replace('_', ' ').lower() or problem}. {_CERTIFICATE_HINT}"
+            _TEXT_BY_TLS_REASON.get(reason)
+            or f"{reason.replace('_', ' ').lower() or problem}. {_CERTIFICATE_HINT}"
         )
     return ProviderError(f"TLS error with {host}: {told}", kind="tls")
 
 
-def _innermost(problem: BaseException) -> BaseException:
+def _innermost_cause(problem: BaseException) -> BaseException:
     """Returns the deepest cause that has a message."""
     best = problem
     current: BaseException | None = problem

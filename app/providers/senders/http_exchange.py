@@ -10,14 +10,14 @@ import httpx2
 
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.model_stream import StreamOptions
-from app.providers.senders.client import shared_client
-from app.providers.senders.connection_errors import connection_error
+from app.providers.senders.client import shared_http_client
+from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.transport import HttpRequest, ServerResponse
 from tools.patterns import late
 
 _MAX_REDIRECTS = 10
-_MAX_PORT = 65_535
-_CROSS_HOST_HEADERS = (
+_MAX_PORT_NUMBER = 65_535
+_HEADERS_ALLOWED_ACROSS_HOSTS = (
     "host",
     "accept",
     "accept-encoding",
@@ -28,16 +28,16 @@ _CROSS_HOST_HEADERS = (
 )
 """Headers that a redirect may take to another origin: none of them can hold a credential."""
 _CONTENT_ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
-_INVALID_HEADER_CHARACTERS = late(r"[^\t\x20-\x7e\x80-\xff]")
-_DRAIN_SECONDS = 0.05
-_MAX_ERROR_BYTES = 1024 * 1024
+_INVALID_HEADER_CHARACTERS_PATTERN = late(r"[^\t\x20-\x7e\x80-\xff]")
+_DRAIN_TIMEOUT_SECONDS = 0.05
+_MAX_ERROR_BODY_BYTES = 1024 * 1024
 
 
 @asynccontextmanager
-async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
+async def send_request(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
     async with open_response(request, options) as answer:
         if answer.status >= 400:
-            raise await status_error(answer)
+            raise await error_of_status(answer)
         yield answer
 
 
@@ -45,30 +45,30 @@ async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[Se
 async def open_response(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
     """Opens the response of any status, after redirects. Leaving the context closes the connection if the
     response was not read to the end."""
-    client = shared_client(options.proxy, options.ca_bundle)
-    response = await _send_request(client, await _build_request(request, options))
+    client = shared_http_client(options.proxy, options.ca_bundle)
+    response = await _send_with_reconnect(client, await _build_httpx_request(request, options))
     try:
         for _ in range(_MAX_REDIRECTS):
             if not response.has_redirect_location:
                 break
             following = _redirect_request(response, request)
             await response.aclose()
-            response = await _send_request(client, following)
+            response = await _send_with_reconnect(client, following)
         if response.has_redirect_location:
             raise ProviderError(
                 f"{response.status_code} {_address_without_query(response.url)} redirects in a circle.",
                 status=response.status_code,
             )
         answer = HttpxResponse(response)
-        if options.hooks.on_response is not None:
-            await options.hooks.on_response(answer.status, answer.headers)
+        if options.hooks.on_response_headers is not None:
+            await options.hooks.on_response_headers(answer.status, answer.headers)
         yield answer
-        await answer.drain()
+        await answer.drain_body()
     finally:
         await response.aclose()
 
 
-async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
+async def fetch_response(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
     """Returns status and whole body of a short exchange; the connection is closed afterwards."""
     closing = HttpRequest(
         base_url=request.base_url,
@@ -80,7 +80,7 @@ async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, byte
         is_body_secret=request.is_body_secret,
     )
     async with open_response(closing, options) as answer:
-        return answer.status, await answer.read(_MAX_ERROR_BYTES)
+        return answer.status, await answer.read_body(_MAX_ERROR_BODY_BYTES)
 
 
 class HttpxResponse:
@@ -99,42 +99,42 @@ class HttpxResponse:
         self._url = str(response.url)
         self._body = response.aiter_bytes()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def body_chunks(self) -> AsyncIterator[bytes]:
         try:
             async for piece in self._body:
                 yield piece
         except Exception as problem:
-            raise connection_error(problem, self._url) from problem
+            raise explain_connection_error(problem, self._url) from problem
 
-    async def read(self, limit: int) -> bytes:
+    async def read_body(self, limit: int) -> bytes:
         """Returns the body up to `limit` bytes."""
         body = bytearray()
-        async for piece in self.chunks():
+        async for piece in self.body_chunks():
             body += piece
             if len(body) >= limit:
                 break
         return bytes(body[:limit])
 
-    async def drain(self) -> None:
+    async def drain_body(self) -> None:
         """Reads the rest of the body after the format's terminal event, so that the connection can be reused."""
         try:
-            async with asyncio.timeout(_DRAIN_SECONDS):
+            async with asyncio.timeout(_DRAIN_TIMEOUT_SECONDS):
                 async for _ in self._body:
                     pass
         except Exception:  # noqa: BLE001  (the answer is complete; then the connection is not kept)
             pass
 
 
-async def status_error(answer: HttpxResponse) -> ProviderError:
+async def error_of_status(answer: HttpxResponse) -> ProviderError:
     """Builds the error of a response with an error status."""
     try:
-        body = await answer.read(_MAX_ERROR_BYTES)
+        body = await answer.read_body(_MAX_ERROR_BODY_BYTES)
     except ProviderError:
         body = b""  # the status alone is an error already
     return error_from_response(answer.status, answer.headers, body)
 
 
-async def _send_request(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+async def _send_with_reconnect(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
     """Sends the request; if a kept connection was closed by its server meanwhile, sends it again on a new
     one."""
     is_new: list[bool] = []
@@ -153,7 +153,7 @@ async def _send_request(client: httpx2.AsyncClient, request: httpx2.Request) -> 
                 raise
             return await client.send(request, stream=True, auth=auth)
     except Exception as problem:
-        raise connection_error(problem, str(request.url)) from problem
+        raise explain_connection_error(problem, str(request.url)) from problem
 
 
 def _is_closed_before_response(problem: Exception) -> bool:
@@ -164,7 +164,7 @@ def _is_closed_before_response(problem: Exception) -> bool:
 def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2.Request:
     """Returns the request that follows a redirect. Raises `ProviderError` if the redirect is not followed."""
     following, status, here = response.next_request, response.status_code, response.url
-    if following is None or (following.url.port or 0) > _MAX_PORT:
+    if following is None or (following.url.port or 0) > _MAX_PORT_NUMBER:
         place = response.headers.get("location", "")
         raise ProviderError(
             f"{status} {_address_without_query(here)} redirects to an invalid address: {place}", status=status
@@ -187,7 +187,9 @@ def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2
         )
     kept = response.request.headers
     if is_elsewhere:
-        kept = {name: value for name, value in following.headers.items() if name in _CROSS_HOST_HEADERS}
+        kept = {
+            name: value for name, value in following.headers.items() if name in _HEADERS_ALLOWED_ACROSS_HOSTS
+        }
     return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
 
 
@@ -196,20 +198,25 @@ def _address_without_query(url: httpx2.URL) -> str:
     return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
-async def _build_request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
+async def _build_httpx_request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
     """Builds the request. Raises `ProviderError` for an invalid address or header."""
     try:
         url = httpx2.URL(request.url)
     except (httpx2.InvalidURL, UnicodeError) as problem:
         raise ProviderError(f"{request.url} is not a server address: {problem}.") from None
-    if url.scheme not in ("http", "https") or not url.host or "%" in url.host or (url.port or 0) > _MAX_PORT:
+    if (
+        url.scheme not in ("http", "https")
+        or not url.host
+        or "%" in url.host
+        or (url.port or 0) > _MAX_PORT_NUMBER
+    ):
         raise ProviderError(
             f"{request.url} is not a server address: it must begin with http:// or https:// and a host name."
         )
     headers: list[tuple[bytes, bytes]] = []
-    for name, value in (await _merge_headers(request, options)).items():
+    for name, value in (await _merge_request_headers(request, options)).items():
         text = value.strip()
-        if not name.isascii() or _INVALID_HEADER_CHARACTERS.search(
+        if not name.isascii() or _INVALID_HEADER_CHARACTERS_PATTERN.search(
             text
         ):  # the value may be a key, so the message leaves it out
             raise ProviderError(f"The header {name} contains characters that cannot be sent.")
@@ -217,14 +224,14 @@ async def _build_request(request: HttpRequest, options: StreamOptions) -> httpx2
     return httpx2.Request(request.method, url, headers=headers, content=request.body)
 
 
-async def _merge_headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
+async def _merge_request_headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
     """Merges the headers of the adapter and the transport, with lower-case names, and passes them through the
     hook."""
     headers = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive"}
     headers.update((name.lower(), value) for name, value in request.headers.items())
-    if options.hooks.on_headers is not None:
+    if options.hooks.on_request_headers is not None:
         changed: dict[str, str | None] = dict(headers)
-        await options.hooks.on_headers(changed)
+        await options.hooks.on_request_headers(changed)
         headers.clear()
         for name, value in changed.items():  # added headers come last and win, in upper or lower case
             if value is None:

@@ -14,10 +14,10 @@ import msgspec
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.model_stream import StreamOptions
 from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS, SharedClientTransport
-from app.providers.senders.connection_errors import connection_error
+from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.transport import HttpRequest, Sender, ServerResponse
 
-_PLACEHOLDER_KEY = "none"
+_PLACEHOLDER_API_KEY = "none"
 """A placeholder, because SDKs require a key; its header is not sent."""
 _TRANSPORT_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
@@ -34,7 +34,7 @@ class SdkRequest(msgspec.Struct, frozen=True):
 _current_request: ContextVar[SdkRequest | None] = ContextVar("exchange", default=None)
 
 
-def sender_for_library(library: str) -> Sender:
+def make_sdk_sender(library: str) -> Sender:
     """Imports the SDK and the modules that its first request needs. Raises `ImportError`."""
     if library == "anthropic":
         import anthropic.resources  # noqa: PLC0415  (costs more than a second)
@@ -48,9 +48,9 @@ def sender_for_library(library: str) -> Sender:
 def _make_sender(sdk: Any, make_client: Callable[..., Any]) -> Sender:
     @asynccontextmanager
     async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
-        http = _client_for(sdk, options)
+        http = _make_sdk_client(sdk, options)
         client = make_client(
-            api_key=_PLACEHOLDER_KEY,
+            api_key=_PLACEHOLDER_API_KEY,
             base_url=request.base_url,
             max_retries=0,
             http_client=http,
@@ -67,9 +67,9 @@ def _make_sender(sdk: Any, make_client: Callable[..., Any]) -> Sender:
                 options={"headers": dict(request.headers), "params": dict(request.query)},
             )
         except sdk.APIStatusError as problem:
-            raise await _status_error(problem.response) from problem
+            raise await _error_of_status(problem.response) from problem
         except Exception as problem:
-            raise connection_error(problem, request.url) from problem
+            raise explain_connection_error(problem, request.url) from problem
         finally:
             _current_request.reset(token)
         try:
@@ -80,19 +80,19 @@ def _make_sender(sdk: Any, make_client: Callable[..., Any]) -> Sender:
     return send
 
 
-def _client_for(sdk: Any, options: StreamOptions) -> Any:
+def _make_sdk_client(sdk: Any, options: StreamOptions) -> Any:
     """Returns a client of the SDK over the shared connections."""
     return sdk.DefaultAsyncHttpxClient(
         transport=SharedClientTransport(options.proxy, options.ca_bundle),
         trust_env=False,
         # A redirect would send the headers, and with them the key, to another server.
         follow_redirects=False,
-        event_hooks={"request": [_before_request], "response": [_after_headers]},
+        event_hooks={"request": [_replace_sdk_headers], "response": [_report_response_headers]},
         timeout=sdk.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
     )
 
 
-async def _before_request(request: Any) -> None:
+async def _replace_sdk_headers(request: Any) -> None:
     """Replaces the SDK's headers by those of the adapter and the transport, so that headers that the SDK adds
     or takes from the environment for one vendor never reach other servers."""
     current = _current_request.get()
@@ -104,7 +104,7 @@ async def _before_request(request: Any) -> None:
             del request.headers[name]
     for name, value in current.request.headers.items():
         request.headers[name] = value
-    hook = current.options.hooks.on_headers
+    hook = current.options.hooks.on_request_headers
     if hook is None:
         return
     before: dict[str, str | None] = dict(request.headers)
@@ -118,10 +118,10 @@ async def _before_request(request: Any) -> None:
             request.headers[name] = value
 
 
-async def _after_headers(response: Any) -> None:
+async def _report_response_headers(response: Any) -> None:
     current = _current_request.get()
-    if current is not None and current.options.hooks.on_response is not None:
-        await current.options.hooks.on_response(response.status_code, dict(response.headers))
+    if current is not None and current.options.hooks.on_response_headers is not None:
+        await current.options.hooks.on_response_headers(response.status_code, dict(response.headers))
 
 
 class SdkResponse:
@@ -132,15 +132,15 @@ class SdkResponse:
         self.headers: Mapping[str, str] = response.headers
         self._response = response
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def body_chunks(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._response.aiter_bytes():
                 yield chunk
         except Exception as problem:
-            raise connection_error(problem, str(self._response.request.url)) from problem
+            raise explain_connection_error(problem, str(self._response.request.url)) from problem
 
 
-async def _status_error(response: Any) -> ProviderError:
+async def _error_of_status(response: Any) -> ProviderError:
     try:
         body = await response.aread()
     except Exception:  # noqa: BLE001  (the status alone is an error already; its text could not be read)

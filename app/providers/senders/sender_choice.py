@@ -27,9 +27,9 @@ async def sender_for(model: Model) -> Sender:
 
 def _load_sender(model: Model) -> Sender:
     if model.transport != "sdk":
-        from app.providers.senders.http_exchange import send  # noqa: PLC0415  (httpx2 is not needed before)
+        from app.providers.senders.http_exchange import send_request  # noqa: PLC0415  (httpx2 is not needed before)
 
-        return send
+        return send_request
     library = _SDK_BY_API.get(model.api)
     if library is None:
         raise ProviderError(
@@ -37,10 +37,10 @@ def _load_sender(model: Model) -> Sender:
             "field in models.json."
         )
     # Importing an SDK takes as long as a whole start, so only models that ask for it pay.
-    from app.providers.senders.sdk import sender_for_library  # noqa: PLC0415
+    from app.providers.senders.sdk import make_sdk_sender  # noqa: PLC0415
 
     try:
-        return sender_for_library(library)
+        return make_sdk_sender(library)
     except ImportError as problem:
         raise ProviderError(
             f'{model.key} has "transport": "sdk", but the SDK cannot be loaded ({problem}). '
@@ -48,7 +48,7 @@ def _load_sender(model: Model) -> Sender:
         ) from None
 
 
-def preload(model: Model) -> None:
+def preload_sender_modules(model: Model) -> None:
     """Imports the modules that the first request needs. Slow: call it on a thread."""
     try:
         _load_sender(model)
@@ -56,8 +56,8 @@ def preload(model: Model) -> None:
 
         anyio.run(anyio.sleep, 0)
         if not model.base_url.startswith("http:"):
-            from app.providers.senders.certificates import certificate_bundle, tls_context  # noqa: PLC0415  (beside it)
+            from app.providers.senders.certificates import find_certificate_bundle, tls_context  # noqa: PLC0415  (beside it)
 
-            tls_context(certificate_bundle(None))
+            tls_context(find_certificate_bundle(None))
     except ProviderError:
         pass  # the request that runs into the problem reports it

@@ -26,9 +26,9 @@ from app.providers.signin.interface import (
 from app.providers.signin.pkce import (
     PkceSignIn,
     RedirectServer,
-    authorization_code,
-    first_redirect,
     new_verifier_and_challenge,
+    parse_authorization_code,
+    wait_for_redirect_or_paste,
 )
 
 
@@ -52,11 +52,11 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 "code_challenge_method": "S256",
             }
             await ui.open_url(f"{self.base_url}/auth?{urlencode(query)}", "Allow bayou to create an API key.")
-            answer = await first_redirect(callback, ui)
+            answer = await wait_for_redirect_or_paste(callback, ui)
         got = await post_form_async(
             f"{self.base_url}/api/v1/auth/keys",
             {
-                "code": authorization_code(answer, ""),
+                "code": parse_authorization_code(answer, ""),
                 "code_verifier": verifier,
                 "code_challenge_method": "S256",
             },
@@ -143,7 +143,7 @@ class MetaSignIn(msgspec.Struct, frozen=True, kw_only=True):
 _SECONDS_PER_DAY = 86_400
 
 
-def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
+def known_sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
     """Returns the sign-ins by provider. `env` holds the ids of applications that the user has registered."""
 
     def client(provider: str) -> str:
@@ -156,19 +156,19 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             authorize_url="https://claude.ai/oauth/authorize",
             token_url="https://console.anthropic.com/v1/oauth/token",
             client_id=client("anthropic"),
-            client_variable=client_id_variable("anthropic"),
+            client_id_variable=client_id_variable("anthropic"),
             scope="org:create_api_key user:profile user:inference",
-            is_json=True,
+            is_token_request_json=True,
             headers={"Anthropic-Beta": "oauth-2025-04-20"},
         ),
-        _chatgpt_sign_in(),
+        _make_chatgpt_sign_in(),
         PkceSignIn(
             id="openai-codex",
             name="OpenAI Codex (ChatGPT)",
             authorize_url="https://auth.openai.com/oauth/authorize",
             token_url="https://auth.openai.com/oauth/token",
             client_id=client("openai-codex"),
-            client_variable=client_id_variable("openai-codex"),
+            client_id_variable=client_id_variable("openai-codex"),
             scope="openid profile email offline_access",
             redirect_port=1455,
             redirect_path="/auth/callback",
@@ -180,7 +180,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
                 device_url="https://github.com/login/device/code",
                 token_url="https://github.com/login/oauth/access_token",
                 client_id=client("github-copilot"),
-                client_variable=client_id_variable("github-copilot"),
+                client_id_variable=client_id_variable("github-copilot"),
                 scope="read:user",
             )
         ),
@@ -190,7 +190,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             device_url="https://auth.x.ai/oauth2/device/code",
             token_url="https://auth.x.ai/oauth2/token",
             client_id=client("xai"),
-            client_variable=client_id_variable("xai"),
+            client_id_variable=client_id_variable("xai"),
             scope="openid profile email offline_access api:access",
         ),
         DeviceCodeSignIn(
@@ -199,7 +199,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             device_url="https://auth.kimi.com/api/oauth/device_authorization",
             token_url="https://auth.kimi.com/api/oauth/token",
             client_id=client("kimi-coding"),
-            client_variable=client_id_variable("kimi-coding"),
+            client_id_variable=client_id_variable("kimi-coding"),
         ),
         MetaSignIn(
             device=DeviceCodeSignIn(
@@ -208,7 +208,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
                 device_url="https://auth.meta.com/oidc/device/authorization/",
                 token_url="https://auth.meta.com/oidc/device/token/",
                 client_id=client("meta"),
-                client_variable=client_id_variable("meta"),
+                client_id_variable=client_id_variable("meta"),
             )
         ),
         OpenRouterSignIn(),
@@ -221,7 +221,7 @@ def client_id_variable(provider: str) -> str:
     return f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
 
 
-def _chatgpt_sign_in() -> PkceSignIn:
+def _make_chatgpt_sign_in() -> PkceSignIn:
     """Builds the sign-in with ChatGPT, in which each sign-in registers a new client under bayou's name."""
     resource = {"resource": "https://api.openai.com/v1"}
     return PkceSignIn(

@@ -16,9 +16,9 @@ from app.providers.signin.interface import (
     post_form_async,
     unregistered_client_error,
 )
-from app.providers.signin.pkce import entry_from_tokens, refresh_entry
+from app.providers.signin.pkce import refresh_sign_in_entry, sign_in_entry_from_tokens
 
-_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
+_DEVICE_CODE_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,14 +31,14 @@ class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
     scope: str = ""
     headers: Mapping[str, str] = {}
-    client_variable: str = ""
+    client_id_variable: str = ""
 
     @property
     def missing(self) -> str:
-        return "" if self.client_id else self.client_variable
+        return "" if self.client_id else self.client_id_variable
 
     async def login(self, ui: SignInUi) -> SignInEntry:
-        return entry_from_tokens(await self.request_tokens(ui), self.name)
+        return sign_in_entry_from_tokens(await self.request_tokens(ui), self.name)
 
     async def request_tokens(self, ui: SignInUi) -> dict[str, Any]:
         """Returns the provider's tokens once the user has agreed. Raises `CredentialError`."""
@@ -62,7 +62,11 @@ class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
             await asyncio.sleep(interval)
             answer = await post_form_async(
                 self.token_url,
-                {"grant_type": _GRANT_TYPE, "device_code": device_code, "client_id": self.client_id},
+                {
+                    "grant_type": _DEVICE_CODE_GRANT_TYPE,
+                    "device_code": device_code,
+                    "client_id": self.client_id,
+                },
             )
             error = answer.get("error")
             if error == "authorization_pending":
@@ -76,7 +80,7 @@ class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
         raise CredentialError("The code expired before it was used. Start again with /login.")
 
     def refresh(self, entry: SignInEntry) -> SignInEntry:
-        return refresh_entry(self.token_url, self.client_id, entry, self.name)
+        return refresh_sign_in_entry(self.token_url, self.client_id, entry, self.name)
 
     def credential(self, entry: SignInEntry) -> Credential:
         return Credential(key=entry["access"], is_bearer=True, headers=self.headers)

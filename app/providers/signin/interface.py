@@ -13,7 +13,7 @@ from app.values.json_texts import with_texts
 SignInEntry = dict[str, Any]
 """A sign-in as stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
 
-_SECRET_FIELDS = (
+_SECRET_FORM_FIELDS = (
     "refresh_token",
     "code",
     "code_verifier",
@@ -84,7 +84,7 @@ def post_form(
 
     kind = "application/json" if is_json else "application/x-www-form-urlencoded"
     body = msgspec.json.encode(data) if is_json else urlencode(data).encode()
-    sent = [*(str(data[name]) for name in _SECRET_FIELDS if data.get(name)), *(headers or {}).values()]
+    sent = [*(str(data[name]) for name in _SECRET_FORM_FIELDS if data.get(name)), *(headers or {}).values()]
 
     def without(text: str) -> str:
         return str(ProviderError(text).without_secrets(one.rpartition(" ")[2] for one in sent))
@@ -105,7 +105,7 @@ def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> di
     # Only a sign-in needs these.
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
     from app.providers.model_stream import StreamOptions  # noqa: PLC0415
-    from app.providers.senders.http_exchange import fetch  # noqa: PLC0415
+    from app.providers.senders.http_exchange import fetch_response  # noqa: PLC0415
     from app.providers.transport import USER_AGENT, HttpRequest  # noqa: PLC0415
 
     request = HttpRequest(
@@ -117,7 +117,9 @@ def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> di
         is_body_secret=True,
     )
     try:
-        status, content = asyncio.run(asyncio.wait_for(fetch(request, StreamOptions()), timeout=30.0))
+        status, content = asyncio.run(
+            asyncio.wait_for(fetch_response(request, StreamOptions()), timeout=30.0)
+        )
     except (ProviderError, TimeoutError) as problem:
         raise CredentialError(f"{url} cannot be reached: {problem or 'no answer within 30 s'}") from None
     try:

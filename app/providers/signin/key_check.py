@@ -6,14 +6,14 @@ from typing import Literal
 import msgspec
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.failure_kinds import AUTH_PATTERNS, classify_failure, compiled_pattern
-from app.providers.model_stream import Context, Credential, StreamOptions
+from app.providers.failure_kinds import AUTH_PATTERNS, classify_failure, compile_pattern
+from app.providers.model_stream import Credential, RequestContext, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
 from app.values.messages import user_message
 
-CHECK_TIMEOUT = 20.0
+KEY_CHECK_TIMEOUT_SECONDS = 20.0
 """The timeout of a check."""
-_MAX_ANSWER_TOKENS = 16
+_MAX_CHECK_ANSWER_TOKENS = 16
 
 
 class KeyCheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,19 +54,19 @@ class KeyChecker:
             options,
             credential=credential,
             thinking="off",
-            max_tokens=_MAX_ANSWER_TOKENS,
+            max_tokens=_MAX_CHECK_ANSWER_TOKENS,
             use_cache=False,
-            first_event_seconds=CHECK_TIMEOUT,
-            idle_seconds=CHECK_TIMEOUT,
+            first_event_timeout_seconds=KEY_CHECK_TIMEOUT_SECONDS,
+            idle_timeout_seconds=KEY_CHECK_TIMEOUT_SECONDS,
         )
-        context = Context(messages=(user_message("Answer with the word ready."),))
-        message = await self._registry.stream(model, context, asked).result()
+        context = RequestContext(messages=(user_message("Answer with the word ready."),))
+        message = await self._registry.stream_answer(model, context, asked).final_message()
         if message.stop_reason != "error":
             return KeyCheckResult(state="accepted")
         text = message.error_message or "The request failed."
         kind = classify_failure(message, model).kind
         if kind == "auth" or (
-            kind == "other" and any(compiled_pattern(row).search(text) for _, row in AUTH_PATTERNS)
+            kind == "other" and any(compile_pattern(row).search(text) for _, row in AUTH_PATTERNS)
         ):
             return KeyCheckResult(state="refused", text=text)
         if kind in ("rate_limit", "quota"):  # a server that limits or bills requests has accepted the key

@@ -24,11 +24,11 @@ from app.providers.signin.interface import (
     unregistered_client_error,
 )
 
-_DONE_PAGE = (
+_SIGNED_IN_PAGE = (
     "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
     "<!doctype html><title>bayou</title><p>{}</p>"
 )
-_INSTRUCTIONS = "Sign in there. If the last page does not load, paste its address here."
+_SIGN_IN_INSTRUCTIONS = "Sign in there. If the last page does not load, paste its address here."
 
 
 def new_verifier_and_challenge() -> tuple[str, str]:
@@ -57,15 +57,15 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """Additional fields of every token request."""
     registers_client: bool = False
     """Each sign-in is given a new client, which the redirect names; `client_id` only requests one."""
-    is_json: bool = False
+    is_token_request_json: bool = False
     """The token endpoint expects JSON."""
     headers: Mapping[str, str] = {}
     """Headers of every request that uses the token."""
-    client_variable: str = ""
+    client_id_variable: str = ""
 
     @property
     def missing(self) -> str:
-        return "" if self.client_id else self.client_variable
+        return "" if self.client_id else self.client_id_variable
 
     async def login(self, ui: SignInUi) -> SignInEntry:
         if self.missing:
@@ -84,10 +84,10 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 "code_challenge_method": "S256",
                 **self.extra_authorize_fields,
             }
-            await ui.open_url(f"{self.authorize_url}?{urlencode(query)}", _INSTRUCTIONS)
-            answer = await first_redirect(callback, ui)
-        code = authorization_code(answer, state)
-        client = _registered_client_id(answer, self.name) if self.registers_client else self.client_id
+            await ui.open_url(f"{self.authorize_url}?{urlencode(query)}", _SIGN_IN_INSTRUCTIONS)
+            answer = await wait_for_redirect_or_paste(callback, ui)
+        code = parse_authorization_code(answer, state)
+        client = _parse_registered_client_id(answer, self.name) if self.registers_client else self.client_id
         tokens = await post_form_async(
             self.token_url,
             {
@@ -99,22 +99,27 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 "code_verifier": verifier,
                 **self.extra_token_fields,
             },
-            is_json=self.is_json,
+            is_json=self.is_token_request_json,
         )
-        entry = entry_from_tokens(tokens, self.name)
+        entry = sign_in_entry_from_tokens(tokens, self.name)
         return {**entry, "clientId": client} if self.registers_client else entry
 
     def refresh(self, entry: SignInEntry) -> SignInEntry:
         client = entry.get("clientId") or self.client_id
-        return refresh_entry(
-            self.token_url, client, entry, self.name, is_json=self.is_json, extra=self.extra_token_fields
+        return refresh_sign_in_entry(
+            self.token_url,
+            client,
+            entry,
+            self.name,
+            is_json=self.is_token_request_json,
+            extra=self.extra_token_fields,
         )
 
     def credential(self, entry: SignInEntry) -> Credential:
         return Credential(key=entry["access"], is_bearer=True, headers=self.headers)
 
 
-def refresh_entry(
+def refresh_sign_in_entry(
     token_url: str,
     client_id: str,
     entry: SignInEntry,
@@ -130,11 +135,11 @@ def refresh_entry(
         "client_id": client_id,
     }
     tokens = post_form(token_url, {**fields, **(extra or {})}, is_json=is_json)
-    fresh = entry_from_tokens(tokens, name)
+    fresh = sign_in_entry_from_tokens(tokens, name)
     return {**entry, **fresh, "refresh": fresh.get("refresh") or entry.get("refresh", "")}
 
 
-def entry_from_tokens(tokens: Mapping[str, Any], name: str) -> SignInEntry:
+def sign_in_entry_from_tokens(tokens: Mapping[str, Any], name: str) -> SignInEntry:
     problem = oauth_error_text(tokens)
     if problem or not tokens.get("access_token"):
         raise CredentialError(f"{name} refused the sign-in: {problem or 'no access token came'}.")
@@ -150,9 +155,9 @@ def entry_from_tokens(tokens: Mapping[str, Any], name: str) -> SignInEntry:
     return entry
 
 
-def authorization_code(answer: str, state: str) -> str:
+def parse_authorization_code(answer: str, state: str) -> str:
     """Returns the code in a redirect's address or a pasted text. Raises `CredentialError`."""
-    fields = _redirect_fields(answer)
+    fields = _parse_redirect_fields(answer)
     if "error" in fields:
         raise CredentialError(
             f"The sign-in was refused: {fields.get('error_description') or fields['error']}."
@@ -174,8 +179,8 @@ def authorization_code(answer: str, state: str) -> str:
     return code
 
 
-def _registered_client_id(answer: str, name: str) -> str:
-    client = _redirect_fields(answer).get("client_id", "").strip()
+def _parse_registered_client_id(answer: str, name: str) -> str:
+    client = _parse_redirect_fields(answer).get("client_id", "").strip()
     if not client:
         raise CredentialError(
             f"{name} did not register this sign-in. Paste the whole address of the last page."
@@ -183,12 +188,12 @@ def _registered_client_id(answer: str, name: str) -> str:
     return client
 
 
-def _redirect_fields(answer: str) -> dict[str, str]:
+def _parse_redirect_fields(answer: str) -> dict[str, str]:
     query = urlsplit(answer.strip()).query or answer.strip()
     return {name: values[0] for name, values in parse_qs(query).items()}
 
 
-async def first_redirect(callback: "RedirectServer", ui: SignInUi) -> str:
+async def wait_for_redirect_or_paste(callback: "RedirectServer", ui: SignInUi) -> str:
     """Returns the redirect or the pasted address, whichever arrives first."""
     waiting = asyncio.ensure_future(callback.redirect_address())
     pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it does not load):"))
@@ -244,10 +249,12 @@ class RedirectServer:
         try:
             words = (await reader.readline()).decode("latin-1").split()
             target = words[1] if len(words) > 1 else ""
-            if urlsplit(target).path == self._path and not self._belongs_to_sign_in(_redirect_fields(target)):
+            if urlsplit(target).path == self._path and not self._belongs_to_sign_in(
+                _parse_redirect_fields(target)
+            ):
                 writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
             elif urlsplit(target).path == self._path:
-                writer.write(_DONE_PAGE.format("You are signed in. You can close this window.").encode())
+                writer.write(_SIGNED_IN_PAGE.format("You are signed in. You can close this window.").encode())
                 if not self._answer.done():
                     self._answer.set_result(target)
             else:

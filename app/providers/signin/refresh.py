@@ -10,7 +10,7 @@ from app.providers.secret_references import CredentialError
 from app.providers.signin.interface import SignIn, SignInEntry
 from app.values.user_errors import FileError
 
-_REFRESH_MARGIN_MS = 60_000
+_TOKEN_REFRESH_MARGIN_MS = 60_000
 """A token is refreshed this long before its end."""
 
 
@@ -22,17 +22,17 @@ async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: 
         raise CredentialError(f"You are not signed in to {provider}. Use /login {provider}.")
     if sign_in is None:
         return Credential(key=entry.get("access") or "", is_bearer=True)
-    if is_expiring(entry):
-        entry = await asyncio.to_thread(_refresh_once, provider, sign_in, auth)
+    if is_token_expiring(entry):
+        entry = await asyncio.to_thread(_refresh_under_lock, provider, sign_in, auth)
     return sign_in.credential(entry)
 
 
-def is_expiring(entry: SignInEntry) -> bool:
+def is_token_expiring(entry: SignInEntry) -> bool:
     expires = entry.get("expires")
-    return isinstance(expires, int | float) and expires - _REFRESH_MARGIN_MS <= time.time() * 1000
+    return isinstance(expires, int | float) and expires - _TOKEN_REFRESH_MARGIN_MS <= time.time() * 1000
 
 
-def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> SignInEntry:
+def _refresh_under_lock(provider: str, sign_in: SignIn, auth: AuthFile) -> SignInEntry:
     """Refreshes the entry under the lock, for which it blocks. If another process has refreshed it meanwhile,
     that entry is used."""
     try:
@@ -42,7 +42,7 @@ def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> SignInEntry
                 raise CredentialError(
                     f"The sign-in to {provider} was removed in the meantime. Use /login to sign in again."
                 )
-            if is_expiring(entry):
+            if is_token_expiring(entry):
                 entry = entries[provider] = _refresh_entry(provider, sign_in, entry)
             return entry
     except FileError as problem:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.model_stream import AssistantStream, server_text
+from app.providers.model_stream import AssistantStream, server_value_to_text
 from app.providers.stream.partial_json import PartialArguments
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.stream import (
@@ -24,10 +24,10 @@ from app.values.stream import (
 )
 from tools.memory import trim_heap
 
-LARGE_BLOCK_CHARS = 10_000_000
+MAX_BLOCK_CHARS = 10_000_000
 
 
-def _must_be_text(said: Any) -> None:
+def _require_text(said: Any) -> None:
     if not isinstance(said, str):
         raise TypeError(f"text was expected, not {type(said).__name__}")
 
@@ -46,11 +46,11 @@ class OpenTextBlock:
         self._kind = ThinkingDelta if is_thinking else TextDelta
         self._emit = stream.emit_delta
 
-    def append(self, text: str) -> None:
+    def append_text(self, text: str) -> None:
         """Adds text. Raises `TypeError` if the server sent another type."""
         if not text:
             return
-        _must_be_text(text)
+        _require_text(text)
         self._pieces.append(text)
         self._emit(self._kind, self.index, text)
 
@@ -58,7 +58,7 @@ class OpenTextBlock:
     def text(self) -> str:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
-            if len(self._pieces[0]) > LARGE_BLOCK_CHARS:
+            if len(self._pieces[0]) > MAX_BLOCK_CHARS:
                 trim_heap()  # the pieces', which the allocator would keep
         return self._pieces[0] if self._pieces else ""
 
@@ -66,10 +66,10 @@ class OpenTextBlock:
         if self.is_thinking:
             return Thinking(
                 thinking=self.text,
-                thinking_signature=server_text(self.signature),
+                thinking_signature=server_value_to_text(self.signature),
                 redacted=True if self.is_redacted else None,
             )
-        return Text(text=self.text, text_signature=server_text(self.signature))
+        return Text(text=self.text, text_signature=server_value_to_text(self.signature))
 
 
 class OpenToolCall:
@@ -86,32 +86,32 @@ class OpenToolCall:
         self._arguments = PartialArguments()
         self._emit = stream.emit_delta
 
-    def append(self, text: str) -> None:
+    def append_arguments(self, text: str) -> None:
         """Adds to the arguments. Raises `TypeError` if the server sent another type."""
         if not text:
             return
-        _must_be_text(text)
-        self._arguments.add(text)
+        _require_text(text)
+        self._arguments.add_delta(text)
         self._emit(ToolCallDelta, self.index, text)
 
     @property
-    def text(self) -> str:
+    def arguments_text(self) -> str:
         return self._arguments.text
 
     def to_block(self, *, is_last: bool) -> ToolCall:
-        return self._make_call(self._arguments.exact_value() if is_last else self._arguments.value, None)
+        return self._make_call(self._arguments.parse_now() if is_last else self._arguments.latest_value, None)
 
     def finished_call(self) -> ToolCall:
-        return self._make_call(*self._arguments.finish())
+        return self._make_call(*self._arguments.parse_complete())
 
     def _make_call(self, arguments: dict[str, Any], problem: str | None) -> ToolCall:
         return ToolCall(
-            id=server_text(self.id) or "",
-            name=server_text(self.name) or "",
+            id=server_value_to_text(self.id) or "",
+            name=server_value_to_text(self.name) or "",
             arguments=arguments,
             arguments_error=problem,
-            namespace=server_text(self.namespace),
-            thought_signature=server_text(self.signature),
+            namespace=server_value_to_text(self.namespace),
+            thought_signature=server_value_to_text(self.signature),
         )
 
 
@@ -144,11 +144,11 @@ class BlockBuilder:
         found = self._open_blocks.get(key)
         if isinstance(found, OpenToolCall):
             return found
-        call_id, name = server_text(call_id) or "", server_text(name) or ""
+        call_id, name = server_value_to_text(call_id) or "", server_value_to_text(name) or ""
         self.end_block(key)
         opened = self._open_blocks[key] = OpenToolCall(self._stream, len(self._content), call_id, name)
         self._content.append(ToolCall(id=call_id, name=name, arguments={}))
-        self._stream.emit(ToolCallStart(content_index=opened.index, id=call_id, tool_name=name))
+        self._stream.emit_event(ToolCallStart(content_index=opened.index, id=call_id, tool_name=name))
         return opened
 
     def find_open_block(self, key: Hashable) -> OpenTextBlock | OpenToolCall | None:
@@ -161,25 +161,25 @@ class BlockBuilder:
         if isinstance(opened, OpenToolCall):
             call = opened.finished_call()
             self._content[opened.index] = call
-            self._stream.emit(ToolCallEnd(content_index=opened.index, tool_call=call))
+            self._stream.emit_event(ToolCallEnd(content_index=opened.index, tool_call=call))
             return
         block = opened.to_block()
         self._content[opened.index] = block
         if isinstance(block, Thinking):
-            self._stream.emit(ThinkingEnd(content_index=opened.index, content=block.thinking))
+            self._stream.emit_event(ThinkingEnd(content_index=opened.index, content=block.thinking))
         elif isinstance(block, Text):
-            self._stream.emit(TextEnd(content_index=opened.index, content=block.text))
+            self._stream.emit_event(TextEnd(content_index=opened.index, content=block.text))
 
-    def end_all(self) -> None:
+    def end_all_blocks(self) -> None:
         for key in tuple(self._open_blocks):
             self.end_block(key)
 
-    def add_thinking(self, block: Thinking) -> None:
+    def add_thinking_block(self, block: Thinking) -> None:
         """Adds a complete thinking block (redacted thinking)."""
         index = len(self._content)
         self._content.append(block)
-        self._stream.emit(ThinkingStart(content_index=index))
-        self._stream.emit(ThinkingEnd(content_index=index, content=block.thinking))
+        self._stream.emit_event(ThinkingStart(content_index=index))
+        self._stream.emit_event(ThinkingEnd(content_index=index, content=block.thinking))
 
     def add_signature(self, index: int, signature: str) -> None:
         """Adds a signature to a block that has already ended."""
@@ -196,10 +196,10 @@ class BlockBuilder:
         )
         if is_thinking:
             self._content.append(Thinking(thinking=""))
-            self._stream.emit(ThinkingStart(content_index=opened.index))
+            self._stream.emit_event(ThinkingStart(content_index=opened.index))
         else:
             self._content.append(Text(text=""))
-            self._stream.emit(TextStart(content_index=opened.index))
+            self._stream.emit_event(TextStart(content_index=opened.index))
         return opened
 
     def _update_draft(self, is_last: bool) -> None:

@@ -17,7 +17,7 @@ MAX_WAITING_EVENTS = 1000
 DeltaKind = type[TextDelta] | type[ThinkingDelta] | type[ToolCallDelta]
 
 
-class _DeltaRun:
+class _JoinedDeltas:
     """Consecutive deltas of one kind and block."""
 
     __slots__ = ("_text", "index", "kind", "write")
@@ -28,45 +28,45 @@ class _DeltaRun:
         self._text = StringIO()
         self.write = self._text.write
 
-    def event(self) -> Delta:
+    def to_event(self) -> Delta:
         return self.kind(content_index=self.index, delta=self._text.getvalue())
 
 
-class EventQueue:
+class StreamEventQueue:
     """The queue of one producer and one listener."""
 
     def __init__(self, interval: float = DELTA_INTERVAL_SECONDS) -> None:
-        self._interval = interval
-        self._items: deque[StreamEvent | _DeltaRun] = deque()
-        self._last_run: _DeltaRun | None = None
+        self._delta_interval = interval
+        self._items: deque[StreamEvent | _JoinedDeltas] = deque()
+        self._last_deltas: _JoinedDeltas | None = None
         """The last queued run of deltas, if more deltas can join it."""
         self._is_closed = False
-        self._waiter: asyncio.Future[None] | None = None
+        self._listener_waiter: asyncio.Future[None] | None = None
         self._next_delta_at = 0.0
-        self._room_waiter: asyncio.Future[None] | None = None
+        self._producer_waiter: asyncio.Future[None] | None = None
 
-    def put(self, event: StreamEvent) -> None:
+    def put_event(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta | ThinkingDelta | ToolCallDelta):
             self.put_delta(type(event), event.content_index, event.delta)
             return
-        self._last_run = None
+        self._last_deltas = None
         self._items.append(event)
-        self._notify_consumer()
+        self._wake_listener()
 
     def put_delta(self, kind: DeltaKind, index: int, text: str) -> None:
-        tail = self._last_run
+        tail = self._last_deltas
         if tail is None or tail.index != index or tail.kind is not kind:
-            tail = self._last_run = _DeltaRun(kind, index)
+            tail = self._last_deltas = _JoinedDeltas(kind, index)
             self._items.append(tail)
-            self._notify_consumer()
+            self._wake_listener()
         tail.write(text)
-        if self._interval <= 0:
-            self._last_run = None
+        if self._delta_interval <= 0:
+            self._last_deltas = None
 
     def close(self) -> None:
         """Marks the end of the response's events."""
         self._is_closed = True
-        self._notify_consumer()
+        self._wake_listener()
 
     @property
     def has_room(self) -> bool:
@@ -75,15 +75,15 @@ class EventQueue:
     async def wait_for_space(self) -> None:
         """Waits, for the producer, until the listener has taken enough events."""
         while not self.has_room:
-            self._room_waiter = asyncio.get_running_loop().create_future()
-            await self._room_waiter
+            self._producer_waiter = asyncio.get_running_loop().create_future()
+            await self._producer_waiter
 
-    async def get(self) -> StreamEvent | None:
+    async def get_event(self) -> StreamEvent | None:
         """Returns the next event, or None after the last."""
-        if self._room_waiter is not None and self.has_room:
-            if not self._room_waiter.done():
-                self._room_waiter.set_result(None)
-            self._room_waiter = None
+        if self._producer_waiter is not None and self.has_room:
+            if not self._producer_waiter.done():
+                self._producer_waiter.set_result(None)
+            self._producer_waiter = None
         return await self._next_event()
 
     async def _next_event(self) -> StreamEvent | None:
@@ -92,33 +92,33 @@ class EventQueue:
             due: float | None = None
             if self._items:
                 head = self._items[0]
-                if not isinstance(head, _DeltaRun):
+                if not isinstance(head, _JoinedDeltas):
                     return self._items.popleft()  # pyright: ignore[reportReturnType]  (it is `head`)
                 now = loop.time()
-                if head is not self._last_run or self._is_closed or now >= self._next_delta_at:
+                if head is not self._last_deltas or self._is_closed or now >= self._next_delta_at:
                     return self._take_deltas(head, now)
                 due = self._next_delta_at
             elif self._is_closed:
                 return None
-            await self._wait(loop, due)
+            await self._wait_for_event(loop, due)
 
-    def _take_deltas(self, run: _DeltaRun, now: float) -> Delta:
+    def _take_deltas(self, run: _JoinedDeltas, now: float) -> Delta:
         self._items.popleft()
-        if run is self._last_run:
-            self._last_run = None
-        self._next_delta_at = now + self._interval
-        return run.event()
+        if run is self._last_deltas:
+            self._last_deltas = None
+        self._next_delta_at = now + self._delta_interval
+        return run.to_event()
 
-    async def _wait(self, loop: asyncio.AbstractEventLoop, due: float | None) -> None:
-        waiter = self._waiter = loop.create_future()
-        timer = loop.call_at(due, self._notify_consumer) if due is not None else None
+    async def _wait_for_event(self, loop: asyncio.AbstractEventLoop, due: float | None) -> None:
+        waiter = self._listener_waiter = loop.create_future()
+        timer = loop.call_at(due, self._wake_listener) if due is not None else None
         try:
             await waiter
         finally:
-            self._waiter = None
+            self._listener_waiter = None
             if timer is not None:
                 timer.cancel()
 
-    def _notify_consumer(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    def _wake_listener(self) -> None:
+        if self._listener_waiter is not None and not self._listener_waiter.done():
+            self._listener_waiter.set_result(None)

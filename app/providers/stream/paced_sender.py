@@ -26,7 +26,7 @@ from app.values.usage import Usage
 CHARACTERS_PER_TOKEN = 4
 
 
-class StreamBroken(Exception):
+class ScriptedStreamBreak(Exception):
     """The scripted response broke off before all of it was sent."""
 
 
@@ -36,11 +36,11 @@ class PacedSender(msgspec.Struct, eq=False):
     stream: AssistantStream
     next_piece_length: Callable[[], int]
     tokens_per_second: float = 0
-    breaks_after: int | None = None
+    breaks_after_pieces: int | None = None
 
-    async def send(self, block: AssistantContent) -> None:
-        """Sends `block` as the next one. Raises `StreamBroken` after `breaks_after` pieces."""
-        content, emit = self.stream.draft.content, self.stream.emit
+    async def send_block(self, block: AssistantContent) -> None:
+        """Sends `block` as the next one. Raises `ScriptedStreamBreak` after `breaks_after_pieces` pieces."""
+        content, emit = self.stream.draft.content, self.stream.emit_event
         index = len(content)
         match block:
             case Text():
@@ -80,13 +80,13 @@ class PacedSender(msgspec.Struct, eq=False):
             position += len(piece)
             yield piece, text[:position]
             await asyncio.sleep(self._pause_seconds(piece))
-            await self.stream.wait_for_space()
+            await self.stream.wait_for_listener()
 
     def _count_piece(self) -> None:
-        if self.breaks_after == 0:
-            raise StreamBroken
-        if self.breaks_after is not None:
-            self.breaks_after -= 1
+        if self.breaks_after_pieces == 0:
+            raise ScriptedStreamBreak
+        if self.breaks_after_pieces is not None:
+            self.breaks_after_pieces -= 1
 
     def _pause_seconds(self, piece: str) -> float:
         if not self.tokens_per_second:
@@ -99,7 +99,7 @@ def random_piece_lengths(source: random.Random, low: int, high: int) -> Callable
     return lambda: source.randint(low, high)
 
 
-def with_output_tokens(usage: Usage, content: list[AssistantContent]) -> Usage:
+def add_output_tokens(usage: Usage, content: list[AssistantContent]) -> Usage:
     """Returns the prompt's `usage` with the tokens of the sent content."""
     output = sum(len(encode(block)) for block in content) // CHARACTERS_PER_TOKEN
     return msgspec.structs.replace(usage, output=output, total_tokens=usage.total_tokens + output)

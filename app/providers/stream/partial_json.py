@@ -8,15 +8,15 @@ from typing import Any
 
 from tools.patterns import late
 
-_CONTROL_CHARACTER = late(r"[\x00-\x1f]")
-_STRING_LITERAL = late(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-_BAD_ESCAPE = late(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
+_CONTROL_CHARACTER_PATTERN = late(r"[\x00-\x1f]")
+_STRING_LITERAL_PATTERN = late(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_BAD_ESCAPE_PATTERN = late(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
 _CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
-def parse_partial(text: str) -> dict[str, Any]:
+def parse_partial_arguments(text: str) -> dict[str, Any]:
     """Parses the readable part of incomplete arguments; returns an object, which may be empty."""
-    data, _ = _parse_object(text, is_partial=True)
+    data, _ = _parse_json_object(text, is_partial=True)
     return data if isinstance(data, dict) else {}
 
 
@@ -24,17 +24,17 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """Returns the complete arguments, and an error if they could not be parsed."""
     if not text.strip():
         return {}, None
-    data, problem = _parse_object(text, is_partial=False)
+    data, problem = _parse_json_object(text, is_partial=False)
     if problem is not None:
         return {}, problem
     if isinstance(data, str):  # some models send the object as a JSON string
-        inner, inner_problem = _parse_object(data, is_partial=False)
+        inner, inner_problem = _parse_json_object(data, is_partial=False)
         if inner_problem is None and isinstance(inner, dict):
             return inner, None
     if data is None:
         return {}, None
     if not isinstance(data, dict):
-        return {}, f"The arguments are not an object but {_json_type_name(data)}: {_shorten(text)}"
+        return {}, f"The arguments are not an object but {_json_type_name(data)}: {_shorten_error_text(text)}"
     return data, None
 
 
@@ -42,15 +42,15 @@ class PartialArguments:
     """Arguments that arrive in deltas. They are parsed again only after they have grown considerably, so that
     all parsing together costs little more than one pass."""
 
-    __slots__ = ("_buffer", "_length", "_read_again_at", "_value")
+    __slots__ = ("_buffer", "_latest_value", "_length", "_next_parse_length")
 
     def __init__(self) -> None:
         self._buffer = StringIO()
         self._length = 0
-        self._read_again_at = 0
-        self._value: dict[str, Any] = {}
+        self._next_parse_length = 0
+        self._latest_value: dict[str, Any] = {}
 
-    def add(self, delta: str) -> None:
+    def add_delta(self, delta: str) -> None:
         self._length += len(delta)
         self._buffer.write(delta)
 
@@ -59,17 +59,17 @@ class PartialArguments:
         return self._buffer.getvalue()
 
     @property
-    def value(self) -> dict[str, Any]:
+    def latest_value(self) -> dict[str, Any]:
         """Returns the latest parsed value. The text is parsed again when its length has doubled."""
-        if self._length >= self._read_again_at:
-            self._value = self.exact_value()
-            self._read_again_at = self._length + max(64, self._length)
-        return self._value
+        if self._length >= self._next_parse_length:
+            self._latest_value = self.parse_now()
+            self._next_parse_length = self._length + max(64, self._length)
+        return self._latest_value
 
-    def exact_value(self) -> dict[str, Any]:
-        return parse_partial(self.text)
+    def parse_now(self) -> dict[str, Any]:
+        return parse_partial_arguments(self.text)
 
-    def finish(self) -> tuple[dict[str, Any], str | None]:
+    def parse_complete(self) -> tuple[dict[str, Any], str | None]:
         """Returns the complete arguments, as `parse_arguments` does."""
         return parse_arguments(self.text)
 
@@ -80,12 +80,12 @@ def repair_json(text: str) -> str:
     def mend(match: re.Match[str]) -> str:
         found = match.group()
         if "\\" in found:
-            found = _BAD_ESCAPE.sub(_repair_escape, found)
-        return _CONTROL_CHARACTER.sub(
+            found = _BAD_ESCAPE_PATTERN.sub(_repair_escape, found)
+        return _CONTROL_CHARACTER_PATTERN.sub(
             lambda c: _CONTROL_ESCAPES.get(c.group()) or f"\\u{ord(c.group()):04x}", found
         )
 
-    return _STRING_LITERAL.sub(mend, text)
+    return _STRING_LITERAL_PATTERN.sub(mend, text)
 
 
 def _repair_escape(match: re.Match[str]) -> str:
@@ -97,7 +97,7 @@ def _repair_escape(match: re.Match[str]) -> str:
     return "\\\\" + other
 
 
-def _parse_object(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
+def _parse_json_object(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
     import jiter  # noqa: PLC0415  (only responses need it)
 
     mode = "trailing-strings" if is_partial else False
@@ -109,12 +109,12 @@ def _parse_object(text: str, *, is_partial: bool) -> tuple[Any, str | None]:
             return jiter.from_json(raw, partial_mode=mode, cache_mode="none", allow_inf_nan=False), None
         except ValueError as fault:
             problem = problem or str(fault)
-    return None, f"The arguments are not valid JSON: {problem}. Received: {_shorten(text)}"
+    return None, f"The arguments are not valid JSON: {problem}. Received: {_shorten_error_text(text)}"
 
 
 def _json_type_name(data: Any) -> str:
     return {list: "a list", str: "a text", bool: "true or false"}.get(type(data), "a number")
 
 
-def _shorten(text: str) -> str:
+def _shorten_error_text(text: str) -> str:
     return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"

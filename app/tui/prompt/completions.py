@@ -124,7 +124,7 @@ def command_arguments(
     def one_of(names: Callable[[], Sequence[str]]) -> ArgumentSource:
         return lambda typed: [Suggestion(text=name, kind="argument", sends=bool(typed)) for name in names()]
 
-    providers = one_of(lambda: models.catalogue.providers)
+    providers = one_of(lambda: models.catalogue.provider_ids)
     return {
         "model": model,
         "thinking": one_of(lambda: session.state.levels),

@@ -4,17 +4,17 @@ import asyncio
 import os
 from pathlib import Path
 
-from app.providers.scripted import Context, Scripted, ScriptedResponse, say
+from app.providers.scripted import RequestContext, ScriptedModel, ScriptedResponse, say
 from bayou import ExtensionApi, ProviderSpec
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([_answer])
+    script = ScriptedModel([_answer])
     spec = ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     api.register_provider(spec)
 
 
-async def _answer(context: Context, count: int) -> ScriptedResponse:
+async def _answer(context: RequestContext, count: int) -> ScriptedResponse:
     await asyncio.sleep(float(os.environ.get("NAPS_SECONDS", "1")))
     _note(str(context.messages))
     return say("Rested.")

@@ -5,7 +5,7 @@ The prompt is JSON: a list of `[tool, arguments]`. Behind their results the mode
 
 import json
 
-from app.providers.scripted import Scripted, ScriptedAnswer, call, say
+from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
 from bayou import ExtensionApi, ProviderSpec
@@ -22,7 +22,7 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 1000)
+    script = ScriptedModel([answer] * 1000)
     api.register_provider(
         ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     )

@@ -1,6 +1,6 @@
 """A provider with two models, each of which says who answered what; and a flag with a value."""
 
-from app.providers.scripted import Scripted, say
+from app.providers.scripted import ScriptedModel, say
 from app.values.messages import UserMessage
 from app.values.models import Model
 from bayou import ExtensionApi, ProviderSpec, text_of
@@ -14,7 +14,7 @@ def extension(api: ExtensionApi) -> None:
     async def speak(model, context, options, stream) -> None:
         words = [text_of(one.content) for one in context.messages if isinstance(one, UserMessage)]
         told = f"{model.id} of {house}: {words[-1]}"
-        await Scripted([say(told.upper() if api.flag("loud") else told)]).adapter(
+        await ScriptedModel([say(told.upper() if api.flag("loud") else told)]).adapter(
             model, context, options, stream
         )
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.messages import ToolResultMessage
 from bayou import ExtensionApi, ProviderSpec
 
@@ -19,7 +19,7 @@ def extension(api: ExtensionApi) -> None:
         left = call("task", agent="scout", title="look left", prompt="Look left.")
         return left + call("task", agent="scout", title="look right", prompt="Look right.")
 
-    script = Scripted([answer] * 1000)
+    script = ScriptedModel([answer] * 1000)
     api.register_provider(
         ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     )

@@ -2,7 +2,7 @@
 
 import re
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.messages import UserMessage
 from bayou import CustomMessage, ExtensionApi, ProviderSpec, ToolResultMessage, text_of
 
@@ -25,7 +25,7 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 20)
+    script = ScriptedModel([answer] * 20)
     api.register_provider(
         ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     )

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.providers.scripted import Scripted, call, fail, say
+from app.providers.scripted import ScriptedModel, call, fail, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
 from app.values.stream import TextDelta
@@ -64,7 +64,7 @@ def counting(adapter):
 
 def extension(api: ExtensionApi) -> None:
     stays: list[bool] = []
-    script = Scripted(
+    script = ScriptedModel(
         [answer] * 1000,
         piece=(PIECE, PIECE),
         tokens_per_second=float(os.environ.get("STAGE_TOKENS_PER_SECOND", "0")),

@@ -2,7 +2,7 @@
 
 import base64
 
-from app.providers.scripted import Scripted, call, say
+from app.providers.scripted import ScriptedModel, call, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
 from bayou import ExtensionApi, ProviderSpec
@@ -20,7 +20,7 @@ def answer(context, count):
 
 
 def extension(api: ExtensionApi) -> None:
-    script = Scripted([answer] * 2 * ROWS)
+    script = ScriptedModel([answer] * 2 * ROWS)
     api.register_provider(
         ProviderSpec(name="scripted", models=(script.model,), adapter=script.adapter, api_key="none")
     )

@@ -53,7 +53,7 @@ async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) ->
             await person.press(*"X", "enter")
         [entry] = compactions(harness)
         assert entry.summary.startswith("X") and "To be read first" in entry.summary
-        assert "only the story" in str(harness.script.contexts[-1].messages[0])
+        assert "only the story" in str(harness.script.received_contexts[-1].messages[0])
 
 
 async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path) -> None:

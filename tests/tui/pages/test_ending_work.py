@@ -107,7 +107,7 @@ async def test_who_waits_leaves_when_the_agent_has_the_results(tmp_path: Path) -
             await person.press("down", "enter")
             assert "Waiting for the jobs to finish" in person.sees and "a slow one" in person.sees
             slow.done.set()
-    assert answers == [True] and harness.script.call_count == 3
+    assert answers == [True] and harness.script.request_count == 3
     await harness.session.close()
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.tui.features.helpers.page import HelpersPage
 from app.tui.transcript.renderers import Renderers
@@ -30,7 +30,7 @@ def page_of(scene: ProjectSession, person: Person) -> HelpersPage:
 async def test_a_helper_is_followed_told_something_and_stopped(tmp_path: Path) -> None:
     gate, never = asyncio.Event(), asyncio.Event()
 
-    def helper(context: Context) -> ScriptedAnswer:
+    def helper(context: RequestContext) -> ScriptedAnswer:
         said = [text_of(one.content) for one in context.messages if isinstance(one, UserMessage)]
         if said[-1] == "look around":
             return call("ls") + say("I look around.", gate=gate)

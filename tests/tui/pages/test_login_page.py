@@ -59,7 +59,7 @@ def page_of(
     async def use(model: Model) -> None:
         raise AssertionError("no server was connected")
 
-    choice = ModelChoice(ModelCatalogue.load(Path("/nowhere"), env={}), credentials)
+    choice = ModelChoice(ModelCatalogue.load_catalogue(Path("/nowhere"), env={}), credentials)
     other = OtherServerSetup(choice, use, Path("/nowhere"), lambda: None, person.ask, person.say)
     return LoginPage(credentials, lambda: providers, person.ask, person.say, check, other)
 
@@ -76,7 +76,7 @@ async def given_key(credentials: Credentials, answer: KeyCheckResult) -> list[st
 async def test_a_key_that_is_refused_is_not_stored(credentials: Credentials) -> None:
     heard = await given_key(credentials, KeyCheckResult(state="refused", text="401 Incorrect API key."))
     assert heard[-1] == "DeepSeek rejected this key, so it was not stored. 401 Incorrect API key."
-    assert not credentials.stored_kinds()
+    assert not credentials.stored_credential_kinds()
 
 
 async def test_an_unchecked_key_is_stored_and_not_called_connected(
@@ -85,7 +85,7 @@ async def test_an_unchecked_key_is_stored_and_not_called_connected(
     heard = await given_key(credentials, KeyCheckResult(state="unknown", text="bayou is offline."))
     assert heard[-1].endswith("could not be checked: bayou is offline.")
     assert not any("is connected" in text for text in heard)
-    assert tuple(credentials.stored_kinds()) == ("deepseek",)
+    assert tuple(credentials.stored_credential_kinds()) == ("deepseek",)
 
 
 async def test_a_problem_of_an_accepted_key_is_shown(credentials: Credentials) -> None:
@@ -107,7 +107,7 @@ async def test_a_key_is_asked_for_at_once_where_an_account_needs_an_application(
             await person.press("enter")
             await person.sees_soon("API key for Anthropic", "needs", "BAYOU_ANTHROPIC_CLIENT_ID")
             await person.press("enter")
-        assert person.heard == [] and not credentials.stored_kinds()
+        assert person.heard == [] and not credentials.stored_credential_kinds()
 
 
 async def test_a_key_that_is_cut_is_questioned(credentials: Credentials) -> None:
@@ -116,7 +116,7 @@ async def test_a_key_that_is_cut_is_questioned(credentials: Credentials) -> None
             await person.press(*"sk-1", "enter")
             await person.sees_soon("Use a key of 4 characters?")
             await person.press("enter")
-        assert person.heard == [] and not credentials.stored_kinds()
+        assert person.heard == [] and not credentials.stored_credential_kinds()
 
 
 async def test_an_unknown_provider_is_refused_with_the_name_that_was_meant(credentials: Credentials) -> None:
@@ -141,7 +141,7 @@ async def test_a_key_is_stored_and_never_shown(credentials: Credentials) -> None
             await person.press(*"sk-secret")
             assert "sk-secret" not in person.sees
             await person.press("enter")
-        assert tuple(credentials.stored_kinds()) == ("deepseek",)
+        assert tuple(credentials.stored_credential_kinds()) == ("deepseek",)
         assert person.heard[-1] == "DeepSeek is connected. /model selects one of its models."
         assert "sk-secret" not in "".join(person.heard)
 
@@ -158,7 +158,7 @@ async def test_escape_stores_nothing(credentials: Credentials) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person).connect("deepseek")):
             await person.press("escape")
-        assert not tuple(credentials.stored_kinds()) and person.heard == []
+        assert not tuple(credentials.stored_credential_kinds()) and person.heard == []
 
 
 @pytest.mark.parametrize("is_entered", [True, False])
@@ -174,7 +174,7 @@ async def test_an_account_is_signed_in_to_by_a_code(credentials: Credentials, is
                 account.entered.set()
             else:
                 await person.press("escape")
-        assert ("harbour" in credentials.stored_kinds()) is is_entered
+        assert ("harbour" in credentials.stored_credential_kinds()) is is_entered
         assert bool(person.heard) is is_entered
 
 
@@ -186,6 +186,6 @@ async def test_what_is_stored_is_forgotten(credentials: Credentials) -> None:
         await credentials.store_key("deepseek", "sk-1")
         async with person.asked(page.remove_credential()):
             await person.press("enter")
-        assert not tuple(credentials.stored_kinds())
+        assert not tuple(credentials.stored_credential_kinds())
         await page.remove_credential("deepseek")
         assert person.heard[1:] == ["DeepSeek: removed.", "DeepSeek: nothing was stored."]

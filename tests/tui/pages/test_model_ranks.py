@@ -11,9 +11,9 @@ import pytest
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS, RESELLERS
+from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_IDS
 from app.providers.models.model_names import select_model
-from app.providers.models.model_vendors import is_resold
+from app.providers.models.model_vendors import is_reseller_offer
 from app.tui.features.models.page import model_rows
 from app.values.models import Model
 from widgets.lists.filtering import RowFilter
@@ -36,7 +36,7 @@ MAKERS = {
     "glm": ("zai", "zai-coding-cn"),
     "minimax": ("minimax", "minimax-cn"),
     "muse": ("meta",),
-    "mimo": tuple(name for name in PROVIDERS if name.startswith("xiaomi")),
+    "mimo": tuple(name for name in KNOWN_PROVIDERS if name.startswith("xiaomi")),
 }
 
 
@@ -48,7 +48,7 @@ def known(provider: str, model_id: str) -> Model:
 
 @cache
 def catalogue() -> ModelCatalogue:
-    return ModelCatalogue.load(Path("/nonexistent"), env={})
+    return ModelCatalogue.load_catalogue(Path("/nonexistent"), env={})
 
 
 def found(query: str, keys: Mapping[str, str]) -> list[str]:
@@ -64,7 +64,9 @@ def found(query: str, keys: Mapping[str, str]) -> list[str]:
 @pytest.mark.parametrize("has_keys", [False, True], ids=["without a key", "with keys for all"])
 def test_the_first_that_is_found_is_its_makers(query: str, *, has_keys: bool) -> None:
     keys = (
-        {name: "k" for provider in PROVIDERS.values() for name in provider.key_variables} if has_keys else {}
+        {name: "k" for provider in KNOWN_PROVIDERS.values() for name in provider.key_variables}
+        if has_keys
+        else {}
     )
     first = found(query, keys)[0]
     assert first.partition("/")[0] in MAKERS[query], first
@@ -72,26 +74,28 @@ def test_the_first_that_is_found_is_its_makers(query: str, *, has_keys: bool) ->
 
 def test_a_models_vendor_is_listed_before_resellers() -> None:
     offered: dict[str, list[bool]] = {}
-    for model in catalogue().models():
-        offered.setdefault(model.id.lower(), []).append(is_resold(model))
+    for model in catalogue().all_models():
+        offered.setdefault(model.id.lower(), []).append(is_reseller_offer(model))
     both = [name for name, resold in offered.items() if True in resold and False in resold]
     assert len(both) > 80
     for name in both:
         for query in (name, name[: len(name) * 2 // 3], name.rpartition("-")[0] or name):
             places = [key.partition("/") for key in found(query, {})]
             order = [(provider, model) for provider, _, model in places if model.lower() == name]
-            resold = [is_resold(known(*one)) for one in order]
+            resold = [is_reseller_offer(known(*one)) for one in order]
             assert resold == sorted(resold), f"{query}: {order}"
 
 
 @pytest.mark.parametrize("query", MAKERS)
 def test_a_name_on_the_command_line_means_its_makers(query: str) -> None:
-    keys: dict[str, Any] = {name: "k" for provider in PROVIDERS.values() for name in provider.key_variables}
+    keys: dict[str, Any] = {
+        name: "k" for provider in KNOWN_PROVIDERS.values() for name in provider.key_variables
+    }
     chosen = select_model(query, catalogue(), Credentials(Path("/nonexistent"), keys)).model
     assert chosen.provider in MAKERS[query], chosen.key
 
 
 def test_the_makers_come_before_the_resellers_where_nothing_is_typed() -> None:
     rows = found("", {})
-    resold = [key.partition("/")[0] in RESELLERS for key in rows if not key.startswith(("#", "offline/"))]
+    resold = [key.partition("/")[0] in RESELLER_IDS for key in rows if not key.startswith(("#", "offline/"))]
     assert resold == sorted(resold)

@@ -24,7 +24,7 @@ async def test_one_key_marks_a_false_alarm(tmp_path: Path) -> None:
             await person.press("enter")
         assert "is marked as not a secret" in person.heard[-1]
         await harness.prompt(f"Use {TOKEN}")
-        assert TOKEN in text_of(harness.script.contexts[-1].messages[-1].content)  # type: ignore[union-attr]
+        assert TOKEN in text_of(harness.script.received_contexts[-1].messages[-1].content)  # type: ignore[union-attr]
 
 
 async def test_a_masked_prompt_is_sent_again_unmasked(tmp_path: Path) -> None:
@@ -33,4 +33,4 @@ async def test_a_masked_prompt_is_sent_again_unmasked(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await SecretsPage(harness.session.secrets, harness.session.unmask, person.ask, person.say).unmask()
         await harness.session.wait_until_idle()
-    assert text_of(harness.script.contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]
+    assert text_of(harness.script.received_contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.model_stream import Context
+from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.entry_texts import entry_title
@@ -211,7 +211,7 @@ async def test_leaving_a_branch_asks_about_files_and_summary(
 ) -> None:
     asked: list[str] = []
 
-    def summarise(context: Context, count: int) -> ScriptedAnswer:
+    def summarise(context: RequestContext, count: int) -> ScriptedAnswer:
         asked.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
         return say("what I left")
 

@@ -59,7 +59,7 @@ class LoginFeature(Feature["LoginPage"]):
         )
         return LoginPage(
             choice.credentials,
-            lambda: choice.catalogue.providers,
+            lambda: choice.catalogue.provider_ids,
             screen.ask,
             screen.show_message,
             check,

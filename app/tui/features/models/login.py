@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.providers.credentials import Credentials, CredentialSource, is_too_short
-from app.providers.models.known_providers import PROVIDERS, unknown_provider_text
+from app.providers.credentials import Credentials, CredentialSource, is_key_too_short
+from app.providers.models.known_providers import KNOWN_PROVIDERS, unknown_provider_text
 from app.providers.signin.interface import SignIn, SignInEntry
 from app.providers.signin.key_check import CheckKey
 from app.tui.features.models.other_server import LOCAL_SERVER_NAMES, OTHER_SERVER_ROW, OtherServerSetup
@@ -106,7 +106,7 @@ class LoginPage(msgspec.Struct, frozen=True):
 
     async def _connect(self, provider: str) -> bool:
         """Connects one provider; returns False if the user cancelled."""
-        account, known = self.credentials.sign_ins.get(provider), PROVIDERS.get(provider)
+        account, known = self.credentials.sign_ins.get(provider), KNOWN_PROVIDERS.get(provider)
         if (
             account is not None
             and not account.missing
@@ -131,13 +131,13 @@ class LoginPage(msgspec.Struct, frozen=True):
     async def _sign_in(self, provider: str, account: SignIn) -> bool:
         entry = await LoginUi(self.ask, self.show_message).sign_in(account)
         if entry is not None:
-            await self.credentials.store_entry(provider, entry)
+            await self.credentials.store_auth_entry(provider, entry)
         return entry is not None
 
     async def _connect_by_key(self, provider: str, key: str) -> bool:
         """Checks the key with one request; a rejected key is not stored."""
         title = provider_title(provider)
-        if is_too_short(key) and not await confirm(
+        if is_key_too_short(key) and not await confirm(
             self.ask,
             f"Use a key of {pluralized(len(key), 'character')}?",
             "Keys are usually longer. Is it complete?",
@@ -162,7 +162,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         return True
 
     async def remove_credential(self, provider: str = "") -> None:
-        stored = tuple(self.credentials.stored_kinds())
+        stored = tuple(self.credentials.stored_credential_kinds())
         if not provider and not stored:
             self.show_message(
                 "No key or account is stored. To remove a key from the environment, unset its variable."
@@ -174,19 +174,19 @@ class LoginPage(msgspec.Struct, frozen=True):
             if picked is None:
                 return
             provider = picked.row.id
-        found = await self.credentials.remove_stored(provider)
+        found = await self.credentials.remove_stored_credential(provider)
         self.show_message(f"{provider_title(provider)}: {'removed' if found else 'nothing was stored'}.")
 
 
 def provider_title(provider: str) -> str:
-    known = PROVIDERS.get(provider)
+    known = KNOWN_PROVIDERS.get(provider)
     return known.name if known is not None else provider
 
 
 def _provider_row(credentials: Credentials, name: str) -> ListRow:
     """Returns a provider's row: how it is connected, or how it can be."""
-    known, title = PROVIDERS.get(name), provider_title(name)
-    source, account = credentials.source_of(name), credentials.sign_ins.get(name)
+    known, title = KNOWN_PROVIDERS.get(name), provider_title(name)
+    source, account = credentials.credential_source_of(name), credentials.sign_ins.get(name)
     words = f"{name} account sign-in" if account is not None else name
     if source is not None:
         return ListRow(

@@ -11,13 +11,13 @@ from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
 from app.providers.model_stream import Credential, StreamOptions
-from app.providers.models.discovery import list_models
-from app.providers.models.discovery_store import DiscoveredModels, save_discovered
+from app.providers.models.discovery import request_model_list
+from app.providers.models.discovery_store import DiscoveredModels, save_discovered_models
 from app.providers.models.server_address import (
-    EXAMPLE_ADDRESS,
+    EXAMPLE_SERVER_ADDRESS,
+    complete_server_address,
     is_private_host,
-    provider_name,
-    server_address,
+    name_provider_of,
 )
 from app.resources.json_files import change_json
 from app.tui.features.shared_dialogs import pick_row
@@ -65,7 +65,7 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
         """Asks until a server lists its models or the user gives up; nothing is written before that."""
         told, typed, key = (
             "For a server with an OpenAI-compatible API. The address is that of Ollama.",
-            EXAMPLE_ADDRESS,
+            EXAMPLE_SERVER_ADDRESS,
             "",
         )
         while True:
@@ -74,7 +74,7 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
             )
             if answer is None:
                 return
-            typed, base_url = answer, server_address(answer)
+            typed, base_url = answer, complete_server_address(answer)
             try:
                 key, found = await self._list_models(base_url, key)
             except ProviderError as problem:
@@ -96,7 +96,7 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
         while True:
             self.show_message(f"Listing the models of {base_url} …")
             try:
-                return key, await list_models(
+                return key, await request_model_list(
                     OTHER_SERVER_API, base_url, Credential(key=key), proxy=options.proxy
                 )
             except ProviderError as problem:
@@ -112,10 +112,10 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
         """Writes the server into models.json, its key into auth.json, and switches to one of its models."""
         catalogue, credentials = self.model_choice.catalogue, self.model_choice.credentials
         catalogue.reread_models_file()
-        places = {name: catalogue.api_and_address_of(name)[1].rstrip("/") for name in catalogue.providers}
+        places = {name: catalogue.api_and_address_of(name)[1].rstrip("/") for name in catalogue.provider_ids}
         known = {name: place for name, place in places.items() if place}
         provider = next((name for name, place in known.items() if place == base_url), "")
-        provider = provider or provider_name(base_url, known)
+        provider = provider or name_provider_of(base_url, known)
         try:
             if provider not in known:
                 entry = {"baseUrl": base_url, "api": OTHER_SERVER_API}
@@ -127,12 +127,12 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
                 )
             if key:
                 await credentials.store_key(provider, key)
-            await asyncio.to_thread(save_discovered, self.agent_dir, provider, found)
+            await asyncio.to_thread(save_discovered_models, self.agent_dir, provider, found)
         except (UserError, CredentialError, OSError) as problem:
             self.show_message(f"The server could not be added: {problem}", NoteKind.ERROR)
             return
         catalogue.reread_models_file()
-        catalogue.add_discovered(provider, found)
+        catalogue.add_discovered_models(provider, found)
         count = pluralized(len(found.models), "model")
         self.show_message(
             f"{provider} is connected with {count}. Its entry is in {catalogue.models_file_path}."
@@ -155,7 +155,7 @@ class OtherServerSetup(msgspec.Struct, frozen=True):
 
 def _address_problem(typed: str) -> str:
     try:
-        server_address(typed)
+        complete_server_address(typed)
     except UserError as problem:
         return str(problem)
     return ""
@@ -165,7 +165,7 @@ def _failure_and_next_step(problem: ProviderError, base_url: str) -> str:
     """Returns what failed and the next step."""
     if problem.status == 404:
         return f"{base_url}/models answered 404. The address usually ends with /v1."
-    if problem.kind in ("connection", "timeout"):
+    if problem.error_type in ("connection", "timeout"):
         host = base_url.partition("://")[2].partition("/")[0]
         start = (
             " Start the server (for Ollama: ollama serve), then try again."

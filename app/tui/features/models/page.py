@@ -8,10 +8,10 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
-from app.providers.models.discovery import discover, discovery_hint, stored_state
-from app.providers.models.known_providers import PROVIDERS, RESELLERS
+from app.providers.models.discovery import discover_models, discovery_hint, stored_discovery_state
+from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_IDS
 from app.providers.models.model_names import select_model, select_models
-from app.providers.models.model_vendors import is_resold
+from app.providers.models.model_vendors import is_reseller_offer
 from app.tui.features.models.screen import (
     NO_KEY_TEXT,
     ModelScreen,
@@ -168,7 +168,9 @@ class ModelPage(msgspec.Struct, frozen=True):
         if model is None:
             return PreviewText()
         parts = [
-            PreviewPart(text=f"{model.key} · {self.models.catalogue.display_name(provider)}", tone="muted")
+            PreviewPart(
+                text=f"{model.key} · {self.models.catalogue.provider_display_name(provider)}", tone="muted"
+            )
         ]
         parts += [PreviewPart(text=""), *fact_parts(_model_facts(model), tone="text")]
         parts += [PreviewPart(text=""), *self._credential_parts(model)]
@@ -178,15 +180,15 @@ class ModelPage(msgspec.Struct, frozen=True):
         choice = self.models
         if model.api in ("offline", "scripted"):
             return [PreviewPart(text="Needs no key and no network.", tone="success")]
-        source = choice.credentials.source_of(model.provider)
+        source = choice.credentials.credential_source_of(model.provider)
         if source is None:
-            known = PROVIDERS.get(model.provider)
+            known = KNOWN_PROVIDERS.get(model.provider)
             names = " or ".join((*known.token_variables, *known.key_variables)) if known else ""
             key = self.key_label("tui.select.confirm", "Enter")
             by_key = f"connect with {key}" if key else "connect with /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
-        told = discovery_hint(stored_state(model.provider, choice.catalogue, choice.credentials))
+        told = discovery_hint(stored_discovery_state(model.provider, choice.catalogue, choice.credentials))
         return [
             PreviewPart(text=f"Connected with {_KEY_SOURCE_TEXTS.get(source, source)}", tone="success"),
             *([PreviewPart(text=told, tone="muted")] if told else []),
@@ -221,7 +223,7 @@ async def query_provider_models(
     models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None
 ) -> str:
     """Asks a provider which models it has; returns the outcome as text."""
-    found = await discover(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
+    found = await discover_models(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
     return discovery_hint(found) or f"{provider} has {found.count} models"
 
 
@@ -230,10 +232,10 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
     vendors before resellers."""
     current = choice.model.key if choice.model else ""
     catalogue = choice.catalogue
-    usable = {provider: choice.credentials.has_credential(provider) for provider in catalogue.providers}
+    usable = {provider: choice.credentials.has_credential(provider) for provider in catalogue.provider_ids}
     ready: list[ListRow] = []
     others: dict[str, list[ListRow]] = {}
-    for model in sorted(catalogue.models(), key=lambda model: model.provider in RESELLERS):
+    for model in sorted(catalogue.all_models(), key=lambda model: model.provider in RESELLER_IDS):
         is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
         rows = ready if is_usable else others.setdefault(model.provider, [])
         rows.append(_model_row(model, current, is_usable=is_usable))
@@ -243,7 +245,7 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
     ]
     found = [*asking, _heading_row("Ready"), *ready] if ready else asking
     for provider, rows in others.items():
-        found += [_heading_row(f"{catalogue.display_name(provider)} · {NO_KEY_TEXT}"), *rows]
+        found += [_heading_row(f"{catalogue.provider_display_name(provider)} · {NO_KEY_TEXT}"), *rows]
     return found
 
 
@@ -275,5 +277,5 @@ def _model_row(model: Model, current: str, *, is_usable: bool) -> ListRow:
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
         words=model.name,
-        is_secondary=is_resold(model),
+        is_secondary=is_reseller_offer(model),
     )

@@ -13,11 +13,11 @@ from typing import Any
 import httpcore2
 import httpx2
 
-_LARGE_WRITE_BYTES = 64 * 1024
+_MIN_WATCHED_WRITE_BYTES = 64 * 1024
 """More than systems buffer while the other side does not read."""
-HTTP2_ONLY, TLS_ONLY = "it speaks HTTP/2 only", "it speaks TLS"
-_HAS_UNREAD_BYTES = "has_unasked_answer"
-_KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
+HTTP2_ONLY_TEXT, TLS_ONLY_TEXT = "it speaks HTTP/2 only", "it speaks TLS"
+_UNREAD_RESPONSE_INFO = "has_unasked_answer"
+_TCP_KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     (socket.IPPROTO_TCP, getattr(socket, name), value)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
     if hasattr(socket, name)
@@ -36,7 +36,7 @@ class EarlyResponseTransport(httpx2.AsyncBaseTransport):
             max_keepalive_connections=20,
             keepalive_expiry=30.0,  # servers and the routers between keep an idle connection for a minute or more
             network_backend=_EarlyReadBackend(),
-            socket_options=_KEEPALIVE_OPTIONS,
+            socket_options=_TCP_KEEPALIVE_OPTIONS,
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -54,7 +54,7 @@ class EarlyResponseTransport(httpx2.AsyncBaseTransport):
             )
         except Exception as problem:
             raise _to_httpx2_error(problem) from problem
-        if response.extensions["network_stream"].get_extra_info(_HAS_UNREAD_BYTES):
+        if response.extensions["network_stream"].get_extra_info(_UNREAD_RESPONSE_INFO):
             await response.aclose()
             raise httpx2.RemoteProtocolError("Answered what was not asked, without sending a response")
         return httpx2.Response(
@@ -94,42 +94,42 @@ class _EarlyReadBackend(httpcore2.AsyncNetworkBackend):
 class _EarlyReadStream(httpcore2.AsyncNetworkStream):
     def __init__(self, below: httpcore2.AsyncNetworkStream) -> None:
         self._inner_stream = below
-        self._early_read: asyncio.Task[bytes] | None = None
+        self._early_read_task: asyncio.Task[bytes] | None = None
         """The read that a large write started."""
-        self._has_read = True
+        self._has_read_response = True
         """Whether a read followed the last write; without one, a response consists of leftover bytes."""
-        self._has_received = False
+        self._has_received_bytes = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._has_read = True
-        early, self._early_read = self._early_read, None
+        self._has_read_response = True
+        early, self._early_read_task = self._early_read_task, None
         try:
             data = await (early or self._inner_stream.read(max_bytes, timeout))
         finally:
             if early is not None:
                 early.cancel()
-        if data[3:9] == b"\4\0\0\0\0\0" and not self._has_received:
-            raise httpcore2.RemoteProtocolError(HTTP2_ONLY)
-        if data[:2] in (b"\x15\3", b"\x16\3") and not self._has_received:
-            raise httpcore2.RemoteProtocolError(TLS_ONLY)
-        self._has_received = True
+        if data[3:9] == b"\4\0\0\0\0\0" and not self._has_received_bytes:
+            raise httpcore2.RemoteProtocolError(HTTP2_ONLY_TEXT)
+        if data[:2] in (b"\x15\3", b"\x16\3") and not self._has_received_bytes:
+            raise httpcore2.RemoteProtocolError(TLS_ONLY_TEXT)
+        self._has_received_bytes = True
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Writes to the connection. Raises `WriteError` when the response arrives before all is written, so that
         httpcore2 reads it."""
-        self._has_read = False
-        if self._early_read is None:
-            if len(buffer) < _LARGE_WRITE_BYTES:
+        self._has_read_response = False
+        if self._early_read_task is None:
+            if len(buffer) < _MIN_WATCHED_WRITE_BYTES:
                 await self._inner_stream.write(buffer, timeout)
                 return
-            self._early_read = asyncio.ensure_future(self._inner_stream.read(_LARGE_WRITE_BYTES))
-        for start in range(0, len(buffer), _LARGE_WRITE_BYTES):
+            self._early_read_task = asyncio.ensure_future(self._inner_stream.read(_MIN_WATCHED_WRITE_BYTES))
+        for start in range(0, len(buffer), _MIN_WATCHED_WRITE_BYTES):
             writing = asyncio.ensure_future(
-                self._inner_stream.write(buffer[start : start + _LARGE_WRITE_BYTES], timeout)
+                self._inner_stream.write(buffer[start : start + _MIN_WATCHED_WRITE_BYTES], timeout)
             )
             try:
-                await asyncio.wait({self._early_read, writing}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({self._early_read_task, writing}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 if not writing.done():
                     writing.cancel()
@@ -139,7 +139,7 @@ class _EarlyReadStream(httpcore2.AsyncNetworkStream):
             writing.result()
 
     async def aclose(self) -> None:
-        early, self._early_read = self._early_read, None
+        early, self._early_read_task = self._early_read_task, None
         if early is not None:
             early.cancel()
             await asyncio.wait({early})
@@ -149,7 +149,11 @@ class _EarlyReadStream(httpcore2.AsyncNetworkStream):
         return _EarlyReadStream(await self._inner_stream.start_tls(*arguments, **named))
 
     def get_extra_info(self, info: str) -> Any:
-        return not self._has_read if info == _HAS_UNREAD_BYTES else self._inner_stream.get_extra_info(info)
+        return (
+            not self._has_read_response
+            if info == _UNREAD_RESPONSE_INFO
+            else self._inner_stream.get_extra_info(info)
+        )
 
 
 def _to_httpx2_error(problem: Exception) -> Exception:
